@@ -1,0 +1,1 @@
+"""A small trainer for sequence-to-sequence translation, on TensorFlow and Keras 3."""

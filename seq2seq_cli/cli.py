@@ -1,0 +1,344 @@
+"""The `s2s` command: parse, one call, print. Slow imports stand inside the commands."""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seq2seq_cli.errors import S2SError, UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config import Overrides
+
+app = typer.Typer(
+    name="s2s",
+    help="Train, use and score sequence-to-sequence translation models with attention.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.")
+config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
+app.add_typer(data_app, name="data")
+app.add_typer(config_app, name="config")
+
+
+class Split(str, Enum):
+    """The held-out splits."""
+
+    dev = "dev"
+    test = "test"
+
+
+ConfigOption = Annotated[
+    str | None, typer.Option("--config", "-c", help="A TOML file, or the name of a shipped config.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override any value of the config."),
+]
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        help="[bold]tatoeba[/bold], a zip, a TSV file, or PREFIX of PREFIX.en and PREFIX.es.",
+    ),
+]
+DeviceOption = Annotated[
+    str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N.", metavar="DEVICE")
+]
+RunOption = Annotated[
+    str | None, typer.Option("--run", help="A run's name below runs/, or its path.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _print_versions(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        for package in ("s2s", "tensorflow", "keras", "tensorflow-text"):
+            typer.echo(f"{package} {version(package)}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print versions.", is_eager=True, callback=_print_versions),
+    ] = False,
+) -> None:
+    """Train, use and score sequence-to-sequence translation models with attention."""
+    global _debug
+    _debug = debug
+
+
+@app.command()
+def train(
+    config: ConfigOption = None,
+    model: Annotated[str | None, typer.Option(help="Architecture: rnn.")] = None,
+    attention: Annotated[str | None, typer.Option(help="Score: additive.")] = None,
+    data: DataOption = None,
+    device: DeviceOption = None,
+    epochs: Annotated[int | None, typer.Option(help="Stop after so many epochs.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Stop after so many updates.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Stop after a time: 90s, 10m, 1.5h.", metavar="TIME")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Determines the whole training.")] = None,
+    run: RunOption = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the run's last checkpoint stands.")
+    ] = False,
+    settings: SetOption = None,
+) -> None:
+    """Train a model, into the next numbered folder below runs/."""
+    from seq2seq_cli import console
+    from seq2seq_cli.config import load_config
+    from seq2seq_cli.run import find_run, resumed_config
+
+    layers = _layers(config, settings, data, device)
+    flags = layers[-1]
+    for key, value, flag in (
+        ("model.kind", model, "--model"),
+        ("training.epochs", epochs, "--epochs"),
+        ("training.steps", steps, "--steps"),
+        ("training.seed", seed, "--seed"),
+    ):
+        if value is not None:
+            flags.put(key, value, flag)
+    if attention is not None:
+        flags.put_attention(attention)
+    if budget is not None:
+        flags.put_duration("training.budget_seconds", budget, "--budget")
+    resumed = find_run(run, console.show_warning) if resume else None
+    resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
+    _download_if_needed(resolved.data.corpus)
+    device_used = _start_tensorflow(resolved.training.device)
+
+    from seq2seq_cli.train import train as train_model
+
+    with console.TrainingDisplay() as display:
+        result = train_model(resolved, display, resumed, run, device_used)
+    console.show_result(result)
+
+
+@app.command()
+def translate(
+    sentences: Annotated[
+        list[str] | None, typer.Argument(help="What to translate; without it, stdin is read.")
+    ] = None,
+    input_file: Annotated[
+        Path | None, typer.Option("--input", "-i", help="Translate a file, line by line.")
+    ] = None,
+    run: RunOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Translate sentences, a file or stdin: one line out for each line in."""
+    from seq2seq_cli import console
+    from seq2seq_cli.run import find_run
+
+    if sentences and input_file:
+        raise UsageError("sentences and --input exclude each other; give one of them")
+    if input_file and not input_file.is_file():
+        raise UsageError(f"--input {input_file}: no such file")
+    chosen = find_run(run, console.show_warning)
+    _start_tensorflow(device or "auto")
+
+    from seq2seq_cli.translator import load_translator, translate_lines
+
+    translator = load_translator(chosen, console.show_warning).translator
+
+    def show(number: int, source: str, translation: Any) -> None:
+        if translation.cut:
+            console.show_warning(f"line {number}: longer than decoding.max_source_tokens; cut")
+        if as_json:
+            record = {"source": source, "translation": translation.text, "score": translation.score}
+            _print(json.dumps(record, ensure_ascii=False))
+        else:
+            _print(translation.text)
+
+    if sentences:
+        translations = translator.translate(sentences)
+        for number, (source, translation) in enumerate(
+            zip(sentences, translations, strict=True), start=1
+        ):
+            show(number, source, translation)
+    elif input_file:
+        with input_file.open("rb", buffering=0) as stream:
+            for line in translate_lines(translator, stream, str(input_file)):
+                show(*line)
+    elif sys.stdin.isatty():
+        console.stderr.print(f"Translating with {chosen.path}. An empty line or Ctrl-D ends.")
+        for number, source in enumerate(console.prompts(), start=1):
+            show(number, source, translator.translate([source])[0])
+    else:
+        for line in translate_lines(translator, sys.stdin.buffer.raw, "stdin"):  # type: ignore
+            show(*line)
+
+
+@app.command("eval")
+def evaluate(
+    run: RunOption = None,
+    split: Annotated[Split, typer.Option(help="Which held-out pairs.")] = Split.test,
+    data: DataOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write sources, translations and references (TSV)."),
+    ] = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a run by BLEU and chrF on its leak-free test split."""
+    from seq2seq_cli import console
+    from seq2seq_cli.run import find_run
+
+    chosen = find_run(run, console.show_warning)
+    _download_if_needed(data or chosen.config().data.corpus)
+    device_used = _start_tensorflow(device or "auto")
+
+    from seq2seq_cli.evaluate import evaluate as evaluate_run
+
+    evaluation = evaluate_run(chosen, split.value, console.show_warning, data)
+    scores = evaluation.scores
+    if output:
+        evaluation.write_tsv(output)
+    if as_json:
+        record = {"run": evaluation.run, "checkpoint": evaluation.checkpoint, "split": split.value}
+        _print(json.dumps({**record, **asdict(scores), "device": device_used}))
+        return
+    rows = [
+        ("run", f"{evaluation.run}, {evaluation.checkpoint}"),
+        (split.value, f"{scores.sentences:,} sentences, {scores.references:,} references"),
+        ("BLEU", f"{scores.bleu:.2f}   {scores.bleu_signature}"),
+        ("chrF", f"{scores.chrf:.2f}   {scores.chrf_signature}"),
+    ]
+    console.show_rows(rows)
+
+
+@data_app.command()
+def download(
+    name: Annotated[str, typer.Argument(help="The corpus: tatoeba.")] = "tatoeba",
+) -> None:
+    """Download a corpus to the cache, and check it."""
+    from seq2seq_cli.data.sources import tatoeba_path
+
+    if name != "tatoeba":
+        raise UsageError(f"{name}: not a corpus that can be downloaded; there is: tatoeba")
+    _download_if_needed(name)
+    _print(str(tatoeba_path()))
+
+
+@data_app.command()
+def stats(
+    config: ConfigOption = None,
+    data: DataOption = None,
+    settings: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show sizes, lengths, splits and coverage of a corpus."""
+    from seq2seq_cli import console
+    from seq2seq_cli.config import load_config
+    from seq2seq_cli.data.statistics import statistics
+
+    resolved = load_config(*_layers(config, settings, data))
+    _download_if_needed(resolved.data.corpus)
+    found = statistics(resolved.data)
+    if as_json:
+        _print(json.dumps(asdict(found), ensure_ascii=False))
+    else:
+        console.show_statistics(found)
+
+
+@config_app.command("show")
+def config_show(
+    config: ConfigOption = None, data: DataOption = None, settings: SetOption = None
+) -> None:
+    """Print the resolved config as TOML: defaults, file and overrides together."""
+    from seq2seq_cli.config import load_config
+
+    _print(load_config(*_layers(config, settings, data)).to_toml().rstrip())
+
+
+@config_app.command("check")
+def config_check(
+    config: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped config.")],
+    settings: SetOption = None,
+) -> None:
+    """Check a config file; everything that is wrong is named."""
+    from seq2seq_cli.config import load_config
+
+    load_config(*_layers(config, settings))
+    _print(f"{config}: valid")
+
+
+def _layers(
+    config: str | None,
+    settings: list[str] | None,
+    data: str | None = None,
+    device: str | None = None,
+) -> "list[Overrides]":
+    """Return the values of the config file and of the options, in the order of their weight."""
+    from seq2seq_cli.config import Overrides, find_config
+
+    layers = [Overrides.read(find_config(config))] if config else []
+    options = Overrides()
+    for assignment in settings or []:
+        options.put_assignment(assignment)
+    if data is not None:
+        options.put("data.corpus", data, "--data")
+    if device is not None:
+        options.put("training.device", device, "--device")
+    return [*layers, options]
+
+
+def _start_tensorflow(device: str) -> str:
+    """Import TensorFlow in silence, and return a description of the device that is used."""
+    from seq2seq_cli.devices import import_tensorflow, use_device
+
+    import_tensorflow()
+    return use_device(device)
+
+
+def _download_if_needed(corpus: str) -> None:
+    if corpus == "tatoeba":
+        from seq2seq_cli import console
+        from seq2seq_cli.data.sources import download_tatoeba
+
+        with console.download_progress("spa-eng.zip") as report:
+            download_tatoeba(report)
+
+
+def _print(line: str) -> None:
+    """Write a line of results, plain and at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Run the command line; an error is a message and an exit code, not a traceback."""
+    try:
+        app()
+    except S2SError as error:
+        if _debug:
+            raise
+        from seq2seq_cli import console
+
+        console.show_error(str(error))
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # Whoever read the results has had enough, as `head` has.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + 13)
+
+
+_debug = False

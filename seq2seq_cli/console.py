@@ -1,0 +1,223 @@
+"""Everything that Rich draws."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
+from rich.progress import Progress as ProgressBars
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from seq2seq_cli.data.statistics import Statistics
+from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
+
+stdout = Console()
+stderr = Console(stderr=True)
+
+
+def show_error(message: str) -> None:
+    """Print what went wrong, to stderr."""
+    stderr.print(Text("error: ", style="bold red") + Text(message), soft_wrap=True)
+
+
+def show_warning(message: str) -> None:
+    """Print what is worth a look, to stderr."""
+    stderr.print(Text("warning: ", style="bold yellow") + Text(message), soft_wrap=True)
+
+
+def show_rows(rows: list[tuple[str, str]], to: Console = stdout) -> None:
+    """Print labels with their texts, in two columns."""
+    to.print(_two_columns(rows))
+
+
+def prompts() -> Iterator[str]:
+    """Ask for sentences on the terminal, with line editing, until an empty one or Ctrl-D."""
+    import readline  # noqa: F401  (gives input() its line editing and history)
+
+    while True:
+        try:
+            line = input("> ")
+        except EOFError:
+            stderr.print()
+            return
+        if not line.strip():
+            return
+        yield line
+
+
+@contextmanager
+def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far a download is; the bar appears with the first bytes."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with ProgressBars(*columns, console=stderr) as bars:
+        tasks: list[TaskID] = []
+
+        def report(received: int, total: int) -> None:
+            if not tasks:
+                tasks.append(bars.add_task(f"Downloading {name}", total=total or None))
+            bars.update(tasks[0], completed=received)
+
+        yield report
+
+
+def show_statistics(found: Statistics) -> None:
+    """Print a corpus' figures as three tables."""
+    dropped = ", ".join(f"{n:,} {why}" for why, n in found.dropped.items()) or "nothing"
+    show_rows(
+        [
+            ("corpus", found.corpus),
+            ("pairs", f"{found.pairs:,} in {found.groups:,} independent groups"),
+            ("dropped", dropped),
+            ("fingerprint", found.fingerprint),
+        ]
+    )
+    sides = Table("side", "words", "distinct", "mean length", box=None, header_style="bold cyan")
+    for point in found.sides[0].length_percentiles:
+        sides.add_column(point)
+    for side in found.sides:
+        lengths = (str(n) for n in side.length_percentiles.values())
+        figures = (f"{side.words:,}", f"{side.distinct_words:,}", f"{side.mean_length:.1f}")
+        sides.add_row(side.language, *figures, *lengths)
+    stdout.print(sides)
+    columns = ("split", "pairs", "sources", "references each", "known source words")
+    splits = Table(*columns, "known target words", box=None, header_style="bold cyan")
+    for split in found.splits:
+        splits.add_row(
+            split.name,
+            f"{split.pairs:,}",
+            f"{split.sources:,}",
+            f"{split.references_per_source:.2f}",
+            f"{split.source_coverage:.1%}",
+            f"{split.target_coverage:.1%}",
+        )
+    stdout.print(splits)
+
+
+class TrainingDisplay:
+    """Shows a training as it goes: live on a terminal, else a line from time to time."""
+
+    SECONDS_BETWEEN_LINES = 10.0
+
+    def __init__(self) -> None:
+        self._live = Live(console=stderr, refresh_per_second=4) if stderr.is_terminal else None
+        self._last_line = 0.0
+
+    def __enter__(self) -> "TrainingDisplay":
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Show an event."""
+        match event:
+            case Summary():
+                show_rows(event.rows, stderr)
+            case Notice():
+                stderr.print(Text(event.text, style="dim"), soft_wrap=True)
+            case Progress() if self._live:
+                self._live.update(_progress_panel(event))
+            case Progress():
+                now = time.monotonic()
+                if now - self._last_line >= self.SECONDS_BETWEEN_LINES:
+                    self._last_line = now
+                    stderr.print(_progress_line(event), soft_wrap=True, highlight=False)
+            case Validation():
+                _show_validation(event)
+
+
+def show_result(result: Result) -> None:
+    """Say what a training came to and what to do next."""
+    best = (
+        f"; best dev BLEU {result.best_dev_bleu:.1f} at step {result.best_step}"
+        if result.best_dev_bleu is not None
+        else ""
+    )
+    stderr.print(
+        f"Ended after {result.step} steps and {duration(result.seconds)}: {result.reason}{best}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    stderr.print(
+        f'Next: s2s translate --run {result.run} "I like apples."', highlight=False, soft_wrap=True
+    )
+
+
+def duration(seconds: float) -> str:
+    """Write a time as 59 s, 4:05 min or 1:02:03 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d} h"
+
+
+def _two_columns(rows: list[tuple[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in rows:
+        table.add_row(label, Text(text))
+    return table
+
+
+def _figures(event: Progress) -> list[tuple[str, str]]:
+    return [
+        ("epoch", str(event.epoch)),
+        ("step", f"{event.step:,}"),
+        ("loss", f"{event.loss:.3f}"),
+        ("rate", f"{event.learning_rate:.2e}"),
+        ("pairs/s", f"{event.pairs_per_second:,.0f}"),
+        ("padding", f"{event.padding_share:.0%}"),
+        ("dev BLEU", "-" if event.dev_bleu is None else f"{event.dev_bleu:.1f}"),
+        ("left", duration(event.seconds_left)),
+    ]
+
+
+def _progress_line(event: Progress) -> str:
+    return "  ".join(f"{name} {value}" for name, value in _figures(event))
+
+
+def _progress_panel(event: Progress) -> Group:
+    table = Table.grid(padding=(0, 2), expand=False)
+    figures = _figures(event)
+    for _ in figures:
+        table.add_column(justify="right", no_wrap=True)
+    table.add_row(*(Text(name, style="dim") for name, _ in figures))
+    table.add_row(*(Text(value, style="bold") for _, value in figures))
+    bar = ProgressBar(total=1.0, completed=event.share_done, width=min(72, stderr.width))
+    return Group(bar, table)
+
+
+def _show_validation(event: Validation) -> None:
+    star = " (best)" if event.is_best else ""
+    stderr.print(
+        Text(
+            f"step {event.step:,}: dev BLEU {event.dev_bleu:.1f}{star}, chrF {event.dev_chrf:.1f}, "
+            f"loss {event.dev_loss:.3f}, after {duration(event.seconds)}",
+            style="bold green" if event.is_best else "bold",
+        ),
+        soft_wrap=True,
+    )
+    for source, reference, translation in event.samples:
+        rows = [("  source", source), ("  reference", reference), ("  translation", translation)]
+        stderr.print(_two_columns(rows))

@@ -1,0 +1,1 @@
+"""From a corpus to padded batches: sources, splits, tokenizers, pipeline. No models."""

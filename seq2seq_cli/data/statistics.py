@@ -1,0 +1,98 @@
+"""What a corpus and its splits look like."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seq2seq_cli.config import DataConfig
+from seq2seq_cli.data.sources import Pair
+from seq2seq_cli.data.splits import group_references, normalise, read_splits
+
+
+@dataclass(frozen=True)
+class Side:
+    """One language of the corpus; lengths are in words, at the named percentiles."""
+
+    language: str
+    words: int
+    distinct_words: int
+    mean_length: float
+    length_percentiles: dict[str, int]
+
+
+@dataclass(frozen=True)
+class SplitStatistics:
+    """One split; coverage is the share of its words that the training side has."""
+
+    name: str
+    pairs: int
+    sources: int
+    references_per_source: float
+    source_coverage: float
+    target_coverage: float
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A corpus, its two sides and its three splits."""
+
+    corpus: str
+    fingerprint: str
+    pairs: int
+    groups: int
+    dropped: dict[str, int]
+    sides: list[Side]
+    splits: list[SplitStatistics]
+
+
+def statistics(config: DataConfig) -> Statistics:
+    """Read the corpus that `config` names, split it, and count.
+
+    Raises:
+        DataError: if it cannot be read or split.
+    """
+    corpus, splits = read_splits(config)
+    train_words = [_words(pair[side] for pair in splits.train) for side in (0, 1)]
+    return Statistics(
+        corpus.description,
+        corpus.fingerprint,
+        len(corpus.pairs),
+        splits.groups,
+        corpus.dropped,
+        [
+            _side(config.source_language, [source for source, _ in corpus.pairs]),
+            _side(config.target_language, [target for _, target in corpus.pairs]),
+        ],
+        [_split(name, getattr(splits, name), train_words) for name in ("train", "dev", "test")],
+    )
+
+
+def _words(sentences: Iterable[str]) -> Counter[str]:
+    return Counter(word for sentence in sentences for word in normalise(sentence).split())
+
+
+def _side(language: str, sentences: Sequence[str]) -> Side:
+    lengths = np.array([len(sentence.split()) for sentence in sentences])
+    points = (5, 50, 95, 99, 100)
+    values = np.percentile(lengths, points, method="lower")
+    return Side(
+        language,
+        int(lengths.sum()),
+        len(_words(sentences)),
+        float(lengths.mean()),
+        {f"{point}%": int(value) for point, value in zip(points, values, strict=True)},
+    )
+
+
+def _split(name: str, pairs: list[Pair], train_words: list[Counter[str]]) -> SplitStatistics:
+    coverage = []
+    for side in (0, 1):
+        words = _words(pair[side] for pair in pairs)
+        seen = sum(n for word, n in words.items() if word in train_words[side])
+        coverage.append(seen / max(words.total(), 1))
+    sources, references = group_references(pairs)
+    return SplitStatistics(
+        name, len(pairs), len(sources), sum(map(len, references)) / len(sources), *coverage
+    )

@@ -1,0 +1,146 @@
+"""Where the tensors live: importing TensorFlow without its log lines, and choosing a device."""
+
+import ctypes
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import platformdirs
+
+from seq2seq_cli.errors import UsageError
+
+
+def import_tensorflow() -> None:
+    """Import TensorFlow and tensorflow-text, keeping what their C++ parts print to themselves.
+
+    If an import fails, what was printed is shown.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    cache = f"--tf_xla_persistent_cache_directory={_xla_cache()}"
+    os.environ["TF_XLA_FLAGS"] = f"{cache} {os.environ.get('TF_XLA_FLAGS', '')}".strip()
+    with _silent_stderr():
+        import tensorflow as tf
+        import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
+
+        tf.config.list_physical_devices()  # the search for a GPU prints too
+
+
+def use_device(name: str) -> str:
+    """Have all computation run on the device called `name`, and describe it.
+
+    To be called before the first operation.
+
+    Args:
+        name: `auto` (a GPU if there is one), `cpu`, `gpu` or `gpu:N`.
+
+    Raises:
+        UsageError: if that device cannot be used, with the reason and what to do.
+    """
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    kind, _, number = name.partition(":")
+    if kind == "cpu" or (kind == "auto" and not gpus):
+        if gpus:
+            tf.config.set_visible_devices([], "GPU")
+        return f"CPU ({_cpu_name()}, {len(os.sched_getaffinity(0))} cores)"
+    index = int(number or 0)
+    if not gpus:
+        raise UsageError(f"--device {name}: {_why_no_gpu()}. Or use --device cpu")
+    if index >= len(gpus):
+        raise UsageError(
+            f"--device {name}: there are {len(gpus)} GPUs, gpu:0 to gpu:{len(gpus) - 1}"
+        )
+    gpu = gpus[index]
+    try:
+        tf.config.set_visible_devices([gpu], "GPU")
+        tf.config.experimental.set_memory_growth(gpu, True)
+    except RuntimeError as error:
+        raise UsageError(f"--device {name}: chosen too late in this process: {error}") from error
+    details = tf.config.experimental.get_device_details(gpu)
+    return f"GPU {index} ({details.get('device_name', 'unknown model')})"
+
+
+def _xla_cache() -> Path:
+    """Return the folder where XLA keeps what it compiled, for this TensorFlow on this processor.
+
+    A training step that was compiled once is there at the next start.
+    """
+    try:
+        processor = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
+        described = [x for x in processor.split("\n") if x.startswith(("model name", "flags"))]
+    except OSError:
+        described = [platform.platform(), platform.processor()]
+    described.append(importlib.metadata.version("tensorflow"))
+    key = hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
+    return platformdirs.user_cache_path("s2s") / "xla" / key
+
+
+def _why_no_gpu() -> str:
+    """Find out, as far as can be told, what keeps TensorFlow from seeing a GPU."""
+    import tensorflow as tf
+
+    build = tf.sysconfig.get_build_info()
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if not build.get("is_cuda_build"):
+        return (
+            "this build of TensorFlow has no GPU support. On Linux, install it by "
+            "pip install 's2s[gpu]'"
+        )
+    if not _loads("libcuda.so.1"):
+        return (
+            "no NVIDIA driver is installed (libcuda.so.1 does not load). If this machine has an "
+            "NVIDIA GPU, install its driver; `nvidia-smi` must list the GPU"
+        )
+    if hidden is not None and hidden.strip() in ("", "-1"):
+        return f"CUDA_VISIBLE_DEVICES={hidden!r} hides every GPU. Unset it"
+    libraries = ("libcudart.so.12", "libcublas.so.12", "libcudnn.so.9")
+    missing = [name for name in libraries if not _loads(name)]
+    if missing and importlib.util.find_spec("nvidia") is None:
+        return (
+            f"TensorFlow was built for CUDA {build.get('cuda_version')} and cuDNN "
+            f"{build.get('cudnn_version')}, and {', '.join(missing)} do not load. Install them by "
+            "pip install 's2s[gpu]'"
+        )
+    return "TensorFlow sees no GPU. Does `nvidia-smi` list one, and is it free to use?"
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _cpu_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.machine()
+
+
+@contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Hold back what is written to file descriptor 2, and show it only if the block fails."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as held_back:
+        os.dup2(held_back.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held_back.seek(0)
+            os.write(saved, held_back.read())
+            raise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)

@@ -1,0 +1,51 @@
+"""What can go wrong, each with the exit code the command line leaves with."""
+
+
+class S2SError(Exception):
+    """A problem the user can act on: the message says what is wrong, where, and what to do."""
+
+    exit_code = 1
+
+
+class UsageError(S2SError):
+    """An option, a config key or their combination is invalid."""
+
+    exit_code = 2
+
+
+class DataError(S2SError):
+    """A corpus or another input file cannot be used as it is."""
+
+    exit_code = 3
+
+
+class CheckpointError(S2SError):
+    """There is no valid checkpoint, or it belongs to another model."""
+
+    exit_code = 4
+
+
+class LockedError(S2SError):
+    """Another process is training in the same run folder."""
+
+    exit_code = 5
+
+
+class DivergedError(S2SError):
+    """The loss or a gradient is no longer finite."""
+
+    exit_code = 6
+
+
+class DiskError(S2SError):
+    """A file could not be written, for want of space or of permission."""
+
+    exit_code = 7
+
+
+class RunInterruptedError(S2SError):
+    """A signal ended the training after its state had been saved."""
+
+    def __init__(self, message: str, signal_number: int):
+        super().__init__(message)
+        self.exit_code = 128 + signal_number

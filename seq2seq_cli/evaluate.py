@@ -1,0 +1,110 @@
+"""BLEU and chrF by sacreBLEU, with all references and the signatures."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sacrebleu.metrics import BLEU, CHRF
+
+from seq2seq_cli.checkpoints import disk_errors
+from seq2seq_cli.data.splits import group_references, read_splits
+from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.run import Run
+from seq2seq_cli.translator import Translator, load_translator
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What sacreBLEU says of some translations; a score means little without its signature."""
+
+    bleu: float
+    bleu_signature: str
+    chrf: float
+    chrf_signature: str
+    sentences: int
+    references: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A run's scores on one of its splits, and the sentences behind them."""
+
+    run: str
+    checkpoint: str
+    split: str
+    scores: Scores
+    sources: list[str]
+    translations: list[str]
+    references: list[list[str]]
+
+    def write_tsv(self, path: Path) -> None:
+        """Write a line for each sentence: source, translation, and its references."""
+        rows = zip(self.sources, self.translations, self.references, strict=True)
+        text = "".join("\t".join([source, found, *wanted]) + "\n" for source, found, wanted in rows)
+        with disk_errors(path):
+            path.write_text(text, encoding="utf-8")
+
+
+def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
+    """Score translations against one or more references each, of any numbers.
+
+    Raises:
+        UsageError: if there are none, or not as many of the one as of the other.
+    """
+    if not translations or len(translations) != len(references):
+        raise UsageError(
+            f"{len(translations)} translations cannot be scored against the references of "
+            f"{len(references)} sentences"
+        )
+    most = max(len(r) for r in references)
+    streams = [[r[k] if k < len(r) else None for r in references] for k in range(most)]
+    bleu, chrf = BLEU(), CHRF()
+    bleu_score = bleu.corpus_score(list(translations), streams)
+    chrf_score = chrf.corpus_score(list(translations), streams)
+    return Scores(
+        bleu_score.score,
+        str(bleu.get_signature()),
+        chrf_score.score,
+        str(chrf.get_signature()),
+        len(translations),
+        sum(len(r) for r in references),
+    )
+
+
+def evaluate_translator(
+    translator: Translator, sources: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[Scores, list[str]]:
+    """Translate the sources and score the result."""
+    translations = [t.text for t in translator.translate(sources)]
+    return score(translations, references), translations
+
+
+def evaluate(
+    run: Run, split: str, report: Callable[[str], None], corpus_path: str | None = None
+) -> Evaluation:
+    """Score a run's best checkpoint on its `dev` or `test` split.
+
+    Args:
+        run: the run's folder.
+        split: `dev` or `test`.
+        report: told of damaged checkpoints, which are passed over.
+        corpus_path: where the corpus is now, if it has been moved.
+
+    Raises:
+        CheckpointError: if the run has no valid checkpoint.
+        DataError: if the corpus cannot be read, or is not the one that the run was trained on.
+    """
+    data = run.config().data
+    if corpus_path is not None:
+        data = data.model_copy(update={"corpus": corpus_path})
+    translator, checkpoint, state = load_translator(run, report)
+    corpus, splits = read_splits(data)
+    if corpus.fingerprint != state["data_fingerprint"]:
+        raise DataError(
+            f"{corpus.description}: is not what {run.path} was trained on (fingerprint "
+            f"{corpus.fingerprint[:12]}, then {state['data_fingerprint'][:12]}), so its splits "
+            "would not be the same. Give the corpus it was trained on by --data"
+        )
+    sources, references = group_references(getattr(splits, split))
+    scores, translations = evaluate_translator(translator, sources, references)
+    return Evaluation(str(run.path), checkpoint, split, scores, sources, translations, references)

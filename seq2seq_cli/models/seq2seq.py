@@ -1,0 +1,108 @@
+"""The seam between architectures and decoding.
+
+Suffixes name the dimensions of a tensor, here, in the other models and in `decoding`:
+
+    B batch   S source length   T target length   D units   H heads   V vocabulary   K beams
+"""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.special_tokens import PAD
+
+Memory = dict[str, tf.Tensor]
+State = dict[str, tf.Tensor]
+
+
+class StepOutput(NamedTuple):
+    """What one step of decoding gives.
+
+    logits_BV: float32, unnormalised log-probabilities of the next token.
+    attention_BS: float32, weights over the source; 1 in sum, 0 on padding.
+    state: the state for the next step, of the same structure, shapes and dtypes.
+    """
+
+    logits_BV: tf.Tensor
+    attention_BS: tf.Tensor
+    state: State
+
+
+class Seq2Seq(keras.Model):
+    """An encoder and an auto-regressive decoder.
+
+    `memory` does not change while decoding. `state` changes at each step; each of its tensors that
+    is not a scalar leads with B. A search needs to know no more than that.
+    """
+
+    @abstractmethod
+    def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
+        """Encode source ids (int32, right-padded with PAD); every tensor returned leads with B."""
+
+    @abstractmethod
+    def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
+        """Return logits_BTV (float32) of the token after each of `target_BT` (teacher forcing)."""
+
+    @abstractmethod
+    def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
+        """Return the state before the first token of at most `max_length`."""
+
+    @abstractmethod
+    def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+        """Read one token (int32) and predict the next."""
+
+    def call(self, inputs: tuple[tf.Tensor, tf.Tensor], training: bool = False) -> tf.Tensor:
+        """Return logits_BTV for `(source_BS, target_BT)`; the target begins with BOS."""
+        source_BS, target_BT = inputs
+        return self.decode(target_BT, self.encode(source_BS, training), training)
+
+
+class DropoutKey:
+    """The (seed, step) pair from which every dropout mask of a training step follows.
+
+    The training loop moves it; nothing about dropout needs to be in a checkpoint.
+    """
+
+    def __init__(self) -> None:
+        self.value = tf.Variable([0, 0], dtype=tf.int32, trainable=False, name="dropout_key")
+
+    def set(self, seed: int, step: int) -> None:
+        """Make the masks of the next forward pass those of `step` under `seed`."""
+        self.value.assign([seed, step])
+
+
+class Dropout(keras.layers.Layer):
+    """Inverted dropout with a mask that is a pure function of (seed, step, site).
+
+    Integer random bits are the same in XLA's and in TensorFlow's own kernels, floats are not; so
+    compiled and plain training drop the same units.
+
+    Args:
+        rate: share of the values set to zero, 0 <= rate < 1.
+        key: the model's DropoutKey.
+        site: a number that no other dropout of the model has.
+    """
+
+    def __init__(self, rate: float, key: DropoutKey, site: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.rate = rate
+        self.site = site
+        self._key = key
+
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """Return `inputs` with a share of `rate` zeroed and the rest scaled by 1/(1 - rate)."""
+        if not training or self.rate == 0:
+            return inputs
+        seed = tf.random.experimental.stateless_fold_in(self._key.value, self.site, alg="philox")
+        bits = tf.random.stateless_uniform(
+            tf.shape(inputs), seed, minval=None, maxval=None, dtype=tf.int32, alg="philox"
+        )
+        keep = bits >= int(-(2**31) + self.rate * 2**32)
+        return tf.where(keep, inputs / tf.cast(1 - self.rate, inputs.dtype), 0)
+
+
+def padding_mask(ids: tf.Tensor) -> tf.Tensor:
+    """Return True where `ids` holds a token and False where it holds padding."""
+    return tf.not_equal(ids, PAD)

@@ -1,0 +1,122 @@
+"""Loss, learning rate and one update."""
+
+import math
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.config import TrainingConfig
+from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.special_tokens import PAD
+
+
+def cross_entropy(
+    logits_BTV: tf.Tensor, labels_BT: tf.Tensor, label_smoothing: float = 0.0
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Sum the cross-entropy over all labels that are not PAD.
+
+    With label smoothing e the label's probability is 1 - e + e/V and every other's e/V (Szegedy et
+    al. 2016, section 7).
+
+    Returns:
+        The sum in nats, and the number of labels; both float32.
+    """
+    logits_BTV = tf.cast(logits_BTV, tf.float32)
+    real_BT = tf.cast(tf.not_equal(labels_BT, PAD), tf.float32)
+    loss_BT = tf.nn.sparse_softmax_cross_entropy_with_logits(labels_BT, logits_BTV)
+    if label_smoothing:
+        # The mean cross-entropy over all V labels is logsumexp(logits) - mean(logits).
+        uniform_BT = tf.reduce_logsumexp(logits_BTV, -1) - tf.reduce_mean(logits_BTV, -1)
+        loss_BT = (1 - label_smoothing) * loss_BT + label_smoothing * uniform_BT
+    return tf.reduce_sum(loss_BT * real_BT), tf.reduce_sum(real_BT)
+
+
+class Schedule:
+    """When training ends, and the learning rate on the way there.
+
+    Progress runs from 0 to 1 at whichever of the limits (epochs, steps, time) is reached first. The
+    rate rises in a straight line in the warm-up and falls along half a cosine to 0 at the end
+    (Loshchilov and Hutter 2017, equation 5, without restarts).
+
+    Args:
+        config: limits, peak rate and warm-up.
+        steps_per_epoch: batches in a pass over the data.
+    """
+
+    WARMUP_SHARE = 0.1
+
+    def __init__(self, config: TrainingConfig, steps_per_epoch: int):
+        self._peak = config.peak_learning_rate
+        self._warmup_steps = config.warmup_steps
+        self._budget_seconds = config.budget_seconds or math.inf
+        epochs = config.epoch_limit
+        self.total_steps = min(
+            config.steps or math.inf, epochs * steps_per_epoch if epochs else math.inf
+        )
+
+    def progress(self, step: int, seconds: float) -> float:
+        """Return how much is done after `step` updates and `seconds` of training, at most 1."""
+        return min(1.0, max(step / self.total_steps, seconds / self._budget_seconds))
+
+    def learning_rate(self, step: int, seconds: float) -> float:
+        """Return the rate of the update that follows `step` updates."""
+        progress = self.progress(step, seconds)
+        # A short training does not spend itself on the warm-up.
+        warm = max((step + 1) / max(self._warmup_steps, 1), progress / self.WARMUP_SHARE)
+        return self._peak * min(1.0, warm) * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+class Updater:
+    """Runs updates: forward, backward, clipping, Adam (Kingma and Ba 2015).
+
+    Args:
+        model: its trainable variables are updated.
+        config: clipping, label smoothing, seed and how the step is compiled.
+
+    Attributes:
+        variables: the optimizer's own state, for checkpoints.
+    """
+
+    def __init__(self, model: Seq2Seq, config: TrainingConfig):
+        self._model = model
+        self._config = config
+        self._optimizer = keras.optimizers.Adam(beta_2=0.98, epsilon=1e-9, name="adam")
+        self._optimizer.build(model.trainable_variables)
+        # One trace for all shapes; XLA still compiles each of the few that come.
+        self._step = tf.function(
+            self._update,
+            input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
+            jit_compile=config.compile != "graph",
+        )
+
+    @property
+    def variables(self) -> list[keras.Variable]:
+        """The optimizer's state: moments, number of updates, learning rate."""
+        return self._optimizer.variables
+
+    def step(self, batch: Batch, number: int, learning_rate: float) -> tuple[tf.Tensor, tf.Tensor]:
+        """Make update `number`.
+
+        Returns:
+            The mean loss of a token, in nats, and the gradient's norm before clipping. Where either
+            is not finite, neither is the model any more.
+        """
+        self._model.dropout_key.set(self._config.seed, number)
+        self._optimizer.learning_rate.assign(learning_rate)
+        return self._step(batch.source_BS, batch.target_BT)
+
+    def _update(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        variables = self._model.trainable_variables
+        with tf.GradientTape() as tape:
+            logits_BTV = self._model((source_BS, target_BT[:, :-1]), training=True)
+            total, tokens = cross_entropy(
+                logits_BTV, target_BT[:, 1:], self._config.label_smoothing
+            )
+            loss = total / tokens
+        # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
+        # Adam's second moment would be right; as tensors the repeated rows are summed.
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
+        gradients, norm = tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm)
+        self._optimizer.apply(gradients, variables)
+        return loss, norm

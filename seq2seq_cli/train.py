@@ -1,0 +1,420 @@
+"""The training loop: from a config to checkpoints in a run folder."""
+
+import importlib.metadata
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from types import FrameType
+
+import numpy as np
+import tensorflow as tf
+
+from seq2seq_cli import checkpoints
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.pipeline import Batch, TrainingData
+from seq2seq_cli.data.sources import Corpus, Pair
+from seq2seq_cli.data.splits import Splits, group_references, read_splits
+from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
+from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
+from seq2seq_cli.evaluate import Scores, evaluate_translator
+from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
+from seq2seq_cli.logs import Logs
+from seq2seq_cli.models import build_model
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.optimizer import Schedule, Updater, cross_entropy
+from seq2seq_cli.run import Run, new_run
+from seq2seq_cli.translator import Translator
+
+REPORT_EVERY_STEPS = 10
+Report = Callable[[Event], None]
+
+
+@dataclass
+class Position:
+    """Where a training stands: what a checkpoint holds beside the arrays."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    last_dev_bleu: float | None = None
+    best_dev_bleu: float | None = None
+    best_step: int | None = None
+    validations_since_best: int = 0
+
+
+def train(
+    config: Config,
+    report: Report,
+    resume: Run | None = None,
+    name: str | None = None,
+    device: str = "",
+) -> Result:
+    """Train until a limit of the config is reached, or dev BLEU no longer rises.
+
+    Args:
+        config: everything that determines the result.
+        report: told of everything that a person watching wants to know.
+        resume: the run to go on with; None begins a new one.
+        name: of a new run; None for the next number.
+        device: a description of it, for the summary.
+
+    Raises:
+        DataError: if the corpus cannot be used.
+        CheckpointError: if `resume` has no valid checkpoint, or one of other data.
+        LockedError: if another process trains in the run's folder.
+        DivergedError: if the loss or a gradient is no longer finite.
+        RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
+    """
+    report(Notice("Reading the corpus"))
+    corpus, splits = read_splits(config.data)
+    if resume is None:
+        report(Notice("Training the vocabulary"))
+        sentences = (sentence for pair in splits.train for sentence in pair)
+        tokenizer = Tokenizer(train_sentencepiece(sentences, config.tokenizer))
+    else:
+        tokenizer = Tokenizer.load(resume.tokenizer)
+    data = TrainingData(splits.train, tokenizer, config.training)
+    model = build_model(
+        config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size, config.training.seed
+    )
+    run = resume or new_run(name, f"{config.model.kind}-{config.model.attention}")
+    with run.lock():
+        if resume is None:
+            run.write(config, tokenizer.model)
+        trainer = Trainer(config, run, corpus, splits.dev, tokenizer, data, model, report)
+        if resume is not None:
+            trainer.restore()
+        report(Summary(_summary(config, run, corpus, splits, data, tokenizer, model, device)))
+        return trainer.train()
+
+
+class Trainer:
+    """The loop and what it needs; `train` puts it together.
+
+    Attributes:
+        position: where the training stands.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        run: Run,
+        corpus: Corpus,
+        dev: list[Pair],
+        tokenizer: Tokenizer,
+        data: TrainingData,
+        model: Seq2Seq,
+        report: Report,
+    ):
+        self.position = Position()
+        self._config = config.training
+        self._run = run
+        self._fingerprint = corpus.fingerprint
+        self._data = data
+        self._model = model
+        self._report = report
+        self._updater = Updater(model, config.training)
+        self._schedule = Schedule(config.training, data.steps_per_epoch)
+        self._validator = Validator(config, model, tokenizer, dev)
+        self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []
+        self._recent_seconds = 0.0
+
+    def train(self) -> Result:
+        """Run the loop to its end."""
+        position = self.position
+        validate_every = self._config.validate_every_steps or self._data.steps_per_epoch
+        self._logs = Logs(self._run, position.step)
+        self._began = time.monotonic() - position.seconds
+        self._saved = time.monotonic()
+        reason = self._reason_to_stop()
+        with caught_signals(self._report) as caught:
+            while not reason:
+                for batch in self._data.batches(position.epoch, skip=position.batch):
+                    self._update(batch)
+                    finished = self._share_done() >= 1
+                    validate = finished or position.step % validate_every == 0
+                    save = (
+                        validate
+                        or caught.number
+                        or self._minutes_since_save() >= (self._config.checkpoint_minutes)
+                    )
+                    if save or position.step % REPORT_EVERY_STEPS == 0:
+                        self._report_progress()
+                    if validate:
+                        self._validate()
+                    if save:
+                        self._save(dev_bleu=position.last_dev_bleu if validate else None)
+                    reason = self._reason_to_stop()
+                    if reason:
+                        break
+                    if caught.number:
+                        raise RunInterruptedError(
+                            f"Stopped by {signal.Signals(caught.number).name} at step "
+                            f"{position.step}, which is saved. Go on by: s2s train --resume --run "
+                            f"{self._run.path}",
+                            caught.number,
+                        )
+                else:
+                    position.epoch += 1
+                    position.batch = 0
+        return Result(
+            str(self._run.path),
+            reason,
+            position.step,
+            position.seconds,
+            position.best_step,
+            position.best_dev_bleu,
+        )
+
+    def restore(self) -> None:
+        """Go back to the run's newest valid checkpoint."""
+        path = checkpoints.newest_valid(
+            self._run.checkpoints, lambda text: self._report(Notice(text))
+        )
+        state = checkpoints.read_state(path)
+        if state["data_fingerprint"] != self._fingerprint:
+            raise CheckpointError(
+                f"{path}: was trained on other data (fingerprint "
+                f"{state['data_fingerprint'][:12]}; now {self._fingerprint[:12]}). Restore the "
+                "corpus, or begin a new run without --resume"
+            )
+        self.position = Position(**state["position"])
+        checkpoints.restore(path, checkpoints.MODEL, self._model.trainable_variables)
+        checkpoints.restore(path, checkpoints.OPTIMIZER, self._updater.variables)
+        self._report(Notice(f"Going on from {path}"))
+
+    def _update(self, batch: Batch) -> None:
+        position = self.position
+        began = time.monotonic()
+        self._learning_rate = self._schedule.learning_rate(position.step, position.seconds)
+        loss, norm = self._updater.step(batch, position.step, self._learning_rate)
+        self._recent.append((loss, norm, int(batch.pairs)))
+        position.step += 1
+        position.batch += 1
+        self._recent_seconds += time.monotonic() - began
+        position.seconds = time.monotonic() - self._began
+
+    def _report_progress(self) -> None:
+        """Tell of the updates since the last report.
+
+        Raises:
+            DivergedError: if one of them was not finite.
+        """
+        position = self.position
+        losses = [float(loss) for loss, _, _ in self._recent]
+        norms = [float(norm) for _, norm, _ in self._recent]
+        if not np.isfinite(losses + norms).all():
+            raise DivergedError(
+                f"the loss or its gradient is not finite at step {position.step} or up to "
+                f"{len(losses) - 1} before it; no checkpoint was made of that. Lower "
+                "training.peak_learning_rate or training.gradient_clip_norm and train again"
+            )
+        share = self._share_done()
+        event = Progress(
+            step=position.step,
+            epoch=position.epoch + 1,
+            loss=float(np.mean(losses)),
+            learning_rate=self._learning_rate,
+            gradient_norm=norms[-1],
+            pairs_per_second=sum(pairs for _, _, pairs in self._recent) / self._recent_seconds,
+            padding_share=self._data.padding_share,
+            seconds=position.seconds,
+            share_done=share,
+            seconds_left=position.seconds * (1 - share) / share,
+            dev_bleu=position.last_dev_bleu,
+        )
+        self._recent, self._recent_seconds = [], 0.0
+        self._logs.write(event)
+        self._report(event)
+
+    def _validate(self) -> None:
+        position = self.position
+        scores, samples = self._validator.translate()
+        position.last_dev_bleu = scores.bleu
+        is_best = position.best_dev_bleu is None or scores.bleu > position.best_dev_bleu
+        if is_best:
+            position.best_dev_bleu, position.best_step = scores.bleu, position.step
+        position.validations_since_best = 0 if is_best else position.validations_since_best + 1
+        position.seconds = time.monotonic() - self._began
+        event = Validation(
+            step=position.step,
+            epoch=position.epoch + 1,
+            seconds=position.seconds,
+            dev_loss=self._validator.loss(),
+            dev_bleu=scores.bleu,
+            dev_chrf=scores.chrf,
+            signature=scores.bleu_signature,
+            is_best=is_best,
+            samples=samples,
+        )
+        self._logs.write(event)
+        self._report(event)
+
+    def _save(self, dev_bleu: float | None) -> None:
+        state = {
+            "position": asdict(self.position),
+            "dev_bleu": dev_bleu,
+            "data_fingerprint": self._fingerprint,
+            "saved_at": datetime.now(timezone.utc).isoformat(),
+            "versions": {
+                name: importlib.metadata.version(name)
+                for name in ("s2s", "tensorflow", "keras", "tensorflow-text", "sentencepiece")
+            },
+        }
+        checkpoints.save(
+            self._run.checkpoints,
+            self.position.step,
+            self._model.trainable_variables,
+            self._updater.variables,
+            state,
+        )
+        checkpoints.prune(
+            self._run.checkpoints, self._config.keep_checkpoints, self.position.best_step
+        )
+        self._saved = time.monotonic()
+
+    def _share_done(self) -> float:
+        return self._schedule.progress(self.position.step, self.position.seconds)
+
+    def _minutes_since_save(self) -> float:
+        return (time.monotonic() - self._saved) / 60
+
+    def _reason_to_stop(self) -> str:
+        if self.position.validations_since_best >= self._config.patience:
+            return f"dev BLEU has not risen in {self._config.patience} validations"
+        if self.position.step and self._share_done() >= 1:
+            return "the training is complete"
+        return ""
+
+
+class Validator:
+    """Scores the model, as it is at the time, on the dev split.
+
+    Args:
+        config: of the whole training.
+        model: the model.
+        tokenizer: for both languages.
+        dev: (source, target) of the dev split.
+    """
+
+    SAMPLES = 3
+
+    def __init__(self, config: Config, model: Seq2Seq, tokenizer: Tokenizer, dev: list[Pair]):
+        self._translator = Translator(model, tokenizer, config.decoding)
+        self._data = TrainingData(dev, tokenizer, config.training)
+        self._sources, self._references = group_references(dev)
+        # Always the same sentences, of a length that tells something.
+        telling = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]
+        places = telling or list(range(len(self._sources)))
+        self._shown = places[:: max(1, len(places) // self.SAMPLES)][: self.SAMPLES]
+
+        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
+        def batch_loss(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return cross_entropy(model((source_BS, target_BT[:, :-1])), target_BT[:, 1:])
+
+        self._batch_loss = batch_loss
+
+    def loss(self) -> float:
+        """Return the mean cross-entropy of a token, in nats, without label smoothing."""
+        sums = [self._batch_loss(b.source_BS, b.target_BT) for b in self._data.batches(epoch=0)]
+        total, tokens = np.sum(sums, axis=0)
+        return float(total / tokens)
+
+    def translate(self) -> tuple[Scores, list[tuple[str, str, str]]]:
+        """Return the scores of greedy decoding, and a few (source, reference, translation)."""
+        scores, translations = evaluate_translator(
+            self._translator, self._sources, self._references
+        )
+        samples = [(self._sources[i], self._references[i][0], translations[i]) for i in self._shown]
+        return scores, samples
+
+
+class Caught:
+    """The number of the signal that came, or 0."""
+
+    number = 0
+
+
+@contextmanager
+def caught_signals(report: Report) -> Iterator[Caught]:
+    """Note SIGINT and SIGTERM, for the loop to end at its next step; a second one ends at once.
+
+    Outside the main thread, which alone receives signals, this does nothing.
+    """
+    caught = Caught()
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        caught.number = number
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        report(Notice("Saving a checkpoint before leaving; once more leaves at once"))
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _summary(
+    config: Config,
+    run: Run,
+    corpus: Corpus,
+    splits: Splits,
+    data: TrainingData,
+    tokenizer: Tokenizer,
+    model: Seq2Seq,
+    device: str,
+) -> list[tuple[str, str]]:
+    dropped = {**corpus.dropped, "too long for training": data.too_long}
+    training = config.training
+    limits = [
+        training.epoch_limit and f"{training.epoch_limit} epochs",
+        training.steps and f"{training.steps} steps",
+        training.budget_seconds and f"{training.budget_seconds / 60:g} minutes",
+    ]
+    parameters = sum(math.prod(v.shape) for v in model.trainable_variables)
+    compiled = "plain graph" if training.compile == "graph" else "XLA"
+    return [
+        ("run", str(run.path)),
+        (
+            "data",
+            f"{corpus.description}, {config.data.source_language} to "
+            f"{config.data.target_language}, {len(corpus.pairs):,} pairs",
+        ),
+        (
+            "splits",
+            f"{data.pairs:,} train, {len(splits.dev):,} dev, {len(splits.test):,} test; "
+            "no sentence shared",
+        ),
+        ("dropped", ", ".join(f"{n:,} {why}" for why, n in dropped.items() if n) or "nothing"),
+        (
+            "vocabulary",
+            f"{tokenizer.vocabulary_size:,} SentencePiece {config.tokenizer.kind} "
+            "pieces, shared by both languages",
+        ),
+        (
+            "model",
+            f"{config.model.kind}, {config.model.attention} attention, "
+            f"{config.model.wiring} wiring, {parameters:,} parameters",
+        ),
+        (
+            "batches",
+            f"{data.steps_per_epoch:,} an epoch of about {training.batch_tokens:,} tokens, "
+            f"{data.padding_share:.1%} padding",
+        ),
+        ("until", " or ".join(limit for limit in limits if limit)),
+        ("device", f"{device}, {compiled}, float32"),
+    ]
