@@ -174,7 +174,8 @@ class RNN(Seq2Seq):
         value_units = 2 * encoder_units
 
         def embedding(vocabulary: int, name: str) -> keras.layers.Embedding:
-            normal = keras.initializers.RandomNormal(stddev=embedding_units**-0.5, seed=generator)
+            # Much smaller embeddings leave every tanh near 0, and attention takes long to form.
+            normal = keras.initializers.RandomNormal(stddev=0.5, seed=generator)
             layer = keras.layers.Embedding(
                 vocabulary, embedding_units, embeddings_initializer=normal, name=name
             )

@@ -1,0 +1,85 @@
+"""A corpus, a config and a trained run, small enough for every test."""
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+
+from seq2seq_cli.config import Config, Overrides, load_config
+from seq2seq_cli.devices import import_tensorflow
+
+import_tensorflow()
+
+SUBJECTS = {"I": "yo", "he": "él", "she": "ella", "we": "nosotros", "they": "ellos"}
+VERBS = {"see": "mirar", "eat": "comer", "want": "querer", "sell": "vender", "have": "tener"}
+NUMBERS = {"one": "un", "two": "dos", "three": "tres", "many": "muchos", "few": "pocos"}
+NOUNS = {"apples": "manzanas", "houses": "casas", "books": "libros", "cats": "gatos"}
+TINY = {
+    "data.dev_pairs": 40,
+    "data.test_pairs": 40,
+    "tokenizer.vocabulary_size": 400,
+    "model.embedding_units": 24,
+    "model.encoder_units": 24,
+    "model.decoder_units": 32,
+    "model.attention_units": 16,
+    "model.dropout": 0.1,
+    "training.batch_tokens": 512,
+    "training.warmup_steps": 5,
+    "training.compile": "graph",
+    "training.device": "cpu",
+}
+
+
+def toy_pairs() -> list[tuple[str, str]]:
+    """Return 500 sentences of a language pair that is learned quickly."""
+    words = itertools.product(SUBJECTS.items(), VERBS.items(), NUMBERS.items(), NOUNS.items())
+    return [
+        (f"{s[0]} {v[0]} {n[0]} {o[0]}.", f"{s[1]} {v[1]} {n[1]} {o[1]}.") for s, v, n, o in words
+    ]
+
+
+def tiny_config(corpus: Path, **settings: object) -> Config:
+    """Return a config of a model of a few thousand parameters; `a__b=c` sets `a.b`."""
+    overrides = Overrides()
+    given = {key.replace("__", "."): value for key, value in settings.items()}
+    for key, value in {**TINY, "data.corpus": str(corpus), **given}.items():
+        overrides.put(key, value, "test")
+    return load_config(overrides)
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "toy.tsv"
+    path.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder, where runs/ will be."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished training that has learned the toy language."""
+    from seq2seq_cli.train import train
+
+    before = Path.cwd()
+    folder = tmp_path_factory.mktemp("trained")
+    os.chdir(folder)
+    try:
+        config = tiny_config(
+            corpus,
+            training__epochs=20,
+            training__peak_learning_rate=0.02,
+            training__label_smoothing=0.0,
+            training__patience=100,
+            training__validate_every_steps=60,
+        )
+        result = train(config, lambda event: None)
+    finally:
+        os.chdir(before)
+    return folder / result.run

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from conftest import tiny_config, toy_pairs
+
+from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.data.pipeline import TrainingData
+from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
+from seq2seq_cli.errors import DataError
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
+
+PAIRS = [*toy_pairs(), ("I see " * 20, "yo mirar " * 20), ("a", "b")]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    sentences = [sentence for pair in PAIRS for sentence in pair]
+    return Tokenizer(train_sentencepiece(sentences, TokenizerConfig(vocabulary_size=400)))
+
+
+def data(tokenizer, **settings) -> TrainingData:
+    lengths = {"training__max_source_tokens": 200, "training__max_target_tokens": 200}
+    config = tiny_config("x.tsv", **{**lengths, **settings})
+    return TrainingData(PAIRS, tokenizer, config.training)
+
+
+def flat(batches) -> list:
+    return [(b.source_BS.numpy().tobytes(), b.target_BT.numpy().tobytes()) for b in batches]
+
+
+def texts(tokenizer, batches) -> list[tuple[str, str]]:
+    found = []
+    for batch in batches:
+        rows = int(batch.pairs)
+        sources = tokenizer.detokenize(batch.source_BS.numpy()[:rows].tolist())
+        targets = tokenizer.detokenize(batch.target_BT.numpy()[:rows, 1:].tolist())
+        found += zip(sources, targets, strict=True)
+    return found
+
+
+def test_an_epoch_has_every_pair_once(tokenizer):
+    found = texts(tokenizer, data(tokenizer).batches(0))
+    assert sorted(found) == sorted((s.strip(), t.strip()) for s, t in PAIRS)
+
+
+def test_order_is_a_function_of_seed_and_epoch(tokenizer):
+    first = flat(data(tokenizer).batches(0))
+    assert flat(data(tokenizer).batches(0)) == first
+    assert flat(data(tokenizer).batches(1)) != first
+    assert flat(data(tokenizer, training__seed=1).batches(0)) != first
+
+
+@pytest.mark.parametrize("skip", [0, 1, 3, 10_000])
+def test_skipping_gives_the_rest(tokenizer, skip):
+    assert flat(data(tokenizer).batches(2, skip=skip)) == flat(data(tokenizer).batches(2))[skip:]
+
+
+def test_rows_begin_and_end_as_they_should(tokenizer):
+    for batch in data(tokenizer).batches(0):
+        source, target, pairs = (x.numpy() for x in batch)
+        assert source.shape[0] == target.shape[0]
+        assert source.shape[1] + 1 == target.shape[1]
+        assert (target[:pairs, 0] == BOS).all()
+        assert ((source == EOS).sum(1)[:pairs] == 1).all()
+        assert ((target == EOS).sum(1)[:pairs] == 1).all()
+        assert (source[pairs:] == PAD).all()
+        assert (target[pairs:] == PAD).all()
+
+
+def test_batches_have_few_shapes_and_the_size_asked_for(tokenizer):
+    source_shapes = {tuple(b.source_BS.shape) for b in data(tokenizer).batches(0)}
+    lengths = [length for _, length in source_shapes]
+    assert len(lengths) == len(set(lengths))
+    assert all(512 - length < rows * length <= 512 for rows, length in source_shapes)
+
+
+def test_figures_are_those_of_the_batches(tokenizer):
+    training = data(tokenizer)
+    batches = list(training.batches(0))
+    sources = np.concatenate([b.source_BS.numpy().ravel() for b in batches])
+    targets = np.concatenate([b.target_BT.numpy()[:, 1:].ravel() for b in batches])
+    assert training.steps_per_epoch == len(batches)
+    assert training.source_tokens == (sources != PAD).sum()
+    assert training.target_tokens == (targets != PAD).sum()
+    padding = (np.concatenate([sources, targets]) == PAD).mean()
+    assert training.padding_share == pytest.approx(padding)
+
+
+def test_too_long_pairs_are_left_out_and_counted(tokenizer):
+    training = data(tokenizer, training__max_source_tokens=40, training__max_target_tokens=40)
+    assert training.too_long == 1
+    assert training.pairs == len(PAIRS) - 1
+    assert len(texts(tokenizer, training.batches(0))) == len(PAIRS) - 1
+
+
+def test_nothing_short_enough_is_an_error(tokenizer):
+    config = tiny_config("x", training__max_source_tokens=4, training__max_target_tokens=4)
+    with pytest.raises(DataError, match="none of the 1 training pairs has at most 4 source"):
+        TrainingData([("I see one cats.", "x")], tokenizer, config.training)

@@ -1,0 +1,258 @@
+import gzip
+import http.server
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq_cli.config import DataConfig
+from seq2seq_cli.data import sources
+from seq2seq_cli.data.sources import BadLineError, decode_line, read_corpus
+from seq2seq_cli.errors import DataError
+
+SKIP = " Correct the line, or leave such lines out by --set data.skip_bad_lines=true"
+
+
+def read(path: Path, **options: object):
+    return read_corpus(DataConfig(corpus=str(path), **options))
+
+
+def error_of(path: Path, **options: object) -> str:
+    with pytest.raises(DataError) as caught:
+        read(path, **options)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+@pytest.fixture
+def tsv(tmp_path):
+    def write(content: bytes | str, name: str = "pairs.tsv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def test_tsv(tsv):
+    corpus = read(tsv("Go.\tVe.\nHi.\tHola.\n"))
+    assert corpus.pairs == [("Go.", "Ve."), ("Hi.", "Hola.")]
+    assert corpus.dropped == {}
+
+
+def test_third_column_is_attribution(tsv):
+    assert read(tsv("Go.\tVe.\tCC-BY 2.0\nHi.\tHola.\tCC-BY 2.0\n")).pairs[1] == ("Hi.", "Hola.")
+
+
+def test_last_line_need_not_end(tsv):
+    assert read(tsv("a\tb")).pairs == [("a", "b")]
+
+
+def test_carriage_returns_and_byte_order_mark_are_dropped(tsv):
+    assert read(tsv(b"\xef\xbb\xbfa\tb\r\nc\td\r\n")).pairs == [("a", "b"), ("c", "d")]
+
+
+def test_lines_end_at_newline_and_nowhere_else(tsv):
+    odd = "a\u2028b\u0085c\x0bd\x0ce\x1cf"
+    assert read(tsv(f"{odd}\tx\n")).pairs == [(odd, "x")]
+
+
+def test_empty_and_duplicate_pairs_are_dropped_and_counted(tsv):
+    corpus = read(tsv("a\tb\n\t\n \tc\nd\t\u00a0\n\na\tb\n a \t b\n"))
+    assert corpus.pairs == [("a", "b")]
+    assert corpus.dropped == {"empty": 4, "duplicate": 2}
+
+
+def test_fingerprint_tells_corpora_apart(tsv):
+    first, same, other = (read(tsv(c)).fingerprint for c in ("a\tb\n", "a\tb", "b\ta\n"))
+    assert first == same != other
+
+
+def test_zip_with_one_text(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("spa/spa.txt", "Go.\tVe.\n")
+        archive.writestr("spa/_about.txt", "no pairs here")
+    corpus = read(tmp_path / "x.zip")
+    assert corpus.pairs == [("Go.", "Ve.")]
+
+
+def test_gzipped_tsv(tmp_path):
+    (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(b"Go.\tVe.\n"))
+    assert read(tmp_path / "x.tsv.gz").pairs == [("Go.", "Ve.")]
+
+
+def test_parallel_files_one_of_them_gzipped(tmp_path):
+    (tmp_path / "train.en").write_text("Go.\nHi.\n")
+    (tmp_path / "train.es.gz").write_bytes(gzip.compress(b"Ve.\nHola.\n"))
+    assert read(tmp_path / "train").pairs == [("Go.", "Ve."), ("Hi.", "Hola.")]
+
+
+def test_an_empty_line_of_one_side_misaligns_nothing(tmp_path):
+    (tmp_path / "train.en").write_text("a\n\nc\n")
+    (tmp_path / "train.es").write_text("A\nB\nC\n")
+    assert read(tmp_path / "train").pairs == [("a", "A"), ("c", "C")]
+
+
+def test_languages_choose_the_parallel_files(tmp_path):
+    (tmp_path / "p.de").write_text("ja\n")
+    (tmp_path / "p.fr").write_text("oui\n")
+    assert read(tmp_path / "p", source_language="fr", target_language="de").pairs == [("oui", "ja")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a\tb\nonly one\n", "pairs.tsv:2: 1 column where 2 are expected (en TAB es)."),
+        ("a\tb\nc\td\te\n", "pairs.tsv:2: 3 columns where 2 are expected (en TAB es)."),
+        (
+            "a\tb\tc\nd\te\n",
+            "pairs.tsv:2: 2 columns where 3 are expected (en TAB es TAB attribution).",
+        ),
+        (b"a\tb\n\nc\t\xf1\n", "pairs.tsv:3: invalid UTF-8 at byte 3 (0xf1)."),
+        ("a\tb\nc\td\0\n", "pairs.tsv:2: a NUL character, which no text has."),
+    ],
+)
+def test_bad_line_is_named_or_skipped_on_request(tsv, content, message):
+    path = tsv(content)
+    assert error_of(path) == message + SKIP
+    corpus = read(path, skip_bad_lines=True)
+    assert len(corpus.pairs) == 1
+    assert corpus.dropped["bad line"] == 1
+
+
+def test_bad_line_of_a_parallel_file_is_named(tmp_path):
+    (tmp_path / "p.en").write_text("a\nb\n")
+    (tmp_path / "p.es").write_bytes(b"A\n\xff\n")
+    assert error_of(tmp_path / "p") == "p.es:2: invalid UTF-8 at byte 1 (0xff)." + SKIP
+
+
+def test_unequal_files_are_an_error_with_both_counts(tmp_path):
+    (tmp_path / "p.en").write_text("a\nb\n")
+    (tmp_path / "p.es").write_text("A\nB\nC\n")
+    assert error_of(tmp_path / "p") == (
+        "p.en has 2 lines and p.es has 3: they must correspond line by line"
+    )
+
+
+def test_missing_side_is_named(tmp_path):
+    (tmp_path / "p.en").write_text("a\n")
+    assert error_of(tmp_path / "p") == "p.en: its other side, p.es, does not exist"
+
+
+def test_missing_file_is_named(tmp_path):
+    assert error_of(tmp_path / "p.tsv") == (
+        "p.tsv: no such file, nor p.tsv.en with p.tsv.es. Check --data (data.corpus); `tatoeba` is "
+        "the corpus that s2s downloads"
+    )
+
+
+def test_folder_is_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    assert "is a folder" in error_of(tmp_path / "folder")
+
+
+def test_file_without_pairs_is_refused(tsv):
+    assert error_of(tsv("\n\n")) == "pairs.tsv: there is no sentence pair in it"
+
+
+def zip_bytes(tmp_path, text: str) -> bytes:
+    with zipfile.ZipFile(tmp_path / "whole.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("pairs.txt", text)
+    return (tmp_path / "whole.zip").read_bytes()
+
+
+def test_truncated_zip_is_named(tmp_path):
+    (tmp_path / "x.zip").write_bytes(zip_bytes(tmp_path, "a\tb\n" * 1000)[:-30])
+    assert "x.zip: not a whole zip file" in error_of(tmp_path / "x.zip")
+
+
+def test_damaged_zip_is_named(tmp_path):
+    data = bytearray(zip_bytes(tmp_path, "".join(f"{i}\t{i * i}\n" for i in range(5000))))
+    data[2000] ^= 0xFF
+    (tmp_path / "x.zip").write_bytes(data)
+    assert "x.zip" in error_of(tmp_path / "x.zip")
+    assert "damaged" in error_of(tmp_path / "x.zip", skip_bad_lines=True)
+
+
+def test_truncated_gzip_is_named_with_its_line(tmp_path):
+    text = "".join(f"{i}\t{i * i}\n" for i in range(50_000)).encode()
+    (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(text)[:-1000])
+    assert "x.tsv.gz: cut off or damaged after line" in error_of(tmp_path / "x.tsv.gz")
+
+
+def test_zip_with_several_texts_is_refused_by_name(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a.txt", "a\tb")
+        archive.writestr("b.txt", "a\tb")
+    assert "found: a.txt, b.txt" in error_of(tmp_path / "x.zip")
+
+
+@given(st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])))
+def test_any_text_line_decodes_to_itself(text):
+    assert decode_line(text.encode() + b"\n") == text.removesuffix("\r")
+
+
+@given(st.binary())
+def test_any_bytes_give_text_or_a_reason(raw):
+    try:
+        assert "\0" not in decode_line(raw)
+    except BadLineError as error:
+        assert str(error)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    path = tmp_path / "cache" / "spa-eng.zip"
+    monkeypatch.setattr(sources, "tatoeba_path", lambda: path)
+    return path
+
+
+@pytest.fixture
+def server(tmp_path):
+    """The address of a local server that has `file`."""
+    (tmp_path / "www").mkdir()
+    (tmp_path / "www" / "file").write_bytes(b"x" * 200_000)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, directory=str(tmp_path / "www"), **kwargs)
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as httpd:
+        thread = threading.Thread(target=httpd.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{httpd.server_port}"
+        httpd.shutdown()
+        thread.join()
+
+
+def test_missing_download_says_how_to_get_it(cache):
+    with pytest.raises(DataError, match="has not been downloaded. Run `s2s data download`"):
+        read_corpus(DataConfig(corpus="tatoeba"))
+
+
+def test_download_checks_and_reports_and_is_done_once(cache, server, monkeypatch):
+    expected = "7fb7cc2ba4ec8c0ec2d4a2ca5c9aeee9d3a1a3b2b3a6c3c1a0a4f0f3a6c7a1b2"
+    seen = []
+    with pytest.raises(DataError, match="not the expected file"):
+        sources.download_tatoeba(lambda *args: seen.append(args), f"{server}/file")
+    assert not cache.exists()
+    assert not list(cache.parent.iterdir())
+    assert seen[-1] == (200_000, 200_000)
+    import hashlib
+
+    expected = hashlib.sha256(b"x" * 200_000).hexdigest()
+    monkeypatch.setattr(sources, "TATOEBA_SHA256", expected)
+    assert sources.download_tatoeba(lambda *args: None, f"{server}/file") == cache
+    assert sources.download_tatoeba(lambda *args: None, "http://127.0.0.1:9/none") == cache
+
+
+def test_download_without_a_network_says_what_to_do(cache):
+    with pytest.raises(DataError, match="cannot be reached") as caught:
+        sources.download_tatoeba(lambda *args: None, "http://127.0.0.1:9/file")
+    assert "--data PATH/spa-eng.zip" in str(caught.value)
+    assert not list(cache.parent.iterdir())

@@ -1,0 +1,162 @@
+import errno
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from seq2seq_cli import checkpoints
+from seq2seq_cli.errors import CheckpointError, DiskError
+
+
+class Variable:
+    def __init__(self, path: str, value):
+        self.path, self.value = path, np.asarray(value)
+
+    @property
+    def shape(self):
+        return self.value.shape
+
+    def numpy(self):
+        return self.value
+
+    def assign(self, value):
+        self.value = value
+
+
+def variables(scale: float = 1.0) -> list[Variable]:
+    return [
+        Variable("encoder/kernel", scale * np.arange(6, dtype=np.float32).reshape(2, 3)),
+        Variable("adam/iteration", np.int64(7 * scale)),
+    ]
+
+
+def save(root, step: int, scale: float = 1.0, bleu: float | None = None):
+    return checkpoints.save(root, step, variables(scale), variables(-scale), {"dev_bleu": bleu})
+
+
+def damage(path, name: str = "model.safetensors") -> None:
+    data = bytearray((path / name).read_bytes())
+    data[-1] ^= 1
+    (path / name).write_bytes(data)
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+def test_what_was_saved_is_restored(tmp_path):
+    path = save(tmp_path, 12, scale=3.0)
+    model, optimizer = variables(0), variables(0)
+    checkpoints.restore(path, checkpoints.MODEL, model)
+    checkpoints.restore(path, checkpoints.OPTIMIZER, optimizer)
+    for found, wanted in zip(model + optimizer, variables(3.0) + variables(-3.0), strict=True):
+        np.testing.assert_array_equal(found.value, wanted.value)
+        assert found.value.dtype == wanted.value.dtype
+    assert checkpoints.read_state(path) == {"step": 12, "dev_bleu": None}
+
+
+def test_nothing_of_tensorflow_is_imported():
+    code = "import sys, seq2seq_cli.checkpoints; sys.exit('tensorflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_newest_whole_one_is_found_and_damaged_ones_are_named(tmp_path):
+    for step in (5, 10, 200):
+        save(tmp_path, step)
+    damage(tmp_path / "step-00000200")
+    (tmp_path / "step-00000010" / "optimizer.safetensors").unlink()
+    told = []
+    assert checkpoints.newest_valid(tmp_path, told.append).name == "step-00000005"
+    assert ["step-00000200" in told[0], "step-00000010" in told[1]] == [True, True]
+    assert all("damaged" in text for text in told)
+
+
+def test_without_a_whole_one_there_is_an_error(tmp_path):
+    with pytest.raises(CheckpointError, match="no valid checkpoint"):
+        checkpoints.newest_valid(tmp_path, fail)
+    damage(save(tmp_path, 1))
+    with pytest.raises(CheckpointError, match="no valid checkpoint"):
+        checkpoints.newest_valid(tmp_path, lambda text: None)
+    with pytest.raises(CheckpointError, match="no valid checkpoint"):
+        checkpoints.best_valid(tmp_path, lambda text: None)
+
+
+def test_the_best_is_that_of_the_highest_dev_bleu(tmp_path):
+    for step, bleu in ((1, 10.0), (2, 30.0), (3, 20.0), (4, None)):
+        save(tmp_path, step, bleu=bleu)
+    assert checkpoints.best_valid(tmp_path, fail).name == "step-00000002"
+    damage(tmp_path / "step-00000002")
+    told = []
+    assert checkpoints.best_valid(tmp_path, told.append).name == "step-00000003"
+    assert len(told) == 1
+
+
+def test_the_newest_is_used_when_none_was_validated(tmp_path):
+    save(tmp_path, 1)
+    save(tmp_path, 2)
+    assert checkpoints.best_valid(tmp_path, fail).name == "step-00000002"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "message"),
+    [
+        ([Variable("a", [1.0, 2.0])], "it lacks b"),
+        ([Variable("a", [1.0, 2.0]), Variable("b", [1]), Variable("c", [1])], "it has c, which"),
+        ([Variable("a", [1.0]), Variable("b", [1])], r"a has shape \(1,\) there and \(2,\)"),
+    ],
+)
+def test_a_checkpoint_of_another_model_is_refused_and_nothing_assigned(tmp_path, theirs, message):
+    path = checkpoints.save(tmp_path, 1, theirs, [], {})
+    mine = [Variable("a", [8.0, 9.0]), Variable("b", [7])]
+    with pytest.raises(CheckpointError, match=f"belongs to another model: {message}"):
+        checkpoints.restore(path, checkpoints.MODEL, mine)
+    assert mine[0].value.tolist() == [8.0, 9.0]
+
+
+def test_pruning_keeps_the_newest_and_the_best(tmp_path):
+    for step in range(1, 7):
+        save(tmp_path, step)
+    checkpoints.prune(tmp_path, keep=2, best=3)
+    assert [p.name[-1] for p in checkpoints.checkpoints(tmp_path)] == ["6", "5", "3"]
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
+    save(tmp_path, 1)
+    written = checkpoints.write_durably
+
+    def full(path, data):
+        if path.name == "optimizer.safetensors":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written(path, data)
+
+    monkeypatch.setattr(checkpoints, "write_durably", full)
+    with pytest.raises(DiskError, match="No space left on device. Free some space"):
+        save(tmp_path, 2)
+    assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
+    checkpoints.newest_valid(tmp_path, fail)
+
+
+def test_what_a_killed_process_left_is_no_checkpoint_and_is_cleared(tmp_path):
+    partial = tmp_path / ".partial-step-00000009"
+    partial.mkdir(parents=True)
+    (partial / "model.safetensors").write_bytes(b"half")
+    assert checkpoints.checkpoints(tmp_path) == []
+    save(tmp_path, 1)
+    assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
+
+
+def test_saving_the_same_step_again_replaces_it(tmp_path):
+    save(tmp_path, 1, scale=1.0)
+    path = save(tmp_path, 1, scale=2.0)
+    model = variables(0)
+    checkpoints.restore(path, checkpoints.MODEL, model)
+    assert model[0].value[1, 2] == 10
+
+
+def test_manifest_has_a_hash_of_each_file(tmp_path):
+    path = save(tmp_path, 1)
+    hashes = json.loads((path / "manifest.json").read_text())["sha256"]
+    assert sorted(hashes) == ["model.safetensors", "optimizer.safetensors", "state.json"]

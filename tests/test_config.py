@@ -1,0 +1,201 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq_cli.config import (
+    Config,
+    Overrides,
+    allowed,
+    find_config,
+    load_config,
+    shipped_configs,
+)
+from seq2seq_cli.errors import UsageError
+
+
+def error_of(text: str, tmp_path) -> str:
+    path = tmp_path / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        load_config(Overrides.read(path))
+    return str(caught.value).replace(str(path), "my.toml")
+
+
+def test_toml_of_a_config_gives_the_config_back(tmp_path):
+    overrides = Overrides()
+    overrides.put("data.corpus", '/a "quoted"\\path/ñ\u2028', "test")
+    overrides.put("training.budget_seconds", 90.5, "test")
+    config = load_config(overrides)
+    (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+    assert load_config(Overrides.read(tmp_path / "c.toml")) == config
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "training.batch_tokens": st.integers(64, 10**6),
+            "training.peak_learning_rate": st.floats(1e-9, 10.0),
+            "training.epochs": st.integers(1, 10**6),
+            "data.skip_bad_lines": st.booleans(),
+            "model.dropout": st.floats(0, 0.99),
+        },
+    )
+)
+def test_every_value_survives_writing_and_reading(tmp_path_factory, values):
+    overrides = Overrides()
+    for key, value in values.items():
+        overrides.put(key, value, "test")
+    path = tmp_path_factory.mktemp("config") / "c.toml"
+    path.write_text(load_config(overrides).to_toml(), encoding="utf-8")
+    again = load_config(Overrides.read(path)).flat()
+    assert {key: again[key] for key in values} == values
+
+
+@pytest.mark.parametrize("name", shipped_configs())
+def test_shipped_configs_are_valid(name):
+    load_config(Overrides.read(find_config(name)))
+
+
+def test_every_key_says_what_it_takes():
+    for key in Config().flat():
+        assert allowed(key)
+
+
+def test_unknown_key_names_file_and_nearest_key(tmp_path):
+    assert error_of("[training]\nbatch_token = 1", tmp_path) == (
+        "my.toml: unknown key 'training.batch_token'; did you mean 'training.batch_tokens'?"
+    )
+
+
+def test_key_in_the_wrong_table_names_the_right_one(tmp_path):
+    assert error_of("[model]\nbatch_tokens = 100", tmp_path) == (
+        "my.toml: unknown key 'model.batch_tokens'; did you mean 'training.batch_tokens'?"
+    )
+
+
+def test_unknown_table_is_named(tmp_path):
+    assert "unknown key 'trainin.seed'; did you mean 'training.seed'?" in error_of(
+        "[trainin]\nseed = 1", tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[training]\nbatch_tokens = "many"',
+            "my.toml: training.batch_tokens must be a whole number at least 64; it is 'many'",
+        ),
+        (
+            "[training]\nbatch_tokens = 1.5",
+            "my.toml: training.batch_tokens must be a whole number at least 64; it is 1.5",
+        ),
+        (
+            "[training]\nseed = true",
+            "my.toml: training.seed must be a whole number at least 0 and below 2147483648; "
+            "it is True",
+        ),
+        (
+            "[model]\ndropout = 1.0",
+            "my.toml: model.dropout must be a number at least 0 and below 1; it is 1.0",
+        ),
+        (
+            '[model]\nattention = "flash"',
+            "my.toml: model.attention must be one of 'additive'; it is 'flash'",
+        ),
+        (
+            '[training]\ndevice = "tpu"',
+            "my.toml: training.device must be auto, cpu, gpu or gpu:N; it is 'tpu'",
+        ),
+        (
+            "[data]\nskip_bad_lines = 1",
+            "my.toml: data.skip_bad_lines must be true or false; it is 1",
+        ),
+    ],
+)
+def test_wrong_value_names_key_what_is_allowed_and_what_was_given(text, message, tmp_path):
+    assert error_of(text, tmp_path) == message
+
+
+def test_impossible_combinations_are_named(tmp_path):
+    assert error_of('[data]\nsource_language = "es"', tmp_path) == (
+        "my.toml: data.source_language and data.target_language must differ; both are 'es'"
+    )
+    assert error_of("[training]\nbatch_tokens = 100\nmax_source_tokens = 200", tmp_path) == (
+        "my.toml: training.batch_tokens (100) cannot hold one pair of the length that "
+        "training.max_source_tokens and max_target_tokens allow (200)"
+    )
+
+
+def test_everything_wrong_is_told_at_once(tmp_path):
+    message = error_of("[training]\nseed = -1\nspeed = 2\n[model]\ndropout = 2.0", tmp_path)
+    assert message.count("my.toml:") == 3
+
+
+@pytest.mark.parametrize("content", [b"[training\n", b"\xff\xfe"])
+def test_file_that_is_not_toml_is_named(tmp_path, content):
+    (tmp_path / "c.toml").write_bytes(content)
+    with pytest.raises(UsageError, match=r"c\.toml: not valid TOML"):
+        load_config(Overrides.read(tmp_path / "c.toml"))
+
+
+def test_unknown_config_lists_the_shipped_ones():
+    with pytest.raises(UsageError, match="Shipped configs: .*rnn-additive"):
+        find_config("no-such-config")
+
+
+def test_later_layers_win():
+    first, second = Overrides(), Overrides()
+    first.put("training.seed", 1, "file")
+    first.put("training.epochs", 3, "file")
+    second.put_assignment("training.seed=2")
+    config = load_config(first, second)
+    assert (config.training.seed, config.training.epochs) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "value"),
+    [
+        ("training.seed=7", 7),
+        ("training.device = cpu", "cpu"),
+        ('training.device="cpu"', "cpu"),
+        ("data.skip_bad_lines=true", True),
+    ],
+)
+def test_assignment_is_toml_or_a_plain_string(assignment, value):
+    overrides = Overrides()
+    overrides.put_assignment(assignment)
+    assert load_config(overrides).flat()[assignment.partition("=")[0].strip()] == value
+
+
+def test_assignment_without_a_value_is_an_error():
+    with pytest.raises(UsageError, match="expected KEY=VALUE"):
+        Overrides().put_assignment("training.seed")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
+def test_durations(text, seconds):
+    overrides = Overrides()
+    overrides.put_duration("training.budget_seconds", text, "--budget")
+    assert load_config(overrides).training.budget_seconds == seconds
+
+
+@pytest.mark.parametrize("text", ["10", "m", "-5m", "10 minutes", "1:30"])
+def test_other_durations_are_errors(text):
+    with pytest.raises(UsageError, match="expected a time such as 90s, 10m or 1.5h"):
+        Overrides().put_duration("training.budget_seconds", text, "--budget")
+
+
+def test_names_that_people_know_set_score_and_wiring():
+    overrides = Overrides()
+    overrides.put_attention("bahdanau")
+    model = load_config(overrides).model
+    assert (model.attention, model.wiring) == ("additive", "bahdanau")
+
+
+def test_some_limit_is_always_in_force():
+    assert Config().training.epoch_limit == 10
+    overrides = Overrides()
+    overrides.put("training.steps", 5, "test")
+    assert load_config(overrides).training.epoch_limit is None

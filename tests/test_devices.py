@@ -1,0 +1,110 @@
+import os
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+
+from seq2seq_cli import devices
+from seq2seq_cli.errors import UsageError
+
+
+def test_importing_prints_nothing():
+    code = "from seq2seq_cli.devices import import_tensorflow as f; f(); import tensorflow as tf; "
+    code += "tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert run.stderr == b""
+    assert run.stdout == b""
+
+
+def test_a_failing_block_shows_what_was_held_back(capfd):
+    with pytest.raises(ValueError, match="x"), devices._silent_stderr():
+        os.write(2, b"the reason")
+        raise ValueError("x")
+    assert capfd.readouterr().err == "the reason"
+    with devices._silent_stderr():
+        os.write(2, b"noise")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind=None: [])
+
+
+@pytest.mark.usefixtures("no_gpu")
+class TestWithoutGPU:
+    @pytest.mark.parametrize("name", ["cpu", "auto"])
+    def test_the_cpu_is_used_and_described(self, name):
+        assert devices.use_device(name).startswith("CPU (")
+
+    def build(self, monkeypatch, loads=(), **info):
+        monkeypatch.setattr(tf.sysconfig, "get_build_info", lambda: info)
+        monkeypatch.setattr(devices, "_loads", lambda library: library in loads)
+
+    def error(self, name="gpu") -> str:
+        with pytest.raises(UsageError) as caught:
+            devices.use_device(name)
+        return str(caught.value)
+
+    def test_a_build_without_cuda_is_named(self, monkeypatch):
+        self.build(monkeypatch, is_cuda_build=False)
+        assert "--device gpu: this build of TensorFlow has no GPU support" in self.error()
+
+    def test_a_missing_driver_is_named(self, monkeypatch):
+        self.build(monkeypatch, is_cuda_build=True)
+        assert "--device gpu:1: no NVIDIA driver is installed" in self.error("gpu:1")
+
+    def test_missing_libraries_are_named(self, monkeypatch):
+        self.build(monkeypatch, ("libcuda.so.1",), is_cuda_build=True, cuda_version="12.5.1")
+        monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None)
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        message = self.error()
+        assert "libcudart.so.12, libcublas.so.12, libcudnn.so.9 do not load" in message
+        assert "pip install 's2s[gpu]'" in message
+
+    def test_hidden_gpus_are_named(self, monkeypatch):
+        self.build(monkeypatch, ("libcuda.so.1",), is_cuda_build=True)
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+        assert "CUDA_VISIBLE_DEVICES='-1' hides every GPU" in self.error()
+
+    def test_the_error_offers_the_cpu(self, monkeypatch):
+        self.build(monkeypatch, is_cuda_build=False)
+        assert self.error().endswith("Or use --device cpu")
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    """Two GPUs that nothing computes on; the list of what was made visible."""
+    visible = []
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind=None: ["g0", "g1"])
+    monkeypatch.setattr(tf.config, "set_visible_devices", lambda d, kind: visible.append(d))
+    monkeypatch.setattr(tf.config.experimental, "set_memory_growth", lambda gpu, on: None)
+    monkeypatch.setattr(
+        tf.config.experimental, "get_device_details", lambda gpu: {"device_name": f"model {gpu}"}
+    )
+    return visible
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "description"),
+    [
+        ("auto", ["g0"], "GPU 0 (model g0)"),
+        ("gpu", ["g0"], "GPU 0 (model g0)"),
+        ("gpu:1", ["g1"], "GPU 1 (model g1)"),
+    ],
+)
+def test_the_gpu_asked_for_is_the_only_visible_one(two_gpus, name, chosen, description):
+    assert devices.use_device(name) == description
+    assert two_gpus == [chosen]
+
+
+def test_the_cpu_hides_the_gpus(two_gpus):
+    assert devices.use_device("cpu").startswith("CPU")
+    assert two_gpus == [[]]
+
+
+def test_a_gpu_that_is_not_there_is_refused(two_gpus):
+    with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs, gpu:0 to gpu:1"):
+        devices.use_device("gpu:2")
+    assert two_gpus == []

@@ -1,0 +1,127 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import tiny_config
+
+from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.optimizer import Schedule, Updater, cross_entropy
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_equals_keras(smoothing):
+    rng = np.random.default_rng(0)
+    logits = tf.constant(rng.normal(size=(3, 5, 11)), tf.float32)
+    labels = tf.constant(rng.integers(1, 11, size=(3, 5)))
+    labels *= tf.sequence_mask([5, 2, 3], 5, labels.dtype)
+    total, tokens = cross_entropy(logits, labels, smoothing)
+    oracle = keras.losses.CategoricalCrossentropy(
+        from_logits=True, label_smoothing=smoothing, reduction="none"
+    )
+    each = oracle(tf.one_hot(labels, 11), logits).numpy()
+    assert tokens == 10
+    np.testing.assert_allclose(total, each[labels.numpy() != PAD].sum(), rtol=1e-5)
+
+
+def schedule(steps_per_epoch: int = 100, **settings) -> Schedule:
+    return Schedule(tiny_config("x", **settings).training, steps_per_epoch)
+
+
+def test_rate_rises_to_the_peak_and_falls_to_zero():
+    s = schedule(training__steps=1000, training__warmup_steps=50, training__peak_learning_rate=0.01)
+    rates = [s.learning_rate(step, 0) for step in range(1001)]
+    assert np.argmax(rates) == 49
+    assert max(rates) == pytest.approx(0.01, rel=0.01)
+    assert np.all(np.diff(rates[:50]) > 0)
+    assert np.all(np.diff(rates[50:]) < 0)
+    assert rates[500] == pytest.approx(0.005)
+    assert rates[1000] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_short_training_is_not_all_warmup():
+    s = schedule(training__steps=100, training__warmup_steps=4000)
+    rates = [s.learning_rate(step, 0) for step in range(100)]
+    assert np.argmax(rates) == 10
+
+
+@pytest.mark.parametrize(
+    ("limits", "step", "seconds", "progress"),
+    [
+        ({"training__epochs": 4}, 100, 1e9, 0.25),
+        ({"training__steps": 50}, 25, 1e9, 0.5),
+        ({"training__budget_seconds": 60.0}, 10**9, 15, 0.25),
+        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 100, 30, 0.5),
+        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 300, 30, 0.75),
+        ({"training__steps": 50, "training__epochs": 4}, 60, 0, 1.0),
+        ({}, 500, 0, 0.5),
+    ],
+)
+def test_the_limit_reached_first_counts(limits, step, seconds, progress):
+    assert schedule(**limits).progress(step, seconds) == pytest.approx(progress)
+
+
+def model() -> RNN:
+    return RNN(20, 20, 6, 5, 7, 4, dropout=0.2, seed=1)
+
+
+def batch(rows: int = 4) -> Batch:
+    rng = np.random.default_rng(rows)
+    source = rng.integers(4, 20, size=(rows, 6)).astype(np.int32)
+    target = rng.integers(4, 20, size=(rows, 7)).astype(np.int32)
+    source[:, -1], target[:, 0], target[:, -1] = EOS, BOS, EOS
+    source[0, 3:] = [EOS, PAD, PAD]
+    return Batch(tf.constant(source), tf.constant(target), tf.constant(rows))
+
+
+def updated(compile_: str, steps: int = 3, **settings) -> tuple[list[float], list[np.ndarray]]:
+    config = tiny_config("x", training__compile=compile_, **settings).training
+    m = model()
+    updater = Updater(m, config)
+    losses = [float(updater.step(batch(), n, 0.01)[0]) for n in range(steps)]
+    return losses, [v.numpy() for v in m.trainable_variables]
+
+
+def test_xla_and_plain_graph_make_the_same_updates():
+    (losses, weights), (plain_losses, plain_weights) = updated("xla"), updated("graph")
+    np.testing.assert_allclose(losses, plain_losses, rtol=1e-5)
+    for a, b in zip(weights, plain_weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
+    config = tiny_config("x", model__dropout=0.0, training__gradient_clip_norm=0.1).training
+    m = RNN(20, 20, 6, 5, 7, 4, seed=1)
+    before = [v.numpy() for v in m.trainable_variables]
+    source, target, _ = batch()
+    with tf.GradientTape() as tape:
+        total, tokens = cross_entropy(m((source, target[:, :-1])), target[:, 1:], 0.1)
+        loss = total / tokens
+    gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, m.trainable_variables)]
+    norm = np.sqrt(sum(float(tf.reduce_sum(g**2)) for g in gradients))
+    assert norm > 0.1
+
+    found_loss, found_norm = Updater(m, config).step(batch(), 0, 0.01)
+    np.testing.assert_allclose(found_loss, loss, rtol=1e-6)
+    np.testing.assert_allclose(found_norm, norm, rtol=1e-5)
+    for old, new, gradient in zip(before, m.trainable_variables, gradients, strict=True):
+        clipped = gradient.numpy() * 0.1 / norm
+        # Adam's first step, bias corrections included, is rate * g / (|g| + eps').
+        step = 0.01 * clipped / (np.abs(clipped) + 1e-9 / np.sqrt(1 - 0.98))
+        np.testing.assert_allclose(new.numpy(), old - step, atol=1e-4)
+
+
+def test_rows_of_padding_change_no_update():
+    def after(extra: int) -> list[np.ndarray]:
+        config = tiny_config("x").training
+        m = RNN(20, 20, 6, 5, 7, 4, seed=1)
+        source, target, pairs = batch()
+        padded = Batch(
+            tf.pad(source, [[0, extra], [0, 0]]), tf.pad(target, [[0, extra], [0, 0]]), pairs
+        )
+        Updater(m, config).step(padded, 0, 0.001)
+        return [v.numpy() for v in m.trainable_variables]
+
+    for a, b in zip(after(0), after(3), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)

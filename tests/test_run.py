@@ -1,0 +1,121 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import tiny_config
+
+from seq2seq_cli import checkpoints
+from seq2seq_cli.config import Overrides
+from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
+from seq2seq_cli.run import Run, find_run, new_run, resumed_config
+
+
+def with_checkpoint(name: str, saved_at: str) -> Run:
+    run = Run(Path("runs") / name)
+    checkpoints.save(run.checkpoints, 1, [], [], {"saved_at": saved_at})
+    return run
+
+
+@pytest.mark.usefixtures("workdir")
+class TestFolders:
+    def test_runs_are_numbered(self):
+        assert [new_run(None, "rnn-additive").name for _ in range(2)] == [
+            "001-rnn-additive",
+            "002-rnn-additive",
+        ]
+        Path("runs/041-other").mkdir()
+        assert new_run(None, "rnn").name == "042-rnn"
+
+    def test_a_name_is_below_runs_and_a_path_is_a_path(self, tmp_path):
+        assert new_run("mine", "x").path == Path("runs/mine")
+        assert new_run(str(tmp_path / "elsewhere"), "x").path == tmp_path / "elsewhere"
+        assert new_run("sub/folder", "x").path == Path("sub/folder")
+
+    def test_a_folder_with_something_in_it_is_not_taken(self):
+        run = new_run("mine", "x")
+        new_run("mine", "x")  # empty still
+        (run.path / "file").touch()
+        with pytest.raises(UsageError, match="runs/mine: exists already. Go on with it by"):
+            new_run("mine", "x")
+
+    def test_the_default_is_the_run_of_the_newest_checkpoint(self):
+        with_checkpoint("002-b", "2026-01-02T00:00:00")
+        with_checkpoint("003-c", "2026-01-01T00:00:00")
+        new_run(None, "empty")
+        assert find_run(None).name == "002-b"
+
+    def test_no_run_is_an_error_that_says_what_to_do(self):
+        with pytest.raises(CheckpointError, match="no run with a checkpoint. Train one by"):
+            find_run(None)
+
+    def test_an_unknown_run_lists_those_there_are(self):
+        new_run("mine", "x")
+        with pytest.raises(CheckpointError, match=r"runs/yours: no such run. Runs in .*: mine"):
+            find_run("yours")
+
+    def test_a_folder_that_is_no_run_is_named(self, tmp_path):
+        (tmp_path / "runs" / "folder").mkdir(parents=True)
+        with pytest.raises(CheckpointError, match="is not a run's folder"):
+            find_run("folder").config()
+
+
+def test_config_comes_back(tmp_path, corpus):
+    run = Run(tmp_path / "r")
+    config = tiny_config(corpus)
+    run.write(config, b"tokenizer")
+    assert run.config() == config
+    assert run.tokenizer.read_bytes() == b"tokenizer"
+
+
+def test_metrics_of_later_steps_are_forgotten(tmp_path):
+    run = Run(tmp_path)
+    for step in (1, 2, 3):
+        run.append_metrics({"step": step})
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 4, "lo')  # a process was killed here
+    run.forget_metrics_after(2)
+    assert run.metrics() == [{"step": 1}, {"step": 2}]
+
+
+def test_only_one_process_trains_in_a_folder(tmp_path):
+    code = (
+        "import sys, time; from pathlib import Path; from seq2seq_cli.run import Run\n"
+        f"with Run(Path({str(tmp_path)!r})).lock():\n"
+        "    print('locked', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"locked\n"
+        with (
+            pytest.raises(LockedError, match=f"process {process.pid} is training here"),
+            Run(tmp_path).lock(),
+        ):
+            pass
+        process.kill()
+        process.wait()
+    with Run(tmp_path).lock():  # a killed process holds nothing
+        pass
+
+
+def put(key: str, value: object) -> Overrides:
+    overrides = Overrides()
+    overrides.put(key, value, "test")
+    return overrides
+
+
+def test_resuming_takes_the_same_config_or_none(tmp_path, corpus):
+    run = Run(tmp_path)
+    config = tiny_config(corpus)
+    run.write(config, b"")
+    assert resumed_config(run) == config
+    assert resumed_config(run, put("training.batch_tokens", 512)) == config
+    with pytest.raises(UsageError) as caught:
+        resumed_config(run, put("training.batch_tokens", 600), put("model.dropout", 0.5))
+    assert "  model.dropout: 0.2 there, 0.5 now\n" in str(caught.value)
+    assert "  training.batch_tokens: 512 there, 600 now\n" in str(caught.value)
+
+
+def test_resuming_may_change_the_device(tmp_path, corpus):
+    run = Run(tmp_path)
+    run.write(tiny_config(corpus, training__device="auto"), b"")
+    assert resumed_config(run, put("training.device", "cpu")).training.device == "cpu"

@@ -1,0 +1,252 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import tiny_config
+
+from seq2seq_cli import checkpoints
+from seq2seq_cli import train as train_module
+from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
+from seq2seq_cli.events import Notice, Progress, Summary, Validation
+from seq2seq_cli.optimizer import Updater
+from seq2seq_cli.run import Run, find_run
+from seq2seq_cli.train import caught_signals, train
+
+pytestmark = pytest.mark.usefixtures("workdir")
+
+
+def ignore(event) -> None:
+    pass
+
+
+def weights(run: str, step: int | None = None) -> dict[str, bytes]:
+    """Return the bytes of a run's newest checkpoint, or of that of `step`."""
+    found = checkpoints.checkpoints(Run(Path(run)).checkpoints)
+    path = found[0] if step is None else Run(Path(run)).checkpoints / f"step-{step:08d}"
+    return {name: (path / name).read_bytes() for name in (checkpoints.MODEL, checkpoints.OPTIMIZER)}
+
+
+def test_it_learns_reports_and_logs(corpus):
+    events = []
+    config = tiny_config(corpus, training__epochs=4, training__peak_learning_rate=0.01)
+    result = train(config, events.append, device="a device")
+    summary = next(e for e in events if isinstance(e, Summary))
+    assert [label for label, _ in summary.rows] == [
+        *("run", "data", "splits", "dropped", "vocabulary", "model", "batches", "until", "device")
+    ]
+    progress = [e for e in events if isinstance(e, Progress)]
+    validations = [e for e in events if isinstance(e, Validation)]
+    assert progress[-1].loss < progress[0].loss
+    assert progress[-1].share_done == 1
+    assert [v.epoch for v in validations] == [1, 2, 3, 4]
+    assert all(len(v.samples) == 3 for v in validations)
+    assert validations[-1].dev_loss < validations[0].dev_loss
+    assert result.reason == "the training is complete"
+    assert result.best_dev_bleu == max(v.dev_bleu for v in validations)
+
+    run = find_run(None)
+    assert str(run.path) == result.run
+    entries = run.metrics()
+    assert [e["step"] for e in entries if e["kind"] == "training"] == [p.step for p in progress]
+    events_file = next(run.logs.iterdir())
+    tags = {
+        value.tag
+        for event in tf.compat.v1.train.summary_iterator(str(events_file))
+        for value in event.summary.value
+    }
+    assert {"training/loss", "training/learning_rate", "validation/dev_bleu"} <= tags
+
+
+def test_kept_are_the_newest_checkpoints_and_the_best(corpus):
+    config = tiny_config(corpus, training__steps=12, training__validate_every_steps=3)
+    result = train(config, ignore)
+    steps = [int(p.name[5:]) for p in checkpoints.checkpoints(Path(result.run) / "checkpoints")]
+    assert set(steps) == {12, 9, result.best_step}
+
+
+@pytest.mark.parametrize("compile_", ["graph", "xla"])
+def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, compile_, monkeypatch):
+    config = tiny_config(corpus, training__steps=25, training__compile=compile_)
+    whole = train(config, ignore, name="whole")
+
+    calls = 0
+    step = Updater.step
+
+    def interrupting(self, *args):
+        nonlocal calls
+        calls += 1
+        if calls == 14:  # in the middle of the second epoch
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Updater, "step", interrupting)
+        with pytest.raises(RunInterruptedError, match="Stopped by SIGINT at step 14") as caught:
+            train(config, ignore, name="parts")
+    assert caught.value.exit_code == 130
+    assert checkpoints.checkpoints(Path("runs/parts/checkpoints"))[0].name == "step-00000014"
+
+    resumed = train(config, ignore, resume=find_run("parts"))
+    assert weights(resumed.run) == weights(whole.run)
+    losses = [
+        [e["loss"] for e in Run(Path(run)).metrics() if e["kind"] == "training"][-1]
+        for run in (whole.run, resumed.run)
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(corpus):
+    results = [
+        train(tiny_config(corpus, training__steps=6, training__seed=seed), ignore)
+        for seed in (1, 1, 2)
+    ]
+    first, same, other = (weights(r.run) for r in results)
+    assert first == same
+    assert first != other
+
+
+def test_a_finished_training_is_not_gone_on_with(corpus):
+    config = tiny_config(corpus, training__steps=4)
+    result = train(config, ignore)
+    before = weights(result.run)
+    again = train(config, ignore, resume=find_run(None))
+    assert again.reason == "the training is complete"
+    assert again.step == 4
+    assert weights(result.run) == before
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(corpus):
+    config = tiny_config(corpus, training__steps=6, training__validate_every_steps=2)
+    whole = train(config, ignore, name="whole")
+    newest = Path("runs/whole/checkpoints/step-00000006")
+    expected = weights(whole.run)
+    (newest / "model.safetensors").write_bytes(b"")
+    events = []
+    train(config, events.append, resume=find_run("whole"))
+    notices = [e.text for e in events if isinstance(e, Notice)]
+    assert any("step-00000006: damaged: model.safetensors" in text for text in notices)
+    assert any("Going on from runs/whole/checkpoints/step-00000004" in text for text in notices)
+    assert weights("runs/whole") == expected
+
+
+def test_other_data_is_refused(corpus, tmp_path):
+    copy = tmp_path / "copy.tsv"
+    copy.write_bytes(corpus.read_bytes())
+    config = tiny_config(copy, training__steps=2)
+    train(config, ignore)
+    copy.write_bytes(corpus.read_bytes() + b"new\tnuevo\n")
+    with pytest.raises(CheckpointError, match="was trained on other data"):
+        train(config, ignore, resume=find_run(None))
+
+
+def test_a_run_without_a_checkpoint_cannot_be_resumed(corpus):
+    config = tiny_config(corpus, training__steps=2)
+    run = Run(Path("runs/empty"))
+    train(config, ignore, name="empty")
+    for path in checkpoints.checkpoints(run.checkpoints):
+        (path / "manifest.json").unlink()
+    with pytest.raises(CheckpointError, match="no valid checkpoint"):
+        train(config, ignore, resume=run)
+
+
+def test_divergence_stops_with_the_step_and_saves_nothing_of_it(corpus, monkeypatch):
+    step = Updater.step
+
+    def breaking(self, batch, number, learning_rate):
+        if number == 7:
+            for variable in self._model.trainable_variables:
+                variable.assign(variable * np.nan)
+        return step(self, batch, number, learning_rate)
+
+    monkeypatch.setattr(Updater, "step", breaking)
+    config = tiny_config(corpus, training__steps=50, training__validate_every_steps=5)
+    with pytest.raises(DivergedError, match="not finite at step 10 or up to 4 before it") as caught:
+        train(config, ignore)
+    assert caught.value.exit_code == 6
+    kept = checkpoints.checkpoints(Path("runs/001-rnn-additive/checkpoints"))
+    assert [path.name for path in kept] == ["step-00000005"]
+
+
+def test_training_stops_early_when_dev_bleu_no_longer_rises(corpus):
+    config = tiny_config(
+        corpus,
+        training__steps=1000,
+        training__validate_every_steps=1,
+        training__patience=3,
+        training__peak_learning_rate=1e-9,
+    )
+    result = train(config, ignore)
+    assert result.reason == "dev BLEU has not risen in 3 validations"
+    assert result.step == 4
+
+
+def test_a_time_budget_ends_the_training(corpus):
+    config = tiny_config(corpus, training__budget_seconds=3.0)
+    result = train(config, ignore)
+    assert result.reason == "the training is complete"
+    assert result.seconds >= 3
+
+
+def test_a_checkpoint_is_saved_as_often_as_wanted(corpus):
+    config = tiny_config(
+        corpus,
+        training__steps=10,
+        training__validate_every_steps=1000,
+        training__checkpoint_minutes=1e-9,
+        training__keep_checkpoints=100,
+    )
+    result = train(config, ignore)
+    assert len(checkpoints.checkpoints(Path(result.run) / "checkpoints")) == 10
+
+
+def test_a_second_signal_is_no_longer_caught():
+    notices = []
+    with caught_signals(notices.append) as caught:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert caught.number == signal.SIGINT
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert notices == [Notice("Saving a checkpoint before leaving; once more leaves at once")]
+
+
+def test_report_interval_changes_no_bits(corpus, monkeypatch):
+    config = tiny_config(corpus, training__steps=7)
+    first = train(config, ignore)
+    monkeypatch.setattr(train_module, "REPORT_EVERY_STEPS", 1)
+    second = train(config, ignore)
+    assert weights(first.run) == weights(second.run)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, number):
+    settings = [
+        *("--set", "training.checkpoint_minutes=0.0001", "--set", "training.compile=graph"),
+        *("--set", "tokenizer.vocabulary_size=330", "--set", "model.encoder_units=16"),
+        *("--set", "training.batch_tokens=512"),
+    ]
+    command = [sys.executable, "-m", "seq2seq_cli", "train", "--data", str(corpus)]
+    limits = ["--steps", "100000", "--device", "cpu"]
+    process = subprocess.Popen(
+        [*command, *limits, *settings], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    root = tmp_path / "runs/001-rnn-additive/checkpoints"
+    waited_until = time.monotonic() + 120
+    while not checkpoints.checkpoints(root) and time.monotonic() < waited_until:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    expected = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
+    assert process.returncode == expected[number], errors
+    checkpoint = checkpoints.newest_valid(root, ignore)
+    if number != signal.SIGKILL:
+        assert f"which is saved. Go on by: s2s train --resume --run {root.parts[-3]}" in errors
+    state = json.loads((checkpoint / "state.json").read_text())
+    assert state["position"]["step"] == state["step"] > 0
