@@ -7,7 +7,7 @@ from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 from rich.progress import Progress as ProgressBars
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -59,15 +59,19 @@ def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
         DownloadColumn(),
         TransferSpeedColumn(),
     )
-    with ProgressBars(*columns, console=stderr) as bars:
-        tasks: list[TaskID] = []
+    bars = ProgressBars(*columns, console=stderr)
 
-        def report(received: int, total: int) -> None:
-            if not tasks:
-                tasks.append(bars.add_task(f"Downloading {name}", total=total or None))
-            bars.update(tasks[0], completed=received)
+    def report(received: int, total: int) -> None:
+        if not bars.tasks:
+            bars.start()
+            bars.add_task(f"Downloading {name}", total=total or None)
+        bars.update(bars.task_ids[0], completed=received)
 
+    try:
         yield report
+    finally:
+        if bars.tasks:
+            bars.stop()
 
 
 def show_statistics(found: Statistics) -> None:
@@ -89,8 +93,9 @@ def show_statistics(found: Statistics) -> None:
         figures = (f"{side.words:,}", f"{side.distinct_words:,}", f"{side.mean_length:.1f}")
         sides.add_row(side.language, *figures, *lengths)
     stdout.print(sides)
-    columns = ("split", "pairs", "sources", "references each", "known source words")
-    splits = Table(*columns, "known target words", box=None, header_style="bold cyan")
+    columns = ("split", "pairs", "sources", "references each")
+    seen = (f"{side.language} words seen in train" for side in found.sides)
+    splits = Table(*columns, *seen, box=None, header_style="bold cyan")
     for split in found.splits:
         splits.add_row(
             split.name,

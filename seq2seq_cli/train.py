@@ -3,13 +3,10 @@
 import importlib.metadata
 import math
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
-from types import FrameType
 
 import numpy as np
 import tensorflow as tf
@@ -18,17 +15,17 @@ from seq2seq_cli import checkpoints
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import Batch, TrainingData
 from seq2seq_cli.data.sources import Corpus, Pair
-from seq2seq_cli.data.splits import Splits, group_references, read_splits
+from seq2seq_cli.data.splits import Splits, read_splits
 from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
-from seq2seq_cli.evaluate import Scores, evaluate_translator
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.optimizer import Schedule, Updater, cross_entropy
+from seq2seq_cli.optimizer import Schedule, Updater
 from seq2seq_cli.run import Run, new_run
-from seq2seq_cli.translator import Translator
+from seq2seq_cli.signals import caught_signals
+from seq2seq_cli.validation import Validator
 
 REPORT_EVERY_STEPS = 10
 Report = Callable[[Event], None]
@@ -133,7 +130,7 @@ class Trainer:
         self._began = time.monotonic() - position.seconds
         self._saved = time.monotonic()
         reason = self._reason_to_stop()
-        with caught_signals(self._report) as caught:
+        with caught_signals(lambda text: self._report(Notice(text))) as caught:
             while not reason:
                 for batch in self._data.batches(position.epoch, skip=position.batch):
                     self._update(batch)
@@ -291,81 +288,6 @@ class Trainer:
         if self.position.step and self._share_done() >= 1:
             return "the training is complete"
         return ""
-
-
-class Validator:
-    """Scores the model, as it is at the time, on the dev split.
-
-    Args:
-        config: of the whole training.
-        model: the model.
-        tokenizer: for both languages.
-        dev: (source, target) of the dev split.
-    """
-
-    SAMPLES = 3
-
-    def __init__(self, config: Config, model: Seq2Seq, tokenizer: Tokenizer, dev: list[Pair]):
-        self._translator = Translator(model, tokenizer, config.decoding)
-        self._data = TrainingData(dev, tokenizer, config.training)
-        self._sources, self._references = group_references(dev)
-        # Always the same sentences, of a length that tells something.
-        telling = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]
-        places = telling or list(range(len(self._sources)))
-        self._shown = places[:: max(1, len(places) // self.SAMPLES)][: self.SAMPLES]
-
-        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
-        def batch_loss(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            return cross_entropy(model((source_BS, target_BT[:, :-1])), target_BT[:, 1:])
-
-        self._batch_loss = batch_loss
-
-    def loss(self) -> float:
-        """Return the mean cross-entropy of a token, in nats, without label smoothing."""
-        sums = [self._batch_loss(b.source_BS, b.target_BT) for b in self._data.batches(epoch=0)]
-        total, tokens = np.sum(sums, axis=0)
-        return float(total / tokens)
-
-    def translate(self) -> tuple[Scores, list[tuple[str, str, str]]]:
-        """Return the scores of greedy decoding, and a few (source, reference, translation)."""
-        scores, translations = evaluate_translator(
-            self._translator, self._sources, self._references
-        )
-        samples = [(self._sources[i], self._references[i][0], translations[i]) for i in self._shown]
-        return scores, samples
-
-
-class Caught:
-    """The number of the signal that came, or 0."""
-
-    number = 0
-
-
-@contextmanager
-def caught_signals(report: Report) -> Iterator[Caught]:
-    """Note SIGINT and SIGTERM, for the loop to end at its next step; a second one ends at once.
-
-    Outside the main thread, which alone receives signals, this does nothing.
-    """
-    caught = Caught()
-    if threading.current_thread() is not threading.main_thread():
-        yield caught
-        return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        caught.number = number
-        for each, handler in before.items():
-            signal.signal(each, handler)
-        report(Notice("Saving a checkpoint before leaving; once more leaves at once"))
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, note)
-    try:
-        yield caught
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _summary(

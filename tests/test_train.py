@@ -17,7 +17,7 @@ from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedErr
 from seq2seq_cli.events import Notice, Progress, Summary, Validation
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.run import Run, find_run
-from seq2seq_cli.train import caught_signals, train
+from seq2seq_cli.train import train
 
 pytestmark = pytest.mark.usefixtures("workdir")
 
@@ -204,16 +204,6 @@ def test_a_checkpoint_is_saved_as_often_as_wanted(corpus):
     )
     result = train(config, ignore)
     assert len(checkpoints.checkpoints(Path(result.run) / "checkpoints")) == 10
-
-
-def test_a_second_signal_is_no_longer_caught():
-    notices = []
-    with caught_signals(notices.append) as caught:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert caught.number == signal.SIGINT
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    assert notices == [Notice("Saving a checkpoint before leaving; once more leaves at once")]
 
 
 def test_report_interval_changes_no_bits(corpus, monkeypatch):

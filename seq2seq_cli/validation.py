@@ -1,0 +1,56 @@
+"""Scores of a model in training, on the dev split."""
+
+import numpy as np
+import tensorflow as tf
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.pipeline import TrainingData
+from seq2seq_cli.data.sources import Pair
+from seq2seq_cli.data.splits import group_references
+from seq2seq_cli.data.tokenizers import Tokenizer
+from seq2seq_cli.evaluate import Scores, evaluate_translator
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.optimizer import cross_entropy
+from seq2seq_cli.translator import Translator
+
+
+class Validator:
+    """Scores the model, as it is at the time, on the dev split.
+
+    Args:
+        config: of the whole training.
+        model: the model.
+        tokenizer: for both languages.
+        dev: (source, target) of the dev split.
+    """
+
+    SAMPLES = 3
+
+    def __init__(self, config: Config, model: Seq2Seq, tokenizer: Tokenizer, dev: list[Pair]):
+        self._translator = Translator(model, tokenizer, config.decoding)
+        self._data = TrainingData(dev, tokenizer, config.training)
+        self._sources, self._references = group_references(dev)
+        # Always the same sentences, of a length that tells something.
+        telling = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]
+        places = telling or list(range(len(self._sources)))
+        self._shown = places[:: max(1, len(places) // self.SAMPLES)][: self.SAMPLES]
+
+        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
+        def batch_loss(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return cross_entropy(model((source_BS, target_BT[:, :-1])), target_BT[:, 1:])
+
+        self._batch_loss = batch_loss
+
+    def loss(self) -> float:
+        """Return the mean cross-entropy of a token, in nats, without label smoothing."""
+        sums = [self._batch_loss(b.source_BS, b.target_BT) for b in self._data.batches(epoch=0)]
+        total, tokens = np.sum(sums, axis=0)
+        return float(total / tokens)
+
+    def translate(self) -> tuple[Scores, list[tuple[str, str, str]]]:
+        """Return the scores of greedy decoding, and a few (source, reference, translation)."""
+        scores, translations = evaluate_translator(
+            self._translator, self._sources, self._references
+        )
+        samples = [(self._sources[i], self._references[i][0], translations[i]) for i in self._shown]
+        return scores, samples
