@@ -110,7 +110,7 @@ class TrainingConfig(Table):
     """Longer sources are left out of training."""
     max_target_tokens: int = Field(64, ge=4)
     """Longer targets are left out of training."""
-    peak_learning_rate: float = Field(2e-3, gt=0)
+    peak_learning_rate: float = Field(4e-3, gt=0)
     """Adam's learning rate after warm-up, from where it falls to 0 along a cosine."""
     warmup_steps: int = Field(400, ge=0)
     """Updates in which the learning rate rises; at most a tenth of the training."""
