@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2seq_cli.errors import S2SError, UsageError
+from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.config import Overrides
@@ -333,7 +333,10 @@ def main() -> None:
             raise
         from seq2seq_cli import console
 
-        console.show_error(str(error))
+        if isinstance(error, RunInterruptedError):
+            console.show_notice(str(error))
+        else:
+            console.show_error(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # Whoever read the results has had enough, as `head` has.

@@ -30,6 +30,11 @@ def show_warning(message: str) -> None:
     stderr.print(Text("warning: ", style="bold yellow") + Text(message), soft_wrap=True)
 
 
+def show_notice(message: str) -> None:
+    """Print what is good to know, to stderr."""
+    stderr.print(Text(message), soft_wrap=True)
+
+
 def show_rows(rows: list[tuple[str, str]], to: Console = stdout) -> None:
     """Print labels with their texts, in two columns."""
     to.print(_two_columns(rows))

@@ -119,8 +119,8 @@ class Trainer:
         self._updater = Updater(model, config.training)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
         self._validator = Validator(config, model, tokenizer, dev)
-        self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []
-        self._recent_seconds = 0.0
+        self._learning_rate = 0.0
+        self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []  # loss, norm, pairs of updates
 
     def train(self) -> Result:
         """Run the loop to its end."""
@@ -128,7 +128,7 @@ class Trainer:
         validate_every = self._config.validate_every_steps or self._data.steps_per_epoch
         self._logs = Logs(self._run, position.step)
         self._began = time.monotonic() - position.seconds
-        self._saved = time.monotonic()
+        self._saved = self._resumed_updates = time.monotonic()
         reason = self._reason_to_stop()
         with caught_signals(lambda text: self._report(Notice(text))) as caught:
             while not reason:
@@ -136,17 +136,14 @@ class Trainer:
                     self._update(batch)
                     finished = self._share_done() >= 1
                     validate = finished or position.step % validate_every == 0
-                    save = (
-                        validate
-                        or caught.number
-                        or self._minutes_since_save() >= (self._config.checkpoint_minutes)
-                    )
+                    save = validate or caught.number or self._is_checkpoint_due()
                     if save or position.step % REPORT_EVERY_STEPS == 0:
                         self._report_progress()
                     if validate:
                         self._validate()
                     if save:
                         self._save(dev_bleu=position.last_dev_bleu if validate else None)
+                        self._resumed_updates = time.monotonic()
                     reason = self._reason_to_stop()
                     if reason:
                         break
@@ -188,13 +185,11 @@ class Trainer:
 
     def _update(self, batch: Batch) -> None:
         position = self.position
-        began = time.monotonic()
         self._learning_rate = self._schedule.learning_rate(position.step, position.seconds)
         loss, norm = self._updater.step(batch, position.step, self._learning_rate)
         self._recent.append((loss, norm, int(batch.pairs)))
         position.step += 1
         position.batch += 1
-        self._recent_seconds += time.monotonic() - began
         position.seconds = time.monotonic() - self._began
 
     def _report_progress(self) -> None:
@@ -212,6 +207,8 @@ class Trainer:
                 f"{len(losses) - 1} before it; no checkpoint was made of that. Lower "
                 "training.peak_learning_rate or training.gradient_clip_norm and train again"
             )
+        now = time.monotonic()
+        pairs = sum(pairs for _, _, pairs in self._recent)
         share = self._share_done()
         event = Progress(
             step=position.step,
@@ -219,14 +216,14 @@ class Trainer:
             loss=float(np.mean(losses)),
             learning_rate=self._learning_rate,
             gradient_norm=norms[-1],
-            pairs_per_second=sum(pairs for _, _, pairs in self._recent) / self._recent_seconds,
+            pairs_per_second=pairs / (now - self._resumed_updates),
             padding_share=self._data.padding_share,
             seconds=position.seconds,
             share_done=share,
             seconds_left=position.seconds * (1 - share) / share,
             dev_bleu=position.last_dev_bleu,
         )
-        self._recent, self._recent_seconds = [], 0.0
+        self._recent, self._resumed_updates = [], now
         self._logs.write(event)
         self._report(event)
 
@@ -279,8 +276,8 @@ class Trainer:
     def _share_done(self) -> float:
         return self._schedule.progress(self.position.step, self.position.seconds)
 
-    def _minutes_since_save(self) -> float:
-        return (time.monotonic() - self._saved) / 60
+    def _is_checkpoint_due(self) -> bool:
+        return time.monotonic() - self._saved >= 60 * self._config.checkpoint_minutes
 
     def _reason_to_stop(self) -> str:
         if self.position.validations_since_best >= self._config.patience:
