@@ -87,6 +87,8 @@ def train(
     model: Annotated[str | None, typer.Option(help="Architecture: rnn.")] = None,
     attention: Annotated[str | None, typer.Option(help="Score: additive.")] = None,
     data: DataOption = None,
+    source: Annotated[str | None, typer.Option(help="Language translated from.")] = None,
+    target: Annotated[str | None, typer.Option(help="Language translated to.")] = None,
     device: DeviceOption = None,
     epochs: Annotated[int | None, typer.Option(help="Stop after so many epochs.")] = None,
     steps: Annotated[int | None, typer.Option(help="Stop after so many updates.")] = None,
@@ -105,20 +107,22 @@ def train(
     from seq2seq_cli.config import load_config
     from seq2seq_cli.run import find_run, resumed_config
 
-    layers = _layers(config, settings, data, device)
-    flags = layers[-1]
-    for key, value, flag in (
+    layers = _layers(
+        config,
+        settings,
+        ("data.corpus", data, "--data"),
+        ("data.source_language", source, "--source"),
+        ("data.target_language", target, "--target"),
         ("model.kind", model, "--model"),
+        ("training.device", device, "--device"),
         ("training.epochs", epochs, "--epochs"),
         ("training.steps", steps, "--steps"),
         ("training.seed", seed, "--seed"),
-    ):
-        if value is not None:
-            flags.put(key, value, flag)
+    )
     if attention is not None:
-        flags.put_attention(attention)
+        layers[-1].put_attention(attention)
     if budget is not None:
-        flags.put_duration("training.budget_seconds", budget, "--budget")
+        layers[-1].put_duration("training.budget_seconds", budget, "--budget")
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
     _download_if_needed(resolved.data.corpus)
@@ -250,7 +254,7 @@ def stats(
     from seq2seq_cli.config import load_config
     from seq2seq_cli.data.statistics import statistics
 
-    resolved = load_config(*_layers(config, settings, data))
+    resolved = load_config(*_layers(config, settings, ("data.corpus", data, "--data")))
     _download_if_needed(resolved.data.corpus)
     found = statistics(resolved.data)
     if as_json:
@@ -266,7 +270,8 @@ def config_show(
     """Print the resolved config as TOML: defaults, file and overrides together."""
     from seq2seq_cli.config import load_config
 
-    _print(load_config(*_layers(config, settings, data)).to_toml().rstrip())
+    layers = _layers(config, settings, ("data.corpus", data, "--data"))
+    _print(load_config(*layers).to_toml().rstrip())
 
 
 @config_app.command("check")
@@ -282,22 +287,21 @@ def config_check(
 
 
 def _layers(
-    config: str | None,
-    settings: list[str] | None,
-    data: str | None = None,
-    device: str | None = None,
+    config: str | None, settings: list[str] | None, *flags: tuple[str, Any, str]
 ) -> "list[Overrides]":
-    """Return the values of the config file and of the options, in the order of their weight."""
+    """Return the values of the config file and of the options, in the order of their weight.
+
+    `flags` are (key, value or None, option).
+    """
     from seq2seq_cli.config import Overrides, find_config
 
     layers = [Overrides.read(find_config(config))] if config else []
     options = Overrides()
     for assignment in settings or []:
         options.put_assignment(assignment)
-    if data is not None:
-        options.put("data.corpus", data, "--data")
-    if device is not None:
-        options.put("training.device", device, "--device")
+    for key, value, flag in flags:
+        if value is not None:
+            options.put(key, value, flag)
     return [*layers, options]
 
 

@@ -37,9 +37,15 @@ class DataConfig(Table):
     """`tatoeba`, or a path: a zip with one text file, a TSV file, or PREFIX of PREFIX.en/PREFIX.es;
     text may be gzipped."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")
-    """Language translated from: the first column, or the ending of a parallel file."""
+    """Language translated from: one of `columns`, or the ending of a parallel file."""
     target_language: str = Field("es", pattern=r"^[A-Za-z0-9_-]+$")
-    """Language translated to: the second column, or the ending of a parallel file."""
+    """Language translated to: the other of `columns`, or the ending of a parallel file."""
+    columns: str = Field("en es", pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
+    """Languages of the first two columns of a TSV file."""
+    dev: str | None = None
+    """A file of pairs that choose the best checkpoint, where the corpus' own shall not."""
+    test: str | None = None
+    """A file of pairs that `s2s eval` scores, where the corpus' own shall not."""
     dev_pairs: int = Field(2500, ge=1)
     """About how many pairs choose the best checkpoint; at most a tenth of the corpus."""
     test_pairs: int = Field(2500, ge=1)
@@ -245,7 +251,7 @@ class Overrides(dict[str, Any]):
 def load_config(*layers: Overrides) -> Config:
     """Validate the defaults with the values of `layers` in their place, the last ones winning.
 
-    A relative path in `data.corpus` is made absolute, so that the config holds in any folder.
+    Relative paths in `[data]` are made absolute, so that the config holds in any folder.
 
     Raises:
         UsageError: naming the file or option, the key, what is allowed and what was given.
@@ -254,11 +260,12 @@ def load_config(*layers: Overrides) -> Config:
     for layer in layers:
         merged.put_all(layer)
     config = _validate(merged)
-    corpus = config.data.corpus
-    if corpus == "tatoeba":
-        return config
-    data = config.data.model_copy(update={"corpus": os.path.abspath(os.path.expanduser(corpus))})
-    return config.model_copy(update={"data": data})
+    paths = {
+        key: os.path.abspath(os.path.expanduser(path))
+        for key in ("corpus", "dev", "test")
+        if (path := getattr(config.data, key)) not in (None, "tatoeba")
+    }
+    return config.model_copy(update={"data": config.data.model_copy(update=paths)})
 
 
 def shipped_configs() -> dict[str, Traversable]:

@@ -316,7 +316,7 @@ def _summary(
         (
             "splits",
             f"{data.pairs:,} train, {len(splits.dev):,} dev, {len(splits.test):,} test; "
-            "no sentence shared",
+            f"{splits.shared or 'no'} train pairs share a sentence with the others",
         ),
         ("dropped", ", ".join(f"{n:,} {why}" for why, n in dropped.items() if n) or "nothing"),
         (

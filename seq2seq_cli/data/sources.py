@@ -11,14 +11,14 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import platformdirs
 
 from seq2seq_cli.config import DataConfig
-from seq2seq_cli.errors import DataError, DiskError
+from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 TATOEBA_URL = "https://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip"
 TATOEBA_SHA256 = "f80e581ae291aa34dd3aba7bd98b5e9505234da4318e2f3295df70a1520c7f61"
@@ -32,54 +32,99 @@ class Corpus:
 
     Attributes:
         pairs: (source, target), stripped, neither of them empty, no pair twice.
+        dev, test: the same, where they are given apart, or None.
         dropped: how many pairs were left out, by reason.
         description: the source's name and files, for people.
-        fingerprint: SHA-256 over the pairs in order; another corpus has another.
+        fingerprint: SHA-256 over all pairs in order; another corpus has another.
     """
 
     pairs: list[Pair]
+    dev: list[Pair] | None
+    test: list[Pair] | None
     dropped: dict[str, int]
     description: str
     fingerprint: str
 
 
 def read_corpus(config: DataConfig) -> Corpus:
-    """Read all pairs of the corpus that `config` names.
+    """Read all pairs of the corpus that `config` names, and of the dev and test files.
 
     Raises:
         DataError: naming file, line and remedy.
     """
-    if config.corpus == "tatoeba":
-        path = tatoeba_path()
-        if not path.is_file():
+    path = tatoeba_path() if config.corpus == "tatoeba" else Path(config.corpus)
+    if config.corpus == "tatoeba" and not path.is_file():
+        raise DataError(
+            f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
+            "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
+        )
+    reading = _Reading(config)
+    pairs = reading.pairs(path)
+    dev, test = (reading.pairs(Path(p)) if p else None for p in (config.dev, config.test))
+    return Corpus(
+        pairs, dev, test, dict(reading.dropped), reading.description, reading.fingerprint()
+    )
+
+
+class _Reading:
+    """What the readers share: the config, what was dropped, a hash of what was read."""
+
+    def __init__(self, config: DataConfig):
+        self.source, self.target = config.source_language, config.target_language
+        self.columns = config.columns.split()
+        self.dropped: Counter[str] = Counter()
+        self.description = ""
+        self._skip_bad_lines = config.skip_bad_lines
+        self._digest = hashlib.sha256()
+
+    def pairs(self, path: Path) -> list[Pair]:
+        """Read a file, or two parallel ones, whole."""
+        description, found = _open_source(path, self)
+        self.description = self.description or description
+        pairs: dict[Pair, None] = {}
+        try:
+            for pair in found:
+                source, target = pair[0].strip(), pair[1].strip()
+                if not source or not target:
+                    self.dropped["empty"] += 1
+                elif (source, target) in pairs:
+                    self.dropped["duplicate"] += 1
+                else:
+                    pairs[source, target] = None
+                    self._digest.update(f"{source}\t{target}\n".encode())
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        if not pairs:
+            raise DataError(f"{description}: there is no sentence pair in it")
+        self._digest.update(b"\n")
+        return list(pairs)
+
+    def fingerprint(self) -> str:
+        return self._digest.hexdigest()
+
+    def places(self, name: str) -> tuple[int, int]:
+        """Return which columns of a TSV file are the source and the target."""
+        try:
+            return self.columns.index(self.source), self.columns.index(self.target)
+        except ValueError:
+            raise UsageError(
+                f"{name}: its columns are {' and '.join(self.columns)} by data.columns, and "
+                f"data.source_language and data.target_language ask for {self.source} and "
+                f"{self.target}. Say what the columns are, such as --set "
+                f"data.columns='{self.source} {self.target}'"
+            ) from None
+
+    def skip_or_raise(self, problem: str) -> None:
+        """Count a bad line, or raise where bad lines are errors."""
+        if not self._skip_bad_lines:
             raise DataError(
-                f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
-                "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
+                f"{problem}. Correct the line, or leave such lines out by "
+                "--set data.skip_bad_lines=true"
             )
-    else:
-        path = Path(config.corpus).expanduser()
-    reading = _Reading(config.source_language, config.target_language, config.skip_bad_lines)
-    pairs: dict[Pair, None] = {}
-    digest = hashlib.sha256()
-    description, found = _open_source(path, reading)
-    try:
-        for pair in found:
-            source, target = pair[0].strip(), pair[1].strip()
-            if not source or not target:
-                reading.dropped["empty"] += 1
-            elif (source, target) in pairs:
-                reading.dropped["duplicate"] += 1
-            else:
-                pairs[source, target] = None
-                digest.update(f"{source}\t{target}\n".encode())
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    if not pairs:
-        raise DataError(f"{description}: there is no sentence pair in it")
-    return Corpus(list(pairs), dict(reading.dropped), description, digest.hexdigest())
+        self.dropped["bad line"] += 1
 
 
-def _open_source(path: Path, reading: "_Reading") -> tuple[str, Iterator[Pair]]:
+def _open_source(path: Path, reading: _Reading) -> tuple[str, Iterator[Pair]]:
     """Choose the reader by what the path is."""
     if path.is_file():
         if path.suffix == ".zip" or zipfile.is_zipfile(path):
@@ -104,7 +149,7 @@ def _open_source(path: Path, reading: "_Reading") -> tuple[str, Iterator[Pair]]:
     )
 
 
-def _read_tsv_file(path: Path, reading: "_Reading") -> Iterator[Pair]:
+def _read_tsv_file(path: Path, reading: _Reading) -> Iterator[Pair]:
     with _open_text(path) as stream:
         yield from _read_tsv(str(path), stream, reading)
 
@@ -160,11 +205,12 @@ def _read_lines(name: str, stream: IO[bytes]) -> Iterator[str | BadLineError]:
         ) from error
 
 
-def _read_tsv(name: str, stream: IO[bytes], reading: "_Reading") -> Iterator[Pair]:
+def _read_tsv(name: str, stream: IO[bytes], reading: _Reading) -> Iterator[Pair]:
     """Yield pairs of a file with two columns, or three of which the last (attribution) is unread.
 
     The first line decides how many.
     """
+    source, target = reading.places(name)
     columns = 0
     for number, line in enumerate(_read_lines(name, stream), start=1):
         if isinstance(line, BadLineError):
@@ -184,10 +230,10 @@ def _read_tsv(name: str, stream: IO[bytes], reading: "_Reading") -> Iterator[Pai
                 f"are expected ({expected})"
             )
             continue
-        yield cells[0], cells[1]
+        yield cells[source], cells[target]
 
 
-def _read_zip(path: Path, reading: "_Reading") -> Iterator[Pair]:
+def _read_zip(path: Path, reading: _Reading) -> Iterator[Pair]:
     """Yield pairs of the one text file in a zip; names that begin with _ or . do not count."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -209,7 +255,7 @@ def _read_zip(path: Path, reading: "_Reading") -> Iterator[Pair]:
         ) from error
 
 
-def _read_parallel(source: Path, target: Path, reading: "_Reading") -> Iterator[Pair]:
+def _read_parallel(source: Path, target: Path, reading: _Reading) -> Iterator[Pair]:
     """Yield pairs of two files whose n-th lines are translations of each other."""
     counts = []
     for path in (source, target):
@@ -229,24 +275,6 @@ def _read_parallel(source: Path, target: Path, reading: "_Reading") -> Iterator[
                 reading.skip_or_raise(f"{target}:{number}: {second}")
             else:
                 yield first, second
-
-
-@dataclass
-class _Reading:
-    """What the readers share: the languages, what to do with bad lines, what was dropped."""
-
-    source: str
-    target: str
-    skip_bad_lines: bool
-    dropped: Counter[str] = field(default_factory=Counter)
-
-    def skip_or_raise(self, problem: str) -> None:
-        if not self.skip_bad_lines:
-            raise DataError(
-                f"{problem}. Correct the line, or leave such lines out by "
-                "--set data.skip_bad_lines=true"
-            )
-        self.dropped["bad line"] += 1
 
 
 def tatoeba_path() -> Path:

@@ -12,22 +12,39 @@ from seq2seq_cli.errors import DataError
 
 @dataclass(frozen=True)
 class Splits:
-    """The pairs of a corpus by what they are used for, each in the corpus' order."""
+    """The pairs of a corpus by what they are used for, each in the corpus' order.
+
+    Attributes:
+        train, dev, test: the pairs.
+        groups: how many groups of related pairs were split.
+        shared: how many train pairs share a normalised sentence with dev or test; 0 unless these
+            were given.
+    """
 
     train: list[Pair]
     dev: list[Pair]
     test: list[Pair]
     groups: int
+    shared: int = 0
 
 
 def read_splits(config: DataConfig) -> tuple[Corpus, Splits]:
-    """Read the corpus that `config` names, and split it.
+    """Read the corpus that `config` names, and split it, except for what is given apart.
 
     Raises:
         DataError: if it cannot be read, or is too small to be split.
     """
     corpus = read_corpus(config)
-    splits = split_pairs(corpus.pairs, config.dev_pairs, config.test_pairs, config.split_seed)
+    splits = split_pairs(
+        corpus.pairs,
+        config.dev_pairs if corpus.dev is None else 0,
+        config.test_pairs if corpus.test is None else 0,
+        config.split_seed,
+    )
+    if corpus.dev is not None or corpus.test is not None:
+        dev, test = corpus.dev or splits.dev, corpus.test or splits.test
+        shared = _count_shared(splits.train, [*dev, *test])
+        splits = Splits(splits.train, dev, test, splits.groups, shared)
     for name in ("train", "dev", "test"):
         if not getattr(splits, name):
             raise DataError(
@@ -83,6 +100,11 @@ def split_pairs(pairs: list[Pair], dev_pairs: int, test_pairs: int, seed: int) -
         else:
             splits.train.append(pair)
     return splits
+
+
+def _count_shared(train: list[Pair], held_out: list[Pair]) -> int:
+    sides = [{normalise(pair[side]) for pair in held_out} for side in (0, 1)]
+    return sum(normalise(s) in sides[0] or normalise(t) in sides[1] for s, t in train)
 
 
 def group_references(pairs: Iterable[Pair]) -> tuple[list[str], list[list[str]]]:

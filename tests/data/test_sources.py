@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import http.server
 import threading
 import zipfile
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from seq2seq_cli.config import DataConfig
 from seq2seq_cli.data import sources
 from seq2seq_cli.data.sources import BadLineError, decode_line, read_corpus
-from seq2seq_cli.errors import DataError
+from seq2seq_cli.errors import DataError, UsageError
 
 SKIP = " Correct the line, or leave such lines out by --set data.skip_bad_lines=true"
 
@@ -44,6 +45,33 @@ def test_tsv(tsv):
 
 def test_third_column_is_attribution(tsv):
     assert read(tsv("Go.\tVe.\tCC-BY 2.0\nHi.\tHola.\tCC-BY 2.0\n")).pairs[1] == ("Hi.", "Hola.")
+
+
+def test_either_direction_of_the_columns(tsv):
+    path = tsv("Go.\tVe.\n")
+    assert read(path, source_language="es", target_language="en").pairs == [("Ve.", "Go.")]
+
+
+def test_languages_that_are_no_columns_are_refused_with_the_remedy(tsv):
+    path = tsv("Go.\tVa.\n")
+    with pytest.raises(UsageError) as caught:
+        read(path, source_language="fr")
+    assert str(caught.value).replace(str(path), "pairs.tsv") == (
+        "pairs.tsv: its columns are en and es by data.columns, and data.source_language and "
+        "data.target_language ask for fr and es. Say what the columns are, such as --set "
+        "data.columns='fr es'"
+    )
+    options = {"columns": "en fr", "source_language": "fr", "target_language": "en"}
+    assert read(path, **options).pairs == [("Va.", "Go.")]
+
+
+def test_dev_and_test_files_stand_apart_and_count_in_the_fingerprint(tsv):
+    train, dev = tsv("a\tb\n"), tsv("c\td\n", "dev.tsv")
+    corpus = read(train, dev=str(dev))
+    assert (corpus.pairs, corpus.dev, corpus.test) == ([("a", "b")], [("c", "d")], None)
+    assert corpus.fingerprint != read(train).fingerprint
+    dev.write_text("c\n")
+    assert "dev.tsv:1: 1 column where 2" in error_of(train, dev=str(dev))
 
 
 def test_last_line_need_not_end(tsv):
@@ -236,15 +264,12 @@ def test_missing_download_says_how_to_get_it(cache):
 
 
 def test_download_checks_and_reports_and_is_done_once(cache, server, monkeypatch):
-    expected = "7fb7cc2ba4ec8c0ec2d4a2ca5c9aeee9d3a1a3b2b3a6c3c1a0a4f0f3a6c7a1b2"
     seen = []
     with pytest.raises(DataError, match="not the expected file"):
         sources.download_tatoeba(lambda *args: seen.append(args), f"{server}/file")
     assert not cache.exists()
     assert not list(cache.parent.iterdir())
     assert seen[-1] == (200_000, 200_000)
-    import hashlib
-
     expected = hashlib.sha256(b"x" * 200_000).hexdigest()
     monkeypatch.setattr(sources, "TATOEBA_SHA256", expected)
     assert sources.download_tatoeba(lambda *args: None, f"{server}/file") == cache

@@ -1,9 +1,12 @@
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.data.splits import group_references, normalise, split_pairs
+from seq2seq_cli.config import DataConfig
+from seq2seq_cli.data.splits import group_references, normalise, read_splits, split_pairs
+from seq2seq_cli.errors import DataError
 
 WORDS = st.sampled_from(["a", "b", "c", "d", "e", "A.", "b!", "¿C?"])
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=30, unique=True)
@@ -82,3 +85,38 @@ def test_normalise():
 def test_references_are_gathered_by_source():
     pairs = [("hi", "hola"), ("go", "ve"), ("hi", "buenas")]
     assert group_references(pairs) == (["hi", "go"], [["hola", "buenas"], ["ve"]])
+
+
+def write(path, pairs) -> str:
+    path.write_text("".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    return str(path)
+
+
+def test_given_dev_and_test_are_used_and_what_train_shares_with_them_is_counted(tmp_path):
+    train = [(f"source {i}", f"target {i}") for i in range(500)]
+    dev, test = [("Source 7!", "x"), ("y", "z")], [("v", "target 9"), ("w", "w")]
+    config = DataConfig(
+        corpus=write(tmp_path / "train.tsv", train),
+        dev=write(tmp_path / "dev.tsv", dev),
+        test=write(tmp_path / "test.tsv", test),
+    )
+    _, splits = read_splits(config)
+    assert (splits.train, splits.dev, splits.test) == (train, dev, test)
+    assert splits.shared == 2
+
+
+def test_what_is_not_given_is_split_off(tmp_path):
+    train = [(f"source {i}", f"target {i}") for i in range(500)]
+    config = DataConfig(
+        corpus=write(tmp_path / "train.tsv", train), dev=write(tmp_path / "dev.tsv", [("a", "b")])
+    )
+    _, splits = read_splits(config)
+    assert splits.dev == [("a", "b")]
+    assert 20 < len(splits.test) < 80
+    assert len(splits.train) + len(splits.test) == 500
+
+
+def test_a_corpus_too_small_to_split_is_refused(tmp_path):
+    config = DataConfig(corpus=write(tmp_path / "train.tsv", [("a", "b")]))
+    with pytest.raises(DataError, match="1 pairs, in 1 independent groups, leave nothing for the"):
+        read_splits(config)
