@@ -1,0 +1,133 @@
+"""The phrasebook: an English–Spanish corpus of this project's own, hand-written and composed.
+
+A grammar composes sentences from the tables in data/phrasebook. The split is by composition:
+dev and test hold combinations, such as a verb with an object, that train never shows, while it
+shows the verb and the object each in other company.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from seq2seq_cli.data.phrasebook.descriptions import Descriptions
+from seq2seq_cli.data.phrasebook.lexicon import Lexicon
+from seq2seq_cli.data.phrasebook.phrases import CANONICAL, Sentence
+from seq2seq_cli.data.phrasebook.situations import Situations
+from seq2seq_cli.data.phrasebook.templates import Templates
+
+Pair = tuple[str, str]
+
+SENTENCES_PER_VERB = 185
+SITUATION_SHARE = 95
+HELD_OUT_SHARE = 0.032  # of the combinations, for dev and for test each
+HELD_OUT_SENTENCES = 1500  # for dev and for test each
+COMPANIONS = 4  # a combination is held out only if both its ends have so many others
+FREQUENT = 5  # every word of dev and test stands so often in train
+SHOWN = "inject disinfectant", "I will not inject disinfectant."
+
+
+@dataclass(frozen=True)
+class Phrasebook:
+    """Pairs (English, Spanish); a source with several translations has adjacent rows.
+
+    Attributes:
+        train: one translation for each source.
+        dev: sources with held-out combinations, with all their translations.
+        test: the same, with other combinations.
+    """
+
+    train: list[Pair]
+    dev: list[Pair]
+    test: list[Pair]
+
+
+def phrasebook(seed: int = 0) -> Phrasebook:
+    """Compose the corpus; the same seed gives the same lists."""
+    lexicon = Lexicon()
+    rng = random.Random(seed)
+    sentences = list(_distinct(lexicon, _compose(lexicon, rng)))
+    held_out = _hold_out((s for s, _ in sentences), rng)
+    sides: dict[str, list[tuple[Sentence, str]]] = {"train": [], "dev": [], "test": []}
+    for sentence, spanish in sentences:
+        places = [held_out[c] for c in sentence.combinations if c in held_out]
+        if len(set(places)) < 2:  # what dev and test both claim belongs to neither
+            sides[places[0] if places else "train"].append((sentence, spanish))
+    train = [(s.english, spanish) for s, spanish in sides["train"]] + lexicon.phrases
+    rng.shuffle(train)
+    words = Counter(word for pair in train for text in pair for word in split_words(text))
+    trained = {plain(spanish) for _, spanish in train}
+    rows = {}
+    for side in ("dev", "test"):
+        known = [
+            s
+            for s, spanish in sides[side]
+            if all(words[w] >= FREQUENT for w in split_words(f"{s.english} {spanish}"))
+        ]
+        rng.shuffle(known)
+        known.sort(key=lambda s: s.english != SHOWN[1])  # never lost in the draw
+        rows[side] = [
+            (s.english, translation)
+            for s in known[:HELD_OUT_SENTENCES]
+            for translation in s.translations()
+            if plain(translation) not in trained
+        ]
+    return Phrasebook(train, rows["dev"], rows["test"])
+
+
+def plain(text: str) -> str:
+    """Reduce a sentence to its words, so that a question equals its statement."""
+    return " ".join(split_words(text))
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text in small letters, without punctuation."""
+    return [w for w in (word.strip("¿?¡!.,;:").lower() for word in text.split()) if w]
+
+
+def _compose(lexicon: Lexicon, rng: random.Random) -> Iterator[Sentence]:
+    """Draw all sentences that the grammar contributes."""
+    templates = Templates(lexicon, rng)
+    descriptions = Descriptions(lexicon, rng, templates)
+    situations = Situations(lexicon, rng, templates, descriptions)
+    yield templates.simple("inject", "disinfectant", "future", negated=True)
+    for verb in lexicon.verbs:
+        yield from templates.verb_sentences(verb, SENTENCES_PER_VERB)
+    yield from descriptions.sentences(SITUATION_SHARE)
+    yield from situations.sentences(SITUATION_SHARE)
+
+
+def _distinct(
+    lexicon: Lexicon, sentences: Iterable[Sentence]
+) -> Iterator[tuple[Sentence, str]]:
+    """Yield each sentence once in either language, with its canonical translation.
+
+    What differs in punctuation only, as a question does from its statement in Spanish, may stay:
+    it has the same combinations, hence the same side.
+    """
+    english = {en for en, _ in lexicon.phrases}
+    spanish = {es for _, es in lexicon.phrases}
+    for sentence in sentences:
+        translation = sentence.spanish(CANONICAL)
+        if sentence.english not in english and translation not in spanish:
+            english.add(sentence.english)
+            spanish.add(translation)
+            yield sentence, translation
+
+
+def _hold_out(sentences: Iterable[Sentence], rng: random.Random) -> dict[str, str]:
+    """Draw the combinations that only dev or only test shall show."""
+    combinations = sorted({c for sentence in sentences for c in sentence.combinations})
+    heads = Counter(c.partition(" ")[0] for c in combinations)
+    tails = Counter(c.rpartition(" ")[2] for c in combinations)
+    eligible = [
+        c
+        for c in combinations
+        if heads[c.partition(" ")[0]] > COMPANIONS and tails[c.rpartition(" ")[2]] > COMPANIONS
+    ]
+    rng.shuffle(eligible)
+    count = round(HELD_OUT_SHARE * len(combinations))
+    held_out = {c: "dev" for c in eligible[:count]}
+    held_out |= {c: "test" for c in eligible[count : 2 * count]}
+    held_out[SHOWN[0]] = "test"
+    return held_out

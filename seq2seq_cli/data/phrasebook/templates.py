@@ -14,7 +14,7 @@ from seq2seq_cli.data.phrasebook.clauses import (
     spanish_object,
 )
 from seq2seq_cli.data.phrasebook.conjugation import attach
-from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon, Noun, Verb
+from seq2seq_cli.data.phrasebook.lexicon import Adjective, Expression, Lexicon, Noun, Verb
 from seq2seq_cli.data.phrasebook.phrases import (
     NounPhrase,
     Phrase,
@@ -111,10 +111,22 @@ class Templates:
         for number in range(count):
             tense, person = heads[number % len(heads)]
             item = items[number % len(items)]
+            kind = "" if isinstance(item, Noun) else item[0]
+            if kind in ("routine", "punctual") and tense in ("progressive", "was"):
+                tense = "preterite"  # not "she is getting up at six o'clock"
+            if kind == "effort" and tense == "order":
+                tense = "present"
             if tense == "order":
                 yield self.order(verb, item)
             else:
                 yield self.clause(verb, item, tense, person).sentence(self.lexicon)
+
+    def simple(self, base: str, noun: str, tense: str, negated: bool) -> Sentence:
+        """Say that I do something to what needs no determiner."""
+        verb = next(v for v in self.lexicon.verbs if v.english.base == base)
+        phrase = noun_phrase(next(n for n in self.lexicon.nouns if n.en == noun), "")
+        clause = Clause(self.pronouns["I"], verb, tense, phrase, negated=negated)
+        return clause.sentence(self.lexicon)
 
     def subject(self, person: int) -> Phrase:
         """Draw a subject in an English person."""
@@ -125,8 +137,8 @@ class Templates:
             if self.chance(0.7):
                 return self.pronouns[rng.choice(("they", "they", "you all"))]
             kind = rng.choice(("family", "acquaintance", "people", "profession"))
-            noun = rng.choice(self.lexicon.nouns_of(kind))
             mine = kind in ("family", "acquaintance")
+            noun = rng.choice(self.lexicon.nouns_of("several" if mine else kind))
             return noun_phrase(noun, "my" if mine else "the", plural=True)
         if self.chance(0.45):
             return self.pronouns[rng.choice(("he", "she"))]
@@ -159,16 +171,17 @@ class Templates:
         else:
             kind, expression = item
             clause = replace(clause, complement=expression)
-        if self.chance(0.55 if kind else 0.4) and kind not in TIMED_COMPLEMENTS:
+        state = "r" not in verb.forms
+        if kind not in TIMED_COMPLEMENTS and not state and self.chance(0.55 if kind else 0.42):
             clause = replace(clause, time=self.time(tense))
         if not clause.time.en:
             clause = self.with_adverb(clause)
         if clause.adverb:
             return clause
         draw = rng.random()
-        if draw < (0.35 if person == 1 else 0.1):
+        if draw < (0.02, 0.35, 0.1, 0.04, 0.12)[person]:
             return replace(clause, question="yes or no")
-        if draw > 0.92 and tense in ("preterite", "future", "near", "have to", "present"):
+        if draw > 0.92 and person in (1, 2, 4) and tense in ("preterite", "future", "near", "have to", "present"):
             return self.asking(clause)
         if tense != "would like":
             clause = replace(clause, negated=self.chance(0.2))
@@ -226,17 +239,20 @@ class Templates:
         if verb.generic:
             return noun_phrase(noun, "", plural=fixed != "mass", spanish_article="the")
         if "family" in noun.classes or "acquaintance" in noun.classes:
-            return noun_phrase(noun, rng.choice((own, "my", "my", "your")), plural=self.chance(0.15))
+            plural = "several" in noun.classes and self.chance(0.2)
+            return self.owned(noun, rng.choice((own, "my", "my", "your")), subject, plural)
         if "person" in noun.classes or "profession" in noun.classes:
             words = ("a", "a", "the") if verb.english.base in INDEFINITE_PERSONS else ("the", "that")
             return noun_phrase(noun, rng.choice(words), plural=words[0] == "the" and self.chance(0.3))
         if verb.preposition:
-            return noun_phrase(noun, rng.choice(("the", "the", "the", "the", "this", own)))
+            return self.owned(noun, rng.choice(("the", "the", "the", "the", "this", own)), subject)
         if fixed == "mass":
             words = ("", "", "", "the", "the", own, "many")
-            return noun_phrase(noun, rng.choice(words))
+            return self.owned(noun, rng.choice(words), subject)
         if tense in HABITUAL:
             choice = rng.choice(("", "", "", own, "the", "the s", "many s"))
+        elif tense == "order":
+            choice = rng.choice(("", "a", "the", "the", "the", own, own, "this", "that", "the s"))
         else:
             choice = rng.choice(
                 ("a", "a", "a", "the", "the", "the", "", own, own, "this", "that", "the s",
@@ -253,7 +269,20 @@ class Templates:
         adjective = None
         if self.chance(0.15) and noun.en in self.adjectives and word != "many":
             adjective = rng.choice(self.adjectives[noun.en])
-        return noun_phrase(noun, word, plural, adjective, number=number)
+        return self.owned(noun, word, subject, plural, adjective, number)
+
+    @staticmethod
+    def owned(
+        noun: Noun,
+        word: str,
+        subject: Phrase,
+        plural: bool = False,
+        adjective: Adjective | None = None,
+        number: tuple[str, str] | None = None,
+    ) -> NounPhrase:
+        """Build a noun phrase beside a subject: "your" after "you all" is su, not tu."""
+        spanish = "their" if word == "your" and subject.key == "you all" else None
+        return noun_phrase(noun, word, plural, adjective, spanish, number)
 
     def others(self, subject: Phrase) -> list[PronounPhrase]:
         """Return the pronouns that do not overlap with the subject."""

@@ -1,0 +1,399 @@
+"""Sentences of places, people, clocks, dates, prices and the weather."""
+
+import random
+from collections.abc import Iterator
+
+from seq2seq_cli.data.phrasebook.descriptions import Descriptions, sentence
+from seq2seq_cli.data.phrasebook.english import BE, WAS, negative, with_article
+from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon, Noun
+from seq2seq_cli.data.phrasebook.phrases import (
+    NounPhrase,
+    PronounPhrase,
+    Reading,
+    Sentence,
+    noun_phrase,
+)
+from seq2seq_cli.data.phrasebook.templates import Templates
+
+LOCATED = ("portable", "tableware", "linen", "clothes", "text")
+PRICED = ("clothes", "gift", "text", "vehicle", "furniture", "device", "fruit", "serving")
+HOURS = ("una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",
+         "once", "doce")  # fmt: skip
+MINUTES = (  # English before the hour, Spanish after it; "to" counts from the next hour
+    ("", "{} o'clock", "en punto"),
+    ("five past", "{}", "y cinco"),
+    ("ten past", "{}", "y diez"),
+    ("a quarter past", "{}", "y cuarto"),
+    ("twenty past", "{}", "y veinte"),
+    ("half past", "{}", "y media"),
+    ("twenty to", "{}", "menos veinte"),
+    ("a quarter to", "{}", "menos cuarto"),
+    ("ten to", "{}", "menos diez"),
+    ("five to", "{}", "menos cinco"),
+)
+DAY_PARTS = (
+    ("", ""),
+    ("in the morning", "de la mañana"),
+    ("in the afternoon", "de la tarde"),
+    ("at night", "de la noche"),
+)
+
+
+class Situations:
+    """Draws sentences from the lexicon.
+
+    Args:
+        lexicon: the words.
+        rng: every choice comes from it.
+        templates: draws subjects.
+        descriptions: draws definite nouns.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        rng: random.Random,
+        templates: Templates,
+        descriptions: Descriptions,
+    ) -> None:
+        self.lexicon = lexicon
+        self.rng = rng
+        self.templates = templates
+        self.descriptions = descriptions
+        self.say = {number.value: number for number in lexicon.numbers}
+        self.ser, self.estar, self.tener = map(lexicon.spanish_verb, ("ser", "estar", "tener"))
+
+    def sentences(self, share: int) -> Iterator[Sentence]:
+        """Draw from every template; `share` scales how many."""
+        weights = {
+            self.location: 9,
+            self.place: 6,
+            self.there_is: 9,
+            self.profession: 4,
+            self.origin: 3,
+            self.need: 5,
+            self.age: 5,
+            self.price: 6,
+            self.clock: 4,
+            self.event_time: 6,
+            self.date: 4,
+            self.weather: 3,
+        }
+        for template, weight in weights.items():
+            for _ in range(weight * share):
+                yield template()
+
+    def pick(self, kind: str) -> Expression:
+        """Draw an expression."""
+        return self.rng.choice(self.lexicon.expressions[kind])
+
+    def noun(self, *classes: str) -> Noun:
+        """Draw a noun."""
+        return self.rng.choice(self.lexicon.nouns_of(*classes))
+
+    def location(self) -> Sentence:
+        """Las llaves están en la mesa; ¿dónde están las llaves?"""  # noqa: D400, D415
+        noun = self.noun(*LOCATED)
+        plural = not noun.determiner and self.rng.random() < 0.4
+        subject = self.descriptions.definite(noun, plural)
+        past = self.rng.random() < 0.3
+        be = (WAS if past else BE)[subject.en_person]
+        forms = self.estar.imperfect if past else self.estar.present
+        verb = forms[subject.person(Reading())]
+        if self.rng.random() < 0.2:
+            return sentence(
+                f"where {be} {subject.en}", lambda r: f"dónde {verb} {subject.spanish(r)}", "?"
+            )
+        where = self.pick("container")
+        asked, denied = self.descriptions.mood()
+        english = self.descriptions.be_sentence(subject.en, be, where.en, asked, denied)
+        no = "no" if denied else ""
+        return sentence(
+            english,
+            lambda r: f"{subject.spanish(r)} {no} {verb} {where.es}",
+            "?" if asked else ".",
+            f"{noun.en} {where.en}",
+        )
+
+    def place(self) -> Sentence:
+        """La farmacia está detrás del banco."""
+        first, second = self.noun("building", "place"), self.noun("building", "place")
+        while first is second:
+            second = self.noun("building", "place")
+        relation = self.pick("relation")
+        asked, denied = self.descriptions.mood()
+        one = noun_phrase(first, self.rng.choice(("the", "the", "my")) if "home" in first.classes
+                          else "the")  # fmt: skip
+        other = noun_phrase(second, "the")
+        if self.rng.random() < 0.08:
+            return sentence(f"where is {one.en}", lambda r: f"dónde está {one.spanish(r)}", "?")
+        rest = f"{relation.en} {other.en}"
+        english = self.descriptions.be_sentence(one.en, "is", rest, asked, denied)
+        no = "no" if denied else ""
+        return sentence(
+            english,
+            lambda r: f"{one.spanish(r)} {no} está {relation.es} {other.spanish(r)}",
+            "?" if asked else ".",
+            f"{first.en} {relation.en} {second.en}",
+        )
+
+    def there_is(self) -> Sentence:
+        """Hay dos libros en la mesa."""
+        if self.rng.random() < 0.4:
+            noun, other = self.noun("building"), noun_phrase(self.noun("building", "place"), "the")
+            relation = self.pick("relation")
+            where_en = f"{relation.en} {other.en}"
+            where_es = f"{relation.es} {other.spanish(Reading())}"
+            key = other.noun.en
+        else:
+            noun, where = self.noun(*LOCATED, "fruit", "drink"), self.pick("container")
+            where_en, where_es, key = where.en, where.es, where.en
+        number = self.say[self.rng.randint(2, 12)]
+        plural = not noun.determiner and self.rng.random() < 0.55
+        asked, denied = self.descriptions.mood()
+        if noun.determiner:
+            phrase = noun_phrase(noun, "")
+        elif plural and not asked and not denied:
+            phrase = noun_phrase(noun, "many", plural=True)
+            if self.rng.random() < 0.7:
+                phrase = noun_phrase(noun, "", plural=True, number=(number.en, number.es))
+        else:
+            plural = False
+            phrase = noun_phrase(noun, "a")
+        past = self.rng.random() < 0.3
+        be = (WAS if past else BE)[4 if plural else 2]
+        verb = "había" if past else "hay"
+        words = f"{phrase.en} {where_en}"
+        if asked:
+            english = f"{be} there {words}"
+        elif denied:
+            english = f"there {negative(be)} {words}"
+        else:
+            english = f"there {be} {words}"
+        no = "no" if denied else ""
+        # Denied existence takes no article in Spanish: no hay farmacia
+        bare = denied and not noun.determiner
+        return sentence(
+            english,
+            lambda r: f"{no} {verb} {noun.es if bare else phrase.spanish(r)} {where_es}",
+            "?" if asked else ".",
+            f"{noun.en} {key}",
+        )
+
+    def profession(self) -> Sentence:
+        """Mi hermana es médica."""
+        noun = self.noun("profession")
+        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
+        while isinstance(subject, NounPhrase) and "profession" in subject.noun.classes:
+            subject = self.templates.subject(2)
+        plural = subject.en_person > 2
+        if noun.gender == "f" or noun.en == "actor":
+            noun = self.lexicon.nouns_of("profession")[-1]
+        past = self.rng.random() < 0.3
+        be = (WAS if past else BE)[subject.en_person]
+        word = noun.en_plural if plural else with_article(noun.en)
+        asked, denied = self.descriptions.mood()
+        forms = self.ser.imperfect if past else self.ser.present
+
+        def spanish(r: Reading) -> str:
+            one, many = noun.es, noun.es_plural
+            if subject.gender(r) == "f" and noun.es_feminine:
+                one, many = noun.es_feminine, noun.es_feminine + "s"
+            verb = forms[subject.person(r)]
+            no = "no" if denied else ""
+            return f"{subject.spanish(r)} {no} {verb} {many if subject.is_plural(r) else one}"
+
+        english = self.descriptions.be_sentence(subject.en, be, word, asked, denied)
+        return sentence(english, spanish, "?" if asked else ".", f"be {noun.en} {subject.key}")
+
+    def origin(self) -> Sentence:
+        """Soy de México."""
+        place = self.noun("city")
+        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
+        asked, denied = self.descriptions.mood()
+        be = BE[subject.en_person]
+        english = self.descriptions.be_sentence(
+            subject.en, be, f"from {place.en}", asked, denied
+        )
+        no = "no" if denied else ""
+        return sentence(
+            english,
+            lambda r: f"{subject.spanish(r)} {no} {self.ser.present[subject.person(r)]} "
+            f"de {place.es}",
+            "?" if asked else ".",
+            f"from {place.en} {subject.key}",
+        )
+
+    def need(self) -> Sentence:
+        """Tengo hambre."""
+        need = self.pick("need")
+        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
+        tense = self.rng.choice(("present", "present", "was", "will"))
+        asked, denied = self.descriptions.mood()
+        be = {"present": BE, "was": WAS, "will": ("will",) * 5}[tense][subject.en_person]
+        forms = {
+            "present": self.tener.present,
+            "was": self.tener.imperfect,
+            "will": self.tener.future,
+        }[tense]
+        much = not denied and need.en in ("hungry", "thirsty", "sleepy", "cold", "hot", "afraid")
+        very = much and self.rng.random() < 0.3
+        feminine = need.en in ("thirsty",)
+        degree = ("mucha" if feminine else "mucho") if very else ""
+        if very and need.en == "hungry":
+            degree = "mucha"
+        rest = f"{'be ' if tense == 'will' else ''}{'very ' if very else ''}{need.en}"
+        english = self.descriptions.be_sentence(subject.en, be, rest, asked, denied)
+        no = "no" if denied else ""
+        return sentence(
+            english,
+            lambda r: f"{subject.spanish(r)} {no} {forms[subject.person(r)]} {degree} {need.es}",
+            "?" if asked else ".",
+            f"{need.en} {subject.key}",
+        )
+
+    def age(self) -> Sentence:
+        """Mi hermano tiene veinte años."""
+        number = self.rng.choice([n for n in self.lexicon.numbers if n.value > 1])
+        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 2, 4)))
+        asked, denied = self.descriptions.mood(0.12, 0.12)
+        be = BE[subject.en_person]
+        english = self.descriptions.be_sentence(
+            subject.en, be, f"{number.en} years old", asked, denied
+        )
+        no = "no" if denied else ""
+        count = before_noun(number.es)
+        return sentence(
+            english,
+            lambda r: f"{subject.spanish(r)} {no} {self.tener.present[subject.person(r)]} "
+            f"{count} años",
+            "?" if asked else ".",
+            f"{number.en} years {subject.key}",
+        )
+
+    def price(self) -> Sentence:
+        """El pan cuesta tres dólares."""
+        noun = self.noun(*PRICED)
+        while noun.determiner:
+            noun = self.noun(*PRICED)
+        plural = self.rng.random() < 0.3
+        phrase = noun_phrase(noun, self.rng.choice(("the", "this", "that")), plural)
+        form = self.lexicon.spanish_verb("costar").present[4 if plural else 2]
+        if self.rng.random() < 0.15:
+            return sentence(
+                f"how much {'do' if plural else 'does'} {phrase.en} cost",
+                lambda r: f"cuánto {form} {phrase.spanish(r)}",
+                "?",
+            )
+        number = self.rng.choice([n for n in self.lexicon.numbers if n.value > 1])
+        coin = self.rng.choice((("dollars", "dólares"), ("euros", "euros"), ("pesos", "pesos")))
+        count = before_noun(number.es)
+        return sentence(
+            f"{phrase.en} cost{'' if plural else 's'} {number.en} {coin[0]}",
+            lambda r: f"{phrase.spanish(r)} {form} {count} {coin[1]}",
+            ".",
+            f"{noun.en} {number.en}",
+        )
+
+    def hour(self) -> tuple[str, str, str]:
+        """Draw a time: English, Spanish without article, key."""
+        hour = self.rng.randint(1, 12)
+        before, after, spanish = self.rng.choice(MINUTES)
+        shown = hour % 12 + 1 if spanish.startswith("menos") else hour
+        part = self.rng.choice(DAY_PARTS)
+        english = f"{before} {after.format(self.say[shown].en)} {part[0]}"
+        minutes = "" if spanish == "en punto" else spanish
+        return english, f"{HOURS[shown - 1]} {minutes} {part[1]}", f"{before} {shown}"
+
+    def clock(self) -> Sentence:
+        """Son las tres y media."""
+        english, spanish, key = self.hour()
+        one = spanish.startswith("una")
+        if self.rng.random() < 0.25:
+            verb = "era la" if one else "eran las"
+            return sentence(f"it was {english}", lambda _: f"{verb} {spanish}", ".", key)
+        verb = "es la" if one else "son las"
+        return sentence(f"it's {english}", lambda _: f"{verb} {spanish}", ".", key)
+
+    def event_time(self) -> Sentence:
+        """El tren sale a las seis y diez."""
+        english, spanish, key = self.hour()
+        article = "la" if spanish.startswith("una") else "las"
+        verb = self.rng.choice(
+            (("leaves", "will leave", "salir", "transport"), ("arrives", "will arrive", "llegar", "transport"),
+             ("starts", "will start", "empezar", "event show exam"),
+             ("ends", "will end", "terminar", "event show exam"),
+             ("opens", "will open", "abrir", "building"), ("closes", "will close", "cerrar", "building"))
+        )  # fmt: skip
+        noun = self.noun(*verb[3].split())
+        while "home" in noun.classes:
+            noun = self.noun(*verb[3].split())
+        phrase = noun_phrase(noun, "the")
+        future = self.rng.random() < 0.3
+        spanish_verb = self.lexicon.spanish_verb(verb[2])
+        form = (spanish_verb.future if future else spanish_verb.present)[2]
+        return sentence(
+            f"{phrase.en} {verb[future]} at {english}",
+            lambda r: f"{phrase.spanish(r)} {form} a {article} {spanish}",
+            ".",
+            key,
+            f"{verb[0]} {noun.en}",
+        )
+
+    def date(self) -> Sentence:
+        """Hoy es el tres de mayo."""
+        day, month = self.rng.choice(self.lexicon.numbers[:31]), self.pick("month")
+        english, spanish = f"{month.en} {day.en_ordinal}", f"el {day.es_ordinal} de {month.es}"
+        key = f"{month.en} {day.en_ordinal}"
+        draw = self.rng.random()
+        if draw < 0.3:
+            week = self.pick("day")
+            return sentence(
+                f"today is {week.en}, {english}",
+                lambda _: f"hoy es {week.es}, {spanish.removeprefix('el ')}",
+                ".",
+                key,
+            )
+        if draw < 0.5:
+            return sentence(f"today is {english}", lambda _: f"hoy es {spanish}", ".", key)
+        who = self.templates.person(("name", "family", "acquaintance"))
+        if draw < 0.75:
+            return sentence(
+                f"{who.en}'s birthday is {english}",
+                lambda r: f"el cumpleaños de {who.spanish(r)} es {spanish}",
+                ".",
+                key,
+            )
+        event = noun_phrase(self.noun("event", "exam", "show"), "the")
+        return sentence(
+            f"{event.en} is on {english}",
+            lambda r: f"{event.spanish(r)} es {spanish}",
+            ".",
+            key,
+        )
+
+    def weather(self) -> Sentence:
+        """Hace calor en Madrid."""
+        weather, city = self.pick("weather"), self.noun("city")
+        time = Expression("", "")
+        verb = weather.en.split()[1]
+        if self.rng.random() < 0.5:
+            if weather.en in ("It rained", "It snowed"):
+                time = self.pick("past")
+            elif verb == "will" or "going" in weather.en:
+                time = self.pick("future")
+            elif "was" not in weather.en:
+                time = Expression("today", "hoy")
+        return sentence(
+            f"{weather.en} in {city.en} {time.en}",
+            lambda _: f"{weather.es} en {city.es} {time.es}",
+            ".",
+            f"{weather.en} {city.en}",
+        )
+
+
+def before_noun(number: str) -> str:
+    """Shorten uno: veintiún años."""
+    if number.endswith("veintiuno"):
+        return "veintiún"
+    return number[:-1] if number.endswith(" uno") else number
