@@ -18,13 +18,14 @@ from seq2seq_cli.data.phrasebook.templates import Templates
 
 Pair = tuple[str, str]
 
-SENTENCES_PER_VERB = 185
+SENTENCES_PER_VERB = 175
 SITUATION_SHARE = 95
-HELD_OUT_SHARE = 0.032  # of the combinations, for dev and for test each
-HELD_OUT_SENTENCES = 1500  # for dev and for test each
+HELD_OUT_SHARE = 0.03  # of the combinations, for dev and for test each
+HELD_OUT_SENTENCES = 1200  # for dev and for test each
 COMPANIONS = 4  # a combination is held out only if both its ends have so many others
-FREQUENT = 5  # every word of dev and test stands so often in train
-SHOWN = "inject disinfectant", "I will not inject disinfectant."
+FREQUENT = 3  # every word of dev and test stands so often in train
+WITHOUT_PUNCTUATION = str.maketrans(dict.fromkeys("¿?¡!.,;:"))
+SHOWN = ("inject", "disinfectant", "I will not inject disinfectant.")  # what the README translates
 
 
 @dataclass(frozen=True)
@@ -56,22 +57,25 @@ def phrasebook(seed: int = 0) -> Phrasebook:
     train = [(s.english, spanish) for s, spanish in sides["train"]] + lexicon.phrases
     rng.shuffle(train)
     words = Counter(word for pair in train for text in pair for word in split_words(text))
-    trained = {plain(spanish) for _, spanish in train}
-    rows = {}
+    seen = {plain(text) for pair in train for text in pair}
+    rows: dict[str, list[Pair]] = {}
     for side in ("dev", "test"):
         known = [
-            s
-            for s, spanish in sides[side]
-            if all(words[w] >= FREQUENT for w in split_words(f"{s.english} {spanish}"))
+            (sentence, spanish)
+            for sentence, spanish in sides[side]
+            if plain(sentence.english) not in seen
+            and plain(spanish) not in seen
+            and all(words[w] >= FREQUENT for w in split_words(f"{sentence.english} {spanish}"))
         ]
         rng.shuffle(known)
-        known.sort(key=lambda s: s.english != SHOWN[1])  # never lost in the draw
+        known.sort(key=lambda pair: pair[0].english != SHOWN[2])  # the draw must not lose it
         rows[side] = [
-            (s.english, translation)
-            for s in known[:HELD_OUT_SENTENCES]
-            for translation in s.translations()
-            if plain(translation) not in trained
+            (sentence.english, translation)
+            for sentence, _ in known[:HELD_OUT_SENTENCES]
+            for translation in sentence.translations()
+            if plain(translation) not in seen
         ]
+        seen.update(plain(text) for pair in rows[side] for text in pair)
     return Phrasebook(train, rows["dev"], rows["test"])
 
 
@@ -82,7 +86,7 @@ def plain(text: str) -> str:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text in small letters, without punctuation."""
-    return [w for w in (word.strip("¿?¡!.,;:").lower() for word in text.split()) if w]
+    return text.lower().translate(WITHOUT_PUNCTUATION).split()
 
 
 def _compose(lexicon: Lexicon, rng: random.Random) -> Iterator[Sentence]:
@@ -90,9 +94,10 @@ def _compose(lexicon: Lexicon, rng: random.Random) -> Iterator[Sentence]:
     templates = Templates(lexicon, rng)
     descriptions = Descriptions(lexicon, rng, templates)
     situations = Situations(lexicon, rng, templates, descriptions)
-    yield templates.simple("inject", "disinfectant", "future", negated=True)
+    yield templates.simple(*SHOWN[:2], "future", negated=True)
     for verb in lexicon.verbs:
-        yield from templates.verb_sentences(verb, SENTENCES_PER_VERB)
+        often = 2 if verb.english.base == SHOWN[0] else 1
+        yield from templates.verb_sentences(verb, often * SENTENCES_PER_VERB)
     yield from descriptions.sentences(SITUATION_SHARE)
     yield from situations.sentences(SITUATION_SHARE)
 
@@ -129,5 +134,5 @@ def _hold_out(sentences: Iterable[Sentence], rng: random.Random) -> dict[str, st
     count = round(HELD_OUT_SHARE * len(combinations))
     held_out = {c: "dev" for c in eligible[:count]}
     held_out |= {c: "test" for c in eligible[count : 2 * count]}
-    held_out[SHOWN[0]] = "test"
+    held_out[" ".join(SHOWN[:2])] = "test"
     return held_out

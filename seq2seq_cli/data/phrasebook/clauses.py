@@ -98,8 +98,6 @@ class Clause:
         """Return the English words, without capital and full stop."""
         support = self.negated or bool(self.question)
         subject, adverb = self.subject.en, self.adverb
-        if self.question == "who" and self.object is self.subject:
-            support = self.negated
         auxiliary, main = verb_group(
             self.verb.english, self.tense, self.subject.en_person, support
         )
@@ -109,7 +107,7 @@ class Clause:
         if self.question:
             word = "" if self.question == "yes or no" else self.question
             if self.negated:
-                auxiliary = negative(auxiliary)
+                auxiliary = "won't" if auxiliary == "will" else negative(auxiliary)
             return f"{word} {auxiliary} {subject} {adverb} {tail}"
         if self.negated:
             joined = (

@@ -198,10 +198,10 @@ def _nuclei(word: str) -> list[int]:
             continue
         if found and found[-1] == i - 1:
             previous = word[i - 1]
-            if letter in "iu":
-                continue  # falling diphthong: bailar
-            if previous in "iu":
-                found[-1] = i  # rising diphthong: tiene
+            if previous in "iu" and letter not in "íú":
+                found[-1] = i  # rising diphthong: tiene, cuida
                 continue
+            if letter in "iu":
+                continue  # falling diphthong: baila
         found.append(i)
     return found

@@ -20,6 +20,7 @@ from seq2seq_cli.data.phrasebook.phrases import (
 from seq2seq_cli.data.phrasebook.templates import Templates
 
 HUMAN = ("family", "people", "acquaintance", "profession")
+COLORS = ("red", "white", "black", "blue", "green", "yellow")
 LIKED = ("food", "drink", "sport", "subject", "language", "pet", "instrument", "clothes", "show")
 
 
@@ -192,7 +193,9 @@ class Descriptions:
         copula = self.verb(adjective.copula)
         tense = rng.choice(("present", "present", "present", "was", "will"))
         degree = rng.choice(("", "", "", "very ", "too ", "so "))
-        if denied:
+        if adjective.en in COLORS:
+            degree, tense = "", "present" if tense == "will" else tense
+        if denied or asked:
             degree = degree if degree == "very " else ""
         spanish_degree = {"very ": "muy", "too ": "demasiado", "so ": "tan"}.get(degree, "")
         person = subject.en_person

@@ -31,9 +31,12 @@ class Reading:
 
 CANONICAL = Reading()
 READINGS = [
-    Reading(*values)
-    for values in itertools.product(
-        ("tú", "usted", "ustedes"), ("m", "f"), ("m", "f"), (False, True), (False, True)
+    Reading(you, gender, thing, *ways)
+    for you, gender, thing, ways in itertools.product(
+        ("tú", "usted", "ustedes"),
+        ("m", "f"),
+        ("m", "f"),
+        ((False, False), (True, False), (False, True)),  # no clause has both choices
     )
 ]
 

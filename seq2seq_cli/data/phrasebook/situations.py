@@ -149,16 +149,15 @@ class Situations:
             noun, where = self.noun(*LOCATED, "fruit", "drink"), self.pick("container")
             where_en, where_es, key = where.en, where.es, where.en
         number = self.say[self.rng.randint(2, 12)]
-        plural = not noun.determiner and self.rng.random() < 0.55
         asked, denied = self.descriptions.mood()
-        if noun.determiner:
-            phrase = noun_phrase(noun, "")
-        elif plural and not asked and not denied:
+        plural = not noun.determiner and (denied or (not asked and self.rng.random() < 0.55))
+        if noun.determiner or denied:  # there aren't any books: no hay libros
+            phrase = noun_phrase(noun, "", plural)
+        elif plural:
             phrase = noun_phrase(noun, "many", plural=True)
             if self.rng.random() < 0.7:
                 phrase = noun_phrase(noun, "", plural=True, number=(number.en, number.es))
         else:
-            plural = False
             phrase = noun_phrase(noun, "a")
         past = self.rng.random() < 0.3
         be = (WAS if past else BE)[4 if plural else 2]
@@ -167,15 +166,13 @@ class Situations:
         if asked:
             english = f"{be} there {words}"
         elif denied:
-            english = f"there {negative(be)} {words}"
+            english = f"there {negative(be)} any {words}"
         else:
             english = f"there {be} {words}"
         no = "no" if denied else ""
-        # Denied existence takes no article in Spanish: no hay farmacia
-        bare = denied and not noun.determiner
         return sentence(
             english,
-            lambda r: f"{no} {verb} {noun.es if bare else phrase.spanish(r)} {where_es}",
+            lambda r: f"{no} {verb} {phrase.spanish(r)} {where_es}",
             "?" if asked else ".",
             f"{noun.en} {key}",
         )

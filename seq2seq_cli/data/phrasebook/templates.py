@@ -179,7 +179,7 @@ class Templates:
         if clause.adverb:
             return clause
         draw = rng.random()
-        if draw < (0.02, 0.35, 0.1, 0.04, 0.12)[person]:
+        if draw < (0, 0.35, 0.1, 0.03, 0.12)[person]:
             return replace(clause, question="yes or no")
         if draw > 0.92 and person in (1, 2, 4) and tense in ("preterite", "future", "near", "have to", "present"):
             return self.asking(clause)
