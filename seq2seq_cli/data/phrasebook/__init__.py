@@ -18,7 +18,7 @@ from seq2seq_cli.data.phrasebook.templates import Templates
 
 Pair = tuple[str, str]
 
-SENTENCES_PER_VERB = 175
+SENTENCES_PER_VERB = 168
 SITUATION_SHARE = 95
 HELD_OUT_SHARE = 0.03  # of the combinations, for dev and for test each
 HELD_OUT_SENTENCES = 1200  # for dev and for test each

@@ -1,6 +1,6 @@
 """Clauses: a subject, a verb in some tense, its objects, and what surrounds them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from seq2seq_cli.data.phrasebook.conjugation import SpanishVerb, attach
 from seq2seq_cli.data.phrasebook.english import contract, negative, verb_group
@@ -51,7 +51,7 @@ NO_EXPRESSION = Expression("", "")
 REFLEXIVE = ("me", "te", "se", "nos", "se")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Clause:
     """What a sentence says, before either language says it.
 
@@ -62,7 +62,7 @@ class Clause:
         object: whom or what it is done to.
         complement: a place, manner or company that completes the verb.
         recipient: who receives the object.
-        time: when.
+        time: when, or why.
         adverb: one of ADVERBS.
         negated: whether it is denied.
         question: empty, `yes or no`, or a question word.
@@ -79,7 +79,7 @@ class Clause:
     adverb: str = ""
     negated: bool = False
     question: str = ""
-    opening: Expression = field(default=NO_EXPRESSION)
+    opening: Expression = NO_EXPRESSION
 
     def sentence(self, lexicon: Lexicon) -> Sentence:
         """Say it in both languages."""

@@ -54,8 +54,8 @@ class Descriptions:
         weights = {
             self.like: 12,
             self.like_to: 3,
-            self.hurt: 4,
-            self.quality: 26,
+            self.hurt: 7,
+            self.quality: 34,
             self.comparison: 10,
             self.superlative: 4,
         }

@@ -77,7 +77,7 @@ class Situations:
             self.clock: 4,
             self.event_time: 6,
             self.date: 4,
-            self.weather: 3,
+            self.weather: 5,
         }
         for template, weight in weights.items():
             for _ in range(weight * share):

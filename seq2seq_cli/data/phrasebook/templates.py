@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -53,6 +54,8 @@ TIMES = {  # tense: kind of the time expressions that suit it
     "should": "future",
     "would like": "future",
 }
+ASKED = ("preterite", "future", "near", "have to", "present")  # by when, where, why or what
+EXPLAINED = ("progressive", "future", "near", "want", "need", "can")  # by because
 HABITUAL = ("present", "imperfect")
 TIMED_COMPLEMENTS = ("routine", "punctual", "effort")
 ADDRESSES = (  # English, Spanish, whom it addresses
@@ -89,6 +92,11 @@ class Templates:
         for adjective in lexicon.adjectives:
             for noun in lexicon.nouns_of(*adjective.classes):
                 self.adjectives.setdefault(noun.en, []).append(adjective)
+        self.takers = Counter(
+            noun.en
+            for verb in lexicon.verbs
+            for noun in lexicon.nouns_of(*verb.objects)
+        )
         self.small_numbers = [n for n in lexicon.numbers if 2 <= n.value <= 12]
 
     def chance(self, probability: float) -> bool:
@@ -106,6 +114,7 @@ class Templates:
                 items += [(kind, expression) for expression in self.lexicon.expressions[kind]]
             else:
                 items += [n for n in self.lexicon.nouns_of(name) if n not in items]
+        items += [item for item in items if isinstance(item, Noun) and self.is_rare(item)] * 2
         self.rng.shuffle(heads)
         self.rng.shuffle(items)
         for number in range(count):
@@ -120,6 +129,10 @@ class Templates:
                 yield self.order(verb, item)
             else:
                 yield self.clause(verb, item, tense, person).sentence(self.lexicon)
+
+    def is_rare(self, noun: Noun) -> bool:
+        """Return whether few verbs take a noun, so that each must show it more often."""
+        return self.takers[noun.en] < 9
 
     def simple(self, base: str, noun: str, tense: str, negated: bool) -> Sentence:
         """Say that I do something to what needs no determiner."""
@@ -142,7 +155,9 @@ class Templates:
             return noun_phrase(noun, "my" if mine else "the", plural=True)
         if self.chance(0.45):
             return self.pronouns[rng.choice(("he", "she"))]
-        return self.person(("name", "family", "name", "acquaintance", "people", "profession"))
+        return self.person(
+            ("name", "family", "name", "acquaintance", "people", "profession", "spouse")
+        )
 
     def person(self, kinds: tuple[str, ...]) -> NounPhrase:
         """Draw one human being."""
@@ -150,6 +165,8 @@ class Templates:
         noun = self.rng.choice(self.lexicon.nouns_of(kind))
         if kind == "name":
             return noun_phrase(noun, "")
+        if kind == "spouse":
+            return noun_phrase(noun, "my")
         if kind in ("family", "acquaintance"):
             return noun_phrase(noun, "my" if self.chance(0.75) else "your")
         return noun_phrase(noun, "the")
@@ -163,61 +180,60 @@ class Templates:
         clause = Clause(subject, verb, tense)
         kind = ""
         if isinstance(item, Noun):
-            clause = replace(clause, object=self.object(item, verb, tense, subject))
+            clause.object = self.object(item, verb, tense, subject)
             if verb.recipient == "must" or (verb.recipient and self.chance(0.3)):
-                clause = replace(clause, recipient=self.recipient(subject))
+                clause.recipient = self.recipient(subject)
             if not verb.preposition and not verb.generic and self.chance(0.07):
-                clause = replace(clause, object=self.object_pronoun(item, subject))
+                clause.object = self.object_pronoun(item, subject)
         else:
-            kind, expression = item
-            clause = replace(clause, complement=expression)
+            kind, clause.complement = item
         state = "r" not in verb.forms
         if kind not in TIMED_COMPLEMENTS and not state and self.chance(0.55 if kind else 0.42):
-            clause = replace(clause, time=self.time(tense))
-        if not clause.time.en:
-            clause = self.with_adverb(clause)
-        if clause.adverb:
+            clause.time = self.time(tense)
+        if not clause.time.en and self.add_adverb(clause):
             return clause
         draw = rng.random()
         if draw < (0, 0.35, 0.1, 0.03, 0.12)[person]:
-            return replace(clause, question="yes or no")
-        if draw > 0.92 and person in (1, 2, 4) and tense in ("preterite", "future", "near", "have to", "present"):
-            return self.asking(clause)
+            clause.question = "yes or no"
+            return clause
+        if draw > 0.92 and person in (1, 2, 4) and tense in ASKED:
+            self.ask(clause)
+            return clause
         if tense != "would like":
-            clause = replace(clause, negated=self.chance(0.2))
+            clause.negated = self.chance(0.2)
         if self.chance(0.05):
-            clause = replace(clause, opening=rng.choice(self.lexicon.expressions["belief"]))
+            clause.opening = rng.choice(self.lexicon.expressions["belief"])
+        elif person == 0 and not clause.time.en and tense in EXPLAINED and self.chance(0.15):
+            clause.time = rng.choice(self.lexicon.expressions["reason"])
         return clause
 
-    def with_adverb(self, clause: Clause) -> Clause:
-        """Perhaps add always, never, already."""
+    def add_adverb(self, clause: Clause) -> bool:
+        """Perhaps add always, never, already, and tell whether."""
         if clause.tense == "perfect" and self.chance(0.6):
-            adverb = self.rng.choice(("already", "already", "never", "yet", "ever"))
-            asked = "yes or no" if adverb == "ever" else ""
-            return replace(clause, adverb=adverb, negated=adverb == "yet", question=asked)
-        if clause.tense == "present" and self.chance(0.3):
-            frequency = self.rng.choice(self.lexicon.expressions["frequency"])
-            return replace(clause, adverb=frequency.en)
-        return clause
+            clause.adverb = self.rng.choice(("already", "already", "never", "yet", "ever"))
+            clause.negated = clause.adverb == "yet"
+            clause.question = "yes or no" if clause.adverb == "ever" else ""
+        elif clause.tense == "present" and self.chance(0.3):
+            clause.adverb = self.rng.choice(self.lexicon.expressions["frequency"]).en
+        return bool(clause.adverb)
 
-    def asking(self, clause: Clause) -> Clause:
+    def ask(self, clause: Clause) -> None:
         """Make a clause a question of where, when, why or what."""
         words = ["why"]
         if clause.tense != "present":
-            words.append("where" if isinstance(clause.object, NounPhrase) else "why")
             words.append("when")
+            if isinstance(clause.object, NounPhrase) and not clause.verb.preposition:
+                words.append("where")
         plain = clause.object and not clause.verb.preposition and not clause.recipient
         if plain and not clause.verb.spanish.reflexive:
             words.append("who" if clause.object.human else "what")
-        if clause.verb.preposition and "where" in words:
-            words.remove("where")
-        word = self.rng.choice(words)
-        asked = replace(clause, question=word)
-        if word in ("what", "who"):
-            return replace(asked, object=None)
-        if word == "when":
-            return replace(asked, time=NO_EXPRESSION)
-        return replace(asked, negated=word == "why" and self.chance(0.3))
+        clause.question = self.rng.choice(words)
+        if clause.question in ("what", "who"):
+            clause.object = None
+        elif clause.question == "when":
+            clause.time = NO_EXPRESSION
+        elif clause.question == "why":
+            clause.negated = self.chance(0.3)
 
     def time(self, tense: str) -> Expression:
         """Draw a time that suits a tense."""
