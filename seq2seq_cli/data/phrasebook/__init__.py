@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from seq2seq_cli.data.phrasebook.descriptions import Descriptions
 from seq2seq_cli.data.phrasebook.lexicon import Lexicon
-from seq2seq_cli.data.phrasebook.phrases import CANONICAL, Sentence
+from seq2seq_cli.data.phrasebook.phrases import Sentence
 from seq2seq_cli.data.phrasebook.situations import Situations
 from seq2seq_cli.data.phrasebook.templates import Templates
 
@@ -45,33 +45,34 @@ class Phrasebook:
 
 def phrasebook(seed: int = 0) -> Phrasebook:
     """Compose the corpus; the same seed gives the same lists."""
-    lexicon = Lexicon()
     rng = random.Random(seed)
-    sentences = list(_distinct(lexicon, _compose(lexicon, rng)))
-    held_out = _hold_out((s for s, _ in sentences), rng)
-    sides: dict[str, list[tuple[Sentence, str]]] = {"train": [], "dev": [], "test": []}
-    for sentence, spanish in sentences:
+    sentences = compose(seed)
+    held_out = _hold_out(sentences, rng)
+    sides: dict[str, list[Sentence]] = {"train": [], "dev": [], "test": []}
+    for sentence in sentences:
         places = [held_out[c] for c in sentence.combinations if c in held_out]
         if len(set(places)) < 2:  # what dev and test both claim belongs to neither
-            sides[places[0] if places else "train"].append((sentence, spanish))
-    train = [(s.english, spanish) for s, spanish in sides["train"]] + lexicon.phrases
+            sides[places[0] if places else "train"].append(sentence)
+    train = [(sentence.english, sentence.canonical) for sentence in sides["train"]]
+    train += Lexicon().phrases
     rng.shuffle(train)
     words = Counter(word for pair in train for text in pair for word in split_words(text))
     seen = {plain(text) for pair in train for text in pair}
     rows: dict[str, list[Pair]] = {}
     for side in ("dev", "test"):
         known = [
-            (sentence, spanish)
-            for sentence, spanish in sides[side]
+            sentence
+            for sentence in sides[side]
             if plain(sentence.english) not in seen
-            and plain(spanish) not in seen
-            and all(words[w] >= FREQUENT for w in split_words(f"{sentence.english} {spanish}"))
+            and plain(sentence.canonical) not in seen
+            and all(words[w] >= FREQUENT for w in split_words(sentence.english))
+            and all(words[w] >= FREQUENT for w in split_words(sentence.canonical))
         ]
         rng.shuffle(known)
-        known.sort(key=lambda pair: pair[0].english != SHOWN[2])  # the draw must not lose it
+        known.sort(key=lambda sentence: sentence.english != SHOWN[2])  # the draw must not lose it
         rows[side] = [
             (sentence.english, translation)
-            for sentence, _ in known[:HELD_OUT_SENTENCES]
+            for sentence in known[:HELD_OUT_SENTENCES]
             for translation in sentence.translations()
             if plain(translation) not in seen
         ]
@@ -89,8 +90,25 @@ def split_words(text: str) -> list[str]:
     return text.lower().translate(WITHOUT_PUNCTUATION).split()
 
 
-def _compose(lexicon: Lexicon, rng: random.Random) -> Iterator[Sentence]:
-    """Draw all sentences that the grammar contributes."""
+def compose(seed: int = 0) -> list[Sentence]:
+    """Draw all sentences that the grammar contributes, none twice in either language.
+
+    What differs in punctuation only, as a question does from its statement in Spanish, may stay:
+    it has the same combinations, hence the same side.
+    """
+    lexicon = Lexicon()
+    english = {en for en, _ in lexicon.phrases}
+    spanish = {es for _, es in lexicon.phrases}
+    kept = []
+    for sentence in _draw(lexicon, random.Random(seed)):
+        if sentence.english not in english and sentence.canonical not in spanish:
+            english.add(sentence.english)
+            spanish.add(sentence.canonical)
+            kept.append(sentence)
+    return kept
+
+
+def _draw(lexicon: Lexicon, rng: random.Random) -> Iterator[Sentence]:
     templates = Templates(lexicon, rng)
     descriptions = Descriptions(lexicon, rng, templates)
     situations = Situations(lexicon, rng, templates, descriptions)
@@ -100,24 +118,6 @@ def _compose(lexicon: Lexicon, rng: random.Random) -> Iterator[Sentence]:
         yield from templates.verb_sentences(verb, often * SENTENCES_PER_VERB)
     yield from descriptions.sentences(SITUATION_SHARE)
     yield from situations.sentences(SITUATION_SHARE)
-
-
-def _distinct(
-    lexicon: Lexicon, sentences: Iterable[Sentence]
-) -> Iterator[tuple[Sentence, str]]:
-    """Yield each sentence once in either language, with its canonical translation.
-
-    What differs in punctuation only, as a question does from its statement in Spanish, may stay:
-    it has the same combinations, hence the same side.
-    """
-    english = {en for en, _ in lexicon.phrases}
-    spanish = {es for _, es in lexicon.phrases}
-    for sentence in sentences:
-        translation = sentence.spanish(CANONICAL)
-        if sentence.english not in english and translation not in spanish:
-            english.add(sentence.english)
-            spanish.add(translation)
-            yield sentence, translation
 
 
 def _hold_out(sentences: Iterable[Sentence], rng: random.Random) -> dict[str, str]:

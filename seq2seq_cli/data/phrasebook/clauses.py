@@ -98,9 +98,7 @@ class Clause:
         """Return the English words, without capital and full stop."""
         support = self.negated or bool(self.question)
         subject, adverb = self.subject.en, self.adverb
-        auxiliary, main = verb_group(
-            self.verb.english, self.tense, self.subject.en_person, support
-        )
+        auxiliary, main = verb_group(self.verb.english, self.tense, self.subject.en_person, support)
         yet = "yet" if adverb == "yet" else ""
         adverb = "" if yet else adverb
         tail = f"{english_object(main, self)} {self.complement.en} {yet} {self.time.en}"
@@ -111,8 +109,9 @@ class Clause:
             return f"{word} {auxiliary} {subject} {adverb} {tail}"
         if self.negated:
             joined = (
-                contract(subject, "am not") if auxiliary == "am" else
-                f"{subject} {negative(auxiliary)}"
+                contract(subject, "am not")
+                if auxiliary == "am"
+                else f"{subject} {negative(auxiliary)}"
             )
             return f"{self.opening.en} {joined} {adverb} {tail}"
         words = " ".join(f"{auxiliary} {adverb} {tail}".split())

@@ -102,9 +102,12 @@ class SpanishVerb:
     @cached_property
     def conditional(self) -> Forms:
         """Comería, comerías, comería, comeríamos, comerían."""
-        return tuple(form[: -len(end)] + new for form, end, new in zip(
-            self.future, ("é", "ás", "á", "emos", "án"), ENDINGS["imperfect"]["e"], strict=True
-        ))
+        return tuple(
+            form[: -len(end)] + new
+            for form, end, new in zip(
+                self.future, ("é", "ás", "á", "emos", "án"), ENDINGS["imperfect"]["e"], strict=True
+            )
+        )
 
     @cached_property
     def subjunctive(self) -> Forms:
@@ -123,7 +126,9 @@ class SpanishVerb:
     @cached_property
     def participle(self) -> str:
         """Comido."""
-        regular = "ado" if self.group == "a" else "ído" if self.stem.endswith(("a", "e", "o")) else "ido"
+        regular = (
+            "ado" if self.group == "a" else "ído" if self.stem.endswith(("a", "e", "o")) else "ido"
+        )
         return self.named.get("participle", self.stem + regular)
 
     @cached_property

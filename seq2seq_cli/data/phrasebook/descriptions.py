@@ -83,9 +83,7 @@ class Descriptions:
             dative = "les" if phrase.plural else "le"
         return f"{f'a {name}' if name else ''} {no} {dative}"
 
-    def liking(
-        self, liked: str, spanish_liked: Spanish, is_plural: bool, key: str
-    ) -> Sentence:
+    def liking(self, liked: str, spanish_liked: Spanish, is_plural: bool, key: str) -> Sentence:
         """Say that somebody likes something, with gustar or encantar."""
         who = self.experiencer()
         asked, denied = self.mood()
@@ -259,8 +257,14 @@ class Descriptions:
         best = {"better": "best", "worse": "worst"}.get(best) or (
             best if best.startswith("most ") else best[:-1] + "st"
         )
-        where = self.rng.choice((("in the city", "de la ciudad"), ("in the country", "del país"),
-                                 ("in the world", "del mundo"), ("of all", "de todos")))
+        where = self.rng.choice(
+            (
+                ("in the city", "de la ciudad"),
+                ("in the country", "del país"),
+                ("in the world", "del mundo"),
+                ("of all", "de todos"),
+            )
+        )
         if where[0] == "of all" and noun.gender == "f":
             where = ("of all", "de todas")
         irregular = {"good": "mejor", "bad": "peor"}.get(adjective.en)

@@ -7,8 +7,22 @@ from functools import cached_property
 
 IRREGULAR_BE = {"am": "'m", "is": "'s", "are": "'re"}
 DOUBLED = ("forget", "begin", "prefer", "admit")
-UNSTRESSED_END = ("visit", "answer", "offer", "deliver", "listen", "open", "water", "discover",
-                  "remember", "interest", "cover", "order", "cancel", "travel")
+UNSTRESSED_END = (
+    "visit",
+    "answer",
+    "offer",
+    "deliver",
+    "listen",
+    "open",
+    "water",
+    "discover",
+    "remember",
+    "interest",
+    "cover",
+    "order",
+    "cancel",
+    "travel",
+)
 VOWELS = "aeiou"
 
 
@@ -140,8 +154,10 @@ def negative(auxiliary: str) -> str:
 def contract(subject: str, rest: str) -> str:
     """Join a pronoun and its verb: I'm, she's, they're."""
     first, _, tail = rest.partition(" ")
-    if first in IRREGULAR_BE and not subject.endswith("all") and subject.lower() in (
-        "i", "you", "he", "she", "we", "they", "it"
+    if (
+        first in IRREGULAR_BE
+        and not subject.endswith("all")
+        and subject.lower() in ("i", "you", "he", "she", "we", "they", "it")
     ):
         return f"{subject}{IRREGULAR_BE[first]} {tail}".strip()
     return f"{subject} {rest}"

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from seq2seq_cli.data.phrasebook.english import with_article
 from seq2seq_cli.data.phrasebook.lexicon import Adjective, Noun, Pronoun
@@ -50,6 +51,11 @@ class Sentence:
     english: str
     spanish: Spanish
     combinations: tuple[str, ...] = ()
+
+    @cached_property
+    def canonical(self) -> str:
+        """The translation that train shows."""
+        return self.spanish(CANONICAL)
 
     def translations(self) -> list[str]:
         """Return every right translation, the canonical one first."""
@@ -253,6 +259,4 @@ def noun_phrase(
 
     combinations = (f"{adjective.en} {noun.en}",) if adjective else ()
     human = any(c in ("person", "profession", "acquaintance", "name") for c in noun.classes)
-    return NounPhrase(
-        noun, english.strip(), spanish, plural, human, noun.en, combinations
-    )
+    return NounPhrase(noun, english.strip(), spanish, plural, human, noun.en, combinations)

@@ -209,14 +209,13 @@ class Situations:
         subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
         asked, denied = self.descriptions.mood()
         be = BE[subject.en_person]
-        english = self.descriptions.be_sentence(
-            subject.en, be, f"from {place.en}", asked, denied
-        )
+        english = self.descriptions.be_sentence(subject.en, be, f"from {place.en}", asked, denied)
         no = "no" if denied else ""
         return sentence(
             english,
-            lambda r: f"{subject.spanish(r)} {no} {self.ser.present[subject.person(r)]} "
-            f"de {place.es}",
+            lambda r: (
+                f"{subject.spanish(r)} {no} {self.ser.present[subject.person(r)]} de {place.es}"
+            ),
             "?" if asked else ".",
             f"from {place.en} {subject.key}",
         )
@@ -262,8 +261,9 @@ class Situations:
         count = before_noun(number.es)
         return sentence(
             english,
-            lambda r: f"{subject.spanish(r)} {no} {self.tener.present[subject.person(r)]} "
-            f"{count} años",
+            lambda r: (
+                f"{subject.spanish(r)} {no} {self.tener.present[subject.person(r)]} {count} años"
+            ),
             "?" if asked else ".",
             f"{number.en} years {subject.key}",
         )

@@ -85,7 +85,9 @@ class Templates:
         by_name: dict[str, list] = {}
         for row in lexicon.pronouns:
             by_name.setdefault(row.en, []).append(row)
-        self.pronouns = {name: PronounPhrase(tuple(rows), key=name) for name, rows in by_name.items()}
+        self.pronouns = {
+            name: PronounPhrase(tuple(rows), key=name) for name, rows in by_name.items()
+        }
         self.it = replace(self.pronouns.pop("it"), thing=True, human=False)
         self.them = replace(self.pronouns["they"], thing=True, human=False)
         self.adjectives: dict[str, list] = {}
@@ -93,9 +95,7 @@ class Templates:
             for noun in lexicon.nouns_of(*adjective.classes):
                 self.adjectives.setdefault(noun.en, []).append(adjective)
         self.takers = Counter(
-            noun.en
-            for verb in lexicon.verbs
-            for noun in lexicon.nouns_of(*verb.objects)
+            noun.en for verb in lexicon.verbs for noun in lexicon.nouns_of(*verb.objects)
         )
         self.small_numbers = [n for n in lexicon.numbers if 2 <= n.value <= 12]
 
@@ -258,8 +258,12 @@ class Templates:
             plural = "several" in noun.classes and self.chance(0.2)
             return self.owned(noun, rng.choice((own, "my", "my", "your")), subject, plural)
         if "person" in noun.classes or "profession" in noun.classes:
-            words = ("a", "a", "the") if verb.english.base in INDEFINITE_PERSONS else ("the", "that")
-            return noun_phrase(noun, rng.choice(words), plural=words[0] == "the" and self.chance(0.3))
+            words = (
+                ("a", "a", "the") if verb.english.base in INDEFINITE_PERSONS else ("the", "that")
+            )
+            return noun_phrase(
+                noun, rng.choice(words), plural=words[0] == "the" and self.chance(0.3)
+            )
         if verb.preposition:
             return self.owned(noun, rng.choice(("the", "the", "the", "the", "this", own)), subject)
         if fixed == "mass":
@@ -271,8 +275,26 @@ class Templates:
             choice = rng.choice(("", "a", "the", "the", "the", own, own, "this", "that", "the s"))
         else:
             choice = rng.choice(
-                ("a", "a", "a", "the", "the", "the", "", own, own, "this", "that", "the s",
-                 "the s", "this s", "many s", "number", "number", "another")
+                (
+                    "a",
+                    "a",
+                    "a",
+                    "the",
+                    "the",
+                    "the",
+                    "",
+                    own,
+                    own,
+                    "this",
+                    "that",
+                    "the s",
+                    "the s",
+                    "this s",
+                    "many s",
+                    "number",
+                    "number",
+                    "another",
+                )
             )
         word, _, s = choice.partition(" ")
         plural = bool(s) or not word or (pair and word != "another") or word == "number"
@@ -285,6 +307,8 @@ class Templates:
         adjective = None
         if self.chance(0.15) and noun.en in self.adjectives and word != "many":
             adjective = rng.choice(self.adjectives[noun.en])
+            if adjective.en == verb.english.base:  # not "open an open door"
+                adjective = None
         return self.owned(noun, word, subject, plural, adjective, number)
 
     @staticmethod
@@ -334,9 +358,7 @@ class Templates:
         else:
             complement = item[1]
         me = bool(verb.recipient) and (verb.recipient == "must" or self.chance(0.4))
-        clause = Clause(
-            you, verb, "order", phrase, complement, self.pronouns["I"] if me else None
-        )
+        clause = Clause(you, verb, "order", phrase, complement, self.pronouns["I"] if me else None)
         if self.chance(0.2) and not me:
             return self.proposal(clause)
         negated = self.chance(0.35)
