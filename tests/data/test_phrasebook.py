@@ -1,3 +1,4 @@
+import random
 import re
 import time
 from collections import Counter
@@ -13,9 +14,12 @@ from seq2seq_cli.data.phrasebook import (
     plain,
     split_words,
 )
+from seq2seq_cli.data.phrasebook.choices import Choices
+from seq2seq_cli.data.phrasebook.clauses import Clause
 from seq2seq_cli.data.phrasebook.conjugation import SpanishVerb, attach
 from seq2seq_cli.data.phrasebook.english import EnglishVerb, plural
 from seq2seq_cli.data.phrasebook.lexicon import Lexicon
+from seq2seq_cli.data.phrasebook.phrases import noun_phrase
 from seq2seq_cli.data.splits import normalise
 
 TATOEBA_ENGLISH_WORDS = 6.31  # mean over the 118,964 pairs of spa-eng
@@ -206,16 +210,11 @@ def test_a_question_and_its_statement_are_the_same_words():
     ],
 )
 def test_what_english_leaves_open_has_every_translation(english, expected):
-    from seq2seq_cli.data.phrasebook.clauses import Clause
-    from seq2seq_cli.data.phrasebook.phrases import noun_phrase
-    from seq2seq_cli.data.phrasebook.templates import Templates
-
     words = Lexicon()
-    templates = Templates(words, None)
     subject = english.removesuffix(" bread.").rpartition(" ")[0].lower()
     bread = noun_phrase(next(n for n in words.nouns if n.en == "bread"), "")
     eat = next(v for v in words.verbs if v.english.base == "eat")
-    clause = Clause(templates.pronouns[subject], eat, "present", bread)
+    clause = Clause(Choices(words, random.Random(0)).pronouns[subject], eat, "present", bread)
     sentence = clause.sentence(words)
     assert sentence.english == english
     assert sentence.translations() == expected

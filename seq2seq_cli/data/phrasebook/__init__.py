@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from seq2seq_cli.data.phrasebook.calendar import Calendar
+from seq2seq_cli.data.phrasebook.choices import Choices
 from seq2seq_cli.data.phrasebook.descriptions import Descriptions
 from seq2seq_cli.data.phrasebook.lexicon import Lexicon
 from seq2seq_cli.data.phrasebook.phrases import Sentence
@@ -109,15 +111,18 @@ def compose(seed: int = 0) -> list[Sentence]:
 
 
 def _draw(lexicon: Lexicon, rng: random.Random) -> Iterator[Sentence]:
-    templates = Templates(lexicon, rng)
-    descriptions = Descriptions(lexicon, rng, templates)
-    situations = Situations(lexicon, rng, templates, descriptions)
+    choices = Choices(lexicon, rng)
+    templates = Templates(lexicon, rng, choices)
+    descriptions = Descriptions(lexicon, rng, choices)
+    situations = Situations(lexicon, rng, choices, descriptions)
+    calendar = Calendar(lexicon, rng, choices)
     yield templates.simple(*SHOWN[:2], "future", negated=True)
     for verb in lexicon.verbs:
         often = 2 if verb.english.base == SHOWN[0] else 1
         yield from templates.verb_sentences(verb, often * SENTENCES_PER_VERB)
     yield from descriptions.sentences(SITUATION_SHARE)
     yield from situations.sentences(SITUATION_SHARE)
+    yield from calendar.sentences(SITUATION_SHARE)
 
 
 def _hold_out(sentences: Iterable[Sentence], rng: random.Random) -> dict[str, str]:

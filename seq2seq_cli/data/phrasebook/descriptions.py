@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 
+from seq2seq_cli.data.phrasebook.choices import Choices
 from seq2seq_cli.data.phrasebook.conjugation import SpanishVerb
 from seq2seq_cli.data.phrasebook.english import BE, DO, WAS, contract, negative
 from seq2seq_cli.data.phrasebook.lexicon import Adjective, Expression, Lexicon, Noun
@@ -13,22 +14,13 @@ from seq2seq_cli.data.phrasebook.phrases import (
     Reading,
     Sentence,
     Spanish,
-    english_sentence,
     noun_phrase,
-    spanish_sentence,
+    sentence,
 )
-from seq2seq_cli.data.phrasebook.templates import Templates
 
 HUMAN = ("family", "people", "acquaintance", "profession")
 COLORS = ("red", "white", "black", "blue", "green", "yellow")
 LIKED = ("food", "drink", "sport", "subject", "language", "pet", "instrument", "clothes", "show")
-
-
-def sentence(english: str, spanish: Spanish, end: str, *combinations: str) -> Sentence:
-    """Build a sentence from words without capitals and stops."""
-    return Sentence(
-        english_sentence(english, end), lambda r: spanish_sentence(spanish(r), end), combinations
-    )
 
 
 class Descriptions:
@@ -37,13 +29,13 @@ class Descriptions:
     Args:
         lexicon: the words.
         rng: every choice comes from it.
-        templates: draws subjects.
+        choices: draws subjects.
     """
 
-    def __init__(self, lexicon: Lexicon, rng: random.Random, templates: Templates) -> None:
+    def __init__(self, lexicon: Lexicon, rng: random.Random, choices: Choices) -> None:
         self.lexicon = lexicon
         self.rng = rng
-        self.templates = templates
+        self.choices = choices
 
     def verb(self, infinitive: str) -> SpanishVerb:
         """Return a Spanish verb."""
@@ -70,7 +62,7 @@ class Descriptions:
 
     def experiencer(self) -> Phrase:
         """Draw one who likes or suffers."""
-        return self.templates.subject(self.rng.choice((0, 0, 1, 2, 2, 2, 3, 4)))
+        return self.choices.subject(self.rng.choice((0, 0, 1, 2, 2, 2, 3, 4)))
 
     @staticmethod
     def to_whom(phrase: Phrase, no: str, reading: Reading) -> str:
@@ -185,7 +177,7 @@ class Descriptions:
         subject: Phrase = self.definite(noun, plural=not mass and rng.random() < 0.25)
         keys = (f"{adjective.en} {noun.en}",)
         if human and rng.random() < 0.45:
-            subject = self.templates.subject(rng.choice((0, 1, 2, 3, 4)))
+            subject = self.choices.subject(rng.choice((0, 1, 2, 3, 4)))
             keys = (f"{adjective.en} {subject.key}",) if isinstance(subject, NounPhrase) else ()
         asked, denied = self.mood()
         copula = self.verb(adjective.copula)

@@ -74,7 +74,7 @@ class EnglishVerb:
         """Eating."""
         return self._change(_gerund)
 
-    def _change(self, rule) -> str:  # noqa: ANN001
+    def _change(self, rule) -> str:
         first, space, rest = self.base.partition(" ")
         return rule(first) + space + rest
 

@@ -74,6 +74,13 @@ def spanish_sentence(text: str, end: str = ".") -> str:
     return {"?": "¿", "!": "¡"}.get(end, "") + text[0].upper() + text[1:] + end
 
 
+def sentence(english: str, spanish: Spanish, end: str, *combinations: str) -> Sentence:
+    """Build a sentence from words without capitals and stops."""
+    return Sentence(
+        english_sentence(english, end), lambda r: spanish_sentence(spanish(r), end), combinations
+    )
+
+
 @dataclass(frozen=True)
 class PronounPhrase:
     """A pronoun: its rows by reading."""

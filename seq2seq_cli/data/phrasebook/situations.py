@@ -1,42 +1,22 @@
-"""Sentences of places, people, clocks, dates, prices and the weather."""
+"""Sentences of where things are, and of what and how old people are."""
 
 import random
 from collections.abc import Iterator
 
-from seq2seq_cli.data.phrasebook.descriptions import Descriptions, sentence
+from seq2seq_cli.data.phrasebook.calendar import before_noun
+from seq2seq_cli.data.phrasebook.choices import Choices
+from seq2seq_cli.data.phrasebook.descriptions import Descriptions
 from seq2seq_cli.data.phrasebook.english import BE, WAS, negative, with_article
 from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon, Noun
 from seq2seq_cli.data.phrasebook.phrases import (
     NounPhrase,
-    PronounPhrase,
     Reading,
     Sentence,
     noun_phrase,
+    sentence,
 )
-from seq2seq_cli.data.phrasebook.templates import Templates
 
 LOCATED = ("portable", "tableware", "linen", "clothes", "text")
-PRICED = ("clothes", "gift", "text", "vehicle", "furniture", "device", "fruit", "serving")
-HOURS = ("una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",
-         "once", "doce")  # fmt: skip
-MINUTES = (  # English before the hour, Spanish after it; "to" counts from the next hour
-    ("", "{} o'clock", "en punto"),
-    ("five past", "{}", "y cinco"),
-    ("ten past", "{}", "y diez"),
-    ("a quarter past", "{}", "y cuarto"),
-    ("twenty past", "{}", "y veinte"),
-    ("half past", "{}", "y media"),
-    ("twenty to", "{}", "menos veinte"),
-    ("a quarter to", "{}", "menos cuarto"),
-    ("ten to", "{}", "menos diez"),
-    ("five to", "{}", "menos cinco"),
-)
-DAY_PARTS = (
-    ("", ""),
-    ("in the morning", "de la mañana"),
-    ("in the afternoon", "de la tarde"),
-    ("at night", "de la noche"),
-)
 
 
 class Situations:
@@ -45,7 +25,7 @@ class Situations:
     Args:
         lexicon: the words.
         rng: every choice comes from it.
-        templates: draws subjects.
+        choices: draws subjects.
         descriptions: draws definite nouns.
     """
 
@@ -53,12 +33,12 @@ class Situations:
         self,
         lexicon: Lexicon,
         rng: random.Random,
-        templates: Templates,
+        choices: Choices,
         descriptions: Descriptions,
     ) -> None:
         self.lexicon = lexicon
         self.rng = rng
-        self.templates = templates
+        self.choices = choices
         self.descriptions = descriptions
         self.say = {number.value: number for number in lexicon.numbers}
         self.ser, self.estar, self.tener = map(lexicon.spanish_verb, ("ser", "estar", "tener"))
@@ -73,11 +53,6 @@ class Situations:
             self.origin: 3,
             self.need: 5,
             self.age: 5,
-            self.price: 6,
-            self.clock: 4,
-            self.event_time: 6,
-            self.date: 4,
-            self.weather: 5,
         }
         for template, weight in weights.items():
             for _ in range(weight * share):
@@ -92,7 +67,7 @@ class Situations:
         return self.rng.choice(self.lexicon.nouns_of(*classes))
 
     def location(self) -> Sentence:
-        """Las llaves están en la mesa; ¿dónde están las llaves?"""  # noqa: D400, D415
+        """Las llaves están en la mesa."""
         noun = self.noun(*LOCATED)
         plural = not noun.determiner and self.rng.random() < 0.4
         subject = self.descriptions.definite(noun, plural)
@@ -180,9 +155,9 @@ class Situations:
     def profession(self) -> Sentence:
         """Mi hermana es médica."""
         noun = self.noun("profession")
-        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
+        subject = self.choices.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
         while isinstance(subject, NounPhrase) and "profession" in subject.noun.classes:
-            subject = self.templates.subject(2)
+            subject = self.choices.subject(2)
         plural = subject.en_person > 2
         if noun.gender == "f" or noun.en == "actor":
             noun = self.lexicon.nouns_of("profession")[-1]
@@ -206,7 +181,7 @@ class Situations:
     def origin(self) -> Sentence:
         """Soy de México."""
         place = self.noun("city")
-        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
+        subject = self.choices.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
         asked, denied = self.descriptions.mood()
         be = BE[subject.en_person]
         english = self.descriptions.be_sentence(subject.en, be, f"from {place.en}", asked, denied)
@@ -223,7 +198,7 @@ class Situations:
     def need(self) -> Sentence:
         """Tengo hambre."""
         need = self.pick("need")
-        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
+        subject = self.choices.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
         tense = self.rng.choice(("present", "present", "was", "will"))
         asked, denied = self.descriptions.mood()
         be = {"present": BE, "was": WAS, "will": ("will",) * 5}[tense][subject.en_person]
@@ -251,7 +226,7 @@ class Situations:
     def age(self) -> Sentence:
         """Mi hermano tiene veinte años."""
         number = self.rng.choice([n for n in self.lexicon.numbers if n.value > 1])
-        subject = self.templates.subject(self.rng.choice((0, 1, 2, 2, 2, 2, 4)))
+        subject = self.choices.subject(self.rng.choice((0, 1, 2, 2, 2, 2, 4)))
         asked, denied = self.descriptions.mood(0.12, 0.12)
         be = BE[subject.en_person]
         english = self.descriptions.be_sentence(
@@ -267,130 +242,3 @@ class Situations:
             "?" if asked else ".",
             f"{number.en} years {subject.key}",
         )
-
-    def price(self) -> Sentence:
-        """El pan cuesta tres dólares."""
-        noun = self.noun(*PRICED)
-        while noun.determiner:
-            noun = self.noun(*PRICED)
-        plural = self.rng.random() < 0.3
-        phrase = noun_phrase(noun, self.rng.choice(("the", "this", "that")), plural)
-        form = self.lexicon.spanish_verb("costar").present[4 if plural else 2]
-        if self.rng.random() < 0.15:
-            return sentence(
-                f"how much {'do' if plural else 'does'} {phrase.en} cost",
-                lambda r: f"cuánto {form} {phrase.spanish(r)}",
-                "?",
-            )
-        number = self.rng.choice([n for n in self.lexicon.numbers if n.value > 1])
-        coin = self.rng.choice((("dollars", "dólares"), ("euros", "euros"), ("pesos", "pesos")))
-        count = before_noun(number.es)
-        return sentence(
-            f"{phrase.en} cost{'' if plural else 's'} {number.en} {coin[0]}",
-            lambda r: f"{phrase.spanish(r)} {form} {count} {coin[1]}",
-            ".",
-            f"{noun.en} {number.en}",
-        )
-
-    def hour(self) -> tuple[str, str, str]:
-        """Draw a time: English, Spanish without article, key."""
-        hour = self.rng.randint(1, 12)
-        before, after, spanish = self.rng.choice(MINUTES)
-        shown = hour % 12 + 1 if spanish.startswith("menos") else hour
-        part = self.rng.choice(DAY_PARTS)
-        english = f"{before} {after.format(self.say[shown].en)} {part[0]}"
-        minutes = "" if spanish == "en punto" else spanish
-        return english, f"{HOURS[shown - 1]} {minutes} {part[1]}", f"{before} {shown}"
-
-    def clock(self) -> Sentence:
-        """Son las tres y media."""
-        english, spanish, key = self.hour()
-        one = spanish.startswith("una")
-        if self.rng.random() < 0.25:
-            verb = "era la" if one else "eran las"
-            return sentence(f"it was {english}", lambda _: f"{verb} {spanish}", ".", key)
-        verb = "es la" if one else "son las"
-        return sentence(f"it's {english}", lambda _: f"{verb} {spanish}", ".", key)
-
-    def event_time(self) -> Sentence:
-        """El tren sale a las seis y diez."""
-        english, spanish, key = self.hour()
-        article = "la" if spanish.startswith("una") else "las"
-        verb = self.rng.choice(
-            (("leaves", "will leave", "salir", "transport"), ("arrives", "will arrive", "llegar", "transport"),
-             ("starts", "will start", "empezar", "event show exam"),
-             ("ends", "will end", "terminar", "event show exam"),
-             ("opens", "will open", "abrir", "building"), ("closes", "will close", "cerrar", "building"))
-        )  # fmt: skip
-        noun = self.noun(*verb[3].split())
-        while "home" in noun.classes:
-            noun = self.noun(*verb[3].split())
-        phrase = noun_phrase(noun, "the")
-        future = self.rng.random() < 0.3
-        spanish_verb = self.lexicon.spanish_verb(verb[2])
-        form = (spanish_verb.future if future else spanish_verb.present)[2]
-        return sentence(
-            f"{phrase.en} {verb[future]} at {english}",
-            lambda r: f"{phrase.spanish(r)} {form} a {article} {spanish}",
-            ".",
-            key,
-            f"{verb[0]} {noun.en}",
-        )
-
-    def date(self) -> Sentence:
-        """Hoy es el tres de mayo."""
-        day, month = self.rng.choice(self.lexicon.numbers[:31]), self.pick("month")
-        english, spanish = f"{month.en} {day.en_ordinal}", f"el {day.es_ordinal} de {month.es}"
-        key = f"{month.en} {day.en_ordinal}"
-        draw = self.rng.random()
-        if draw < 0.3:
-            week = self.pick("day")
-            return sentence(
-                f"today is {week.en}, {english}",
-                lambda _: f"hoy es {week.es}, {spanish.removeprefix('el ')}",
-                ".",
-                key,
-            )
-        if draw < 0.5:
-            return sentence(f"today is {english}", lambda _: f"hoy es {spanish}", ".", key)
-        who = self.templates.person(("name", "family", "acquaintance"))
-        if draw < 0.75:
-            return sentence(
-                f"{who.en}'s birthday is {english}",
-                lambda r: f"el cumpleaños de {who.spanish(r)} es {spanish}",
-                ".",
-                key,
-            )
-        event = noun_phrase(self.noun("event", "exam", "show"), "the")
-        return sentence(
-            f"{event.en} is on {english}",
-            lambda r: f"{event.spanish(r)} es {spanish}",
-            ".",
-            key,
-        )
-
-    def weather(self) -> Sentence:
-        """Hace calor en Madrid."""
-        weather, city = self.pick("weather"), self.noun("city")
-        time = Expression("", "")
-        verb = weather.en.split()[1]
-        if self.rng.random() < 0.5:
-            if weather.en in ("It rained", "It snowed"):
-                time = self.pick("past")
-            elif verb == "will" or "going" in weather.en:
-                time = self.pick("future")
-            elif "was" not in weather.en:
-                time = Expression("today", "hoy")
-        return sentence(
-            f"{weather.en} in {city.en} {time.en}",
-            lambda _: f"{weather.es} en {city.es} {time.es}",
-            ".",
-            f"{weather.en} {city.en}",
-        )
-
-
-def before_noun(number: str) -> str:
-    """Shorten uno: veintiún años."""
-    if number.endswith("veintiuno"):
-        return "veintiún"
-    return number[:-1] if number.endswith(" uno") else number
