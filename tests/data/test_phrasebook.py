@@ -60,16 +60,12 @@ def test_same_seed_gives_same_lists(book):
     assert phrasebook(0) == book
 
 
-def test_another_seed_gives_other_lists_and_keeps_the_shown_sentence():
-    other = phrasebook(1)
-    assert other != phrasebook(0)
-    assert (SHOWN[2], "No inyectaré desinfectante.") in other.test
-
-
-def test_composing_takes_seconds():
+def test_another_seed_gives_other_lists_in_seconds(book):
     start = time.process_time()
-    phrasebook(3)
+    other = phrasebook(1)
     assert time.process_time() - start < 15  # about 3 on one core; a slow runner may take longer
+    assert other != book
+    assert (SHOWN[2], "No inyectaré desinfectante.") in other.test
 
 
 def test_no_pair_stands_twice(book):
@@ -164,7 +160,7 @@ def test_text_is_well_formed(book):
             assert text == " ".join(text.split()), text
             assert text[-1] in ".?!", text
             assert "\t" not in text
-            assert not re.search(r"\b(\w+) \1\b", text), text
+            assert not re.search(r"\b(?!her\b)(\w+) \1\b", text), text  # sent her her book
 
 
 def test_questions_and_exclamations_open_in_spanish(book):
@@ -218,6 +214,19 @@ def test_what_english_leaves_open_has_every_translation(english, expected):
     sentence = clause.sentence(words)
     assert sentence.english == english
     assert sentence.translations() == expected
+
+
+def test_gender_that_english_leaves_open_is_open_for_each_person():
+    words = Lexicon()
+    neighbor = noun_phrase(next(n for n in words.nouns if n.en == "neighbor"), "my")
+    greet = next(v for v in words.verbs if v.english.base == "greet")
+    they = Choices(words, random.Random(0)).pronouns["they"]
+    assert Clause(they, greet, "present", neighbor).sentence(words).translations() == [
+        "Ellos saludan a mi vecino.",
+        "Ellos saludan a mi vecina.",
+        "Ellas saludan a mi vecino.",
+        "Ellas saludan a mi vecina.",
+    ]
 
 
 @pytest.mark.parametrize(

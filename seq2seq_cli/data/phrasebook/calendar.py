@@ -22,13 +22,12 @@ MINUTES = (  # English before the hour, Spanish after it; "to" counts from the n
     ("ten to", "{}", "menos diez"),
     ("five to", "{}", "menos cinco"),
 )
-DAY_PARTS = (
-    ("", ""),
-    ("in the morning", "de la mañana"),
-    ("in the afternoon", "de la tarde"),
-    ("at night", "de la noche"),
+DAY_PARTS = (  # English, Spanish, the hours that are so called
+    ("", "", range(1, 13)),
+    ("in the morning", "de la mañana", range(5, 12)),
+    ("in the afternoon", "de la tarde", range(1, 7)),
+    ("at night", "de la noche", range(8, 12)),
 )
-
 TIMED_VERBS = (  # English present and future, Spanish, who does it
     ("leaves", "will leave", "salir", "transport"),
     ("arrives", "will arrive", "llegar", "transport"),
@@ -104,7 +103,7 @@ class Calendar:
         hour = self.rng.randint(1, 12)
         before, after, spanish = self.rng.choice(MINUTES)
         shown = hour % 12 + 1 if spanish.startswith("menos") else hour
-        part = self.rng.choice(DAY_PARTS)
+        part = self.rng.choice([part for part in DAY_PARTS if shown in part[2]])
         english = f"{before} {after.format(self.say[shown].en)} {part[0]}"
         minutes = "" if spanish == "en punto" else spanish
         return english, f"{HOURS[shown - 1]} {minutes} {part[1]}", f"{before} {shown}"

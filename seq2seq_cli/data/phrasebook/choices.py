@@ -116,6 +116,7 @@ class Choices:
         if "family" in noun.classes or "acquaintance" in noun.classes:
             plural = "several" in noun.classes and self.chance(0.2)
             return self.owned(noun, rng.choice((own, "my", "my", "your")), subject, plural)
+        words: tuple[str, ...]
         if "person" in noun.classes or "profession" in noun.classes:
             words = (
                 ("a", "a", "the") if verb.english.base in INDEFINITE_PERSONS else ("the", "that")

@@ -85,7 +85,7 @@ class Clause:
         """Say it in both languages."""
         end = "?" if self.question else "."
         key = self.object.key if self.object else self.complement.en
-        combinations = (f"{self.verb.english.base} {key}",) if key else ()
+        combinations: tuple[str, ...] = (f"{self.verb.english.base} {key}",) if key else ()
         if isinstance(self.object, NounPhrase):
             combinations += self.object.combinations
         return Sentence(
@@ -154,7 +154,8 @@ def english_object(main: str, clause: Clause) -> str:
         return f"{first} {words} {last}"
     if not recipient:
         return f"{main} {words}"
-    if isinstance(clause.recipient, PronounPhrase) and clause.verb.recipient != "only to":
+    told = isinstance(clause.recipient, PronounPhrase) and isinstance(clause.object, NounPhrase)
+    if told and clause.verb.recipient != "only to":  # gave him a book, but gave it to him
         return f"{main} {recipient} {words}"
     return f"{main} {words} {'for' if clause.verb.recipient == 'for' else 'to'} {recipient}"
 

@@ -20,6 +20,7 @@ from seq2seq_cli.data.phrasebook.phrases import (
 
 HUMAN = ("family", "people", "acquaintance", "profession")
 COLORS = ("red", "white", "black", "blue", "green", "yellow")
+UNGRADED = (*COLORS, "open", "closed", "broken", "ready", "lost", "necessary")
 LIKED = ("food", "drink", "sport", "subject", "language", "pet", "instrument", "clothes", "show")
 
 
@@ -114,7 +115,12 @@ class Descriptions:
     def like_to(self) -> Sentence:
         """Me gusta nadar."""
         activity = self.rng.choice(self.lexicon.expressions["activity"])
-        place = self.rng.choice([Expression("", ""), *self.lexicon.expressions["company"]])
+        others = [
+            e
+            for e in self.lexicon.expressions["company"]
+            if not e.en.endswith((" me", " us", " them"))  # not "I like to run with me"
+        ]
+        place = self.rng.choice([Expression("", ""), *others])
         english, spanish = f"{activity.en} {place.en}", f"{activity.es} {place.es}"
         return self.liking(f"to {english}", lambda _: spanish, False, f"to {activity.en}")
 
@@ -161,7 +167,7 @@ class Descriptions:
         if "family" in noun.classes or "acquaintance" in noun.classes:
             plural = plural and "several" in noun.classes
             return noun_phrase(noun, self.rng.choice(("my", "my", "your", "his", "her")), plural)
-        words = ("the", "the", "the", "this", "that", "my", "your", "our")
+        words: tuple[str, ...] = ("the", "the", "the", "this", "that", "my", "your", "our")
         if noun.determiner in ("mass", "the") or any(
             c in noun.classes for c in ("people", "profession", "construction", "crossing", "place")
         ):
@@ -175,7 +181,7 @@ class Descriptions:
         human = any(c in HUMAN for c in noun.classes)
         mass = bool(noun.determiner)
         subject: Phrase = self.definite(noun, plural=not mass and rng.random() < 0.25)
-        keys = (f"{adjective.en} {noun.en}",)
+        keys: tuple[str, ...] = (f"{adjective.en} {noun.en}",)
         if human and rng.random() < 0.45:
             subject = self.choices.subject(rng.choice((0, 1, 2, 3, 4)))
             keys = (f"{adjective.en} {subject.key}",) if isinstance(subject, NounPhrase) else ()
@@ -183,8 +189,10 @@ class Descriptions:
         copula = self.verb(adjective.copula)
         tense = rng.choice(("present", "present", "present", "was", "will"))
         degree = rng.choice(("", "", "", "very ", "too ", "so "))
-        if adjective.en in COLORS:
-            degree, tense = "", "present" if tense == "will" else tense
+        if adjective.en in UNGRADED:
+            degree = ""
+        if adjective.en in COLORS and tense == "will":
+            tense = "present"
         if denied or asked:
             degree = degree if degree == "very " else ""
         spanish_degree = {"very ": "muy", "too ": "demasiado", "so ": "tan"}.get(degree, "")

@@ -3,6 +3,7 @@
 Persons are numbered I 0, you 1, he 2, we 3, they 4.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 
 IRREGULAR_BE = {"am": "'m", "is": "'s", "are": "'re"}
@@ -74,7 +75,7 @@ class EnglishVerb:
         """Eating."""
         return self._change(_gerund)
 
-    def _change(self, rule) -> str:
+    def _change(self, rule: Callable[[str], str]) -> str:
         first, space, rest = self.base.partition(" ")
         return rule(first) + space + rest
 

@@ -172,7 +172,9 @@ class Lexicon:
         self.verbs = [verb for verb in self.all_verbs if verb.forms != "-"]
         self.pronouns = [
             Pronoun(
-                **{**row, "en_person": int(row["en_person"]), "es_person": int(row["es_person"])}
+                **{name: cell for name, cell in row.items() if not name.endswith("_person")},
+                en_person=int(row["en_person"]),
+                es_person=int(row["es_person"]),
             )
             for row in read_table("pronouns")
         ]

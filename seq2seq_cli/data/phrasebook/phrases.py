@@ -3,8 +3,9 @@
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from seq2seq_cli.data.phrasebook.english import with_article
 from seq2seq_cli.data.phrasebook.lexicon import Adjective, Noun, Pronoun
@@ -16,7 +17,8 @@ class Reading:
 
     Attributes:
         you: whom "you" addresses: tú, usted or ustedes.
-        gender: of I, we, they, you and those whom the English noun does not tell: m or f.
+        gender: of I, we, they and you: m or f.
+        person: of one whose English noun does not tell it, such as "the doctor".
         thing: gender of what "it" or "them" stands for.
         early: clitics before the finite verb (lo voy a leer) or on the infinitive (voy a leerlo),
             whichever is not canonical.
@@ -25,21 +27,20 @@ class Reading:
 
     you: str = "tú"
     gender: str = "m"
+    person: str = "m"
     thing: str = "m"
     early: bool = False
     completed: bool = False
 
 
 CANONICAL = Reading()
-READINGS = [
-    Reading(you, gender, thing, *ways)
-    for you, gender, thing, ways in itertools.product(
-        ("tú", "usted", "ustedes"),
-        ("m", "f"),
-        ("m", "f"),
-        ((False, False), (True, False), (False, True)),  # no clause has both choices
-    )
-]
+CHOICES: dict[str, tuple[Any, Any]] = {  # what each attribute may be beside its default
+    "gender": ("m", "f"),
+    "person": ("m", "f"),
+    "thing": ("m", "f"),
+    "early": (False, True),
+    "completed": (False, True),
+}
 
 Spanish = Callable[[Reading], str]
 
@@ -59,7 +60,19 @@ class Sentence:
 
     def translations(self) -> list[str]:
         """Return every right translation, the canonical one first."""
-        return list(dict.fromkeys(self.spanish(reading) for reading in READINGS))
+        found: dict[str, None] = {}
+        for you in ("tú", "usted", "ustedes"):
+            base = Reading(you)
+            text = self.spanish(base)
+            # Most choices do not matter to a sentence; only the others are combined
+            matter = {
+                name: values
+                for name, values in CHOICES.items()
+                if self.spanish(replace(base, **{name: values[1]})) != text
+            }
+            for values in itertools.product(*matter.values()):
+                found[self.spanish(replace(base, **dict(zip(matter, values, strict=True))))] = None
+        return list(found)
 
 
 def english_sentence(text: str, end: str = ".") -> str:
@@ -185,7 +198,7 @@ Phrase = PronounPhrase | NounPhrase
 
 def noun_gender(noun: Noun, plural: bool, reading: Reading) -> str:
     """Return a noun's gender; "the doctor" has that of the reading."""
-    return "f" if noun.es_feminine and reading.gender == "f" and not plural else noun.gender
+    return "f" if noun.es_feminine and reading.person == "f" and not plural else noun.gender
 
 
 ARTICLES = {
@@ -250,7 +263,7 @@ def noun_phrase(
 
     def spanish(reading: Reading) -> str:
         head = noun.es_plural if plural else noun.es
-        if noun.es_feminine and not plural and reading.gender == "f":
+        if noun.es_feminine and not plural and reading.person == "f":
             head = noun.es_feminine
         if adjective:
             gender = noun_gender(noun, plural, reading)

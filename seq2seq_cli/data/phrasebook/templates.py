@@ -66,6 +66,7 @@ class Templates:
         self.lexicon = lexicon
         self.rng = rng
         self.choices = choices
+        self.chance = choices.chance
 
     def verb_sentences(self, verb: Verb, count: int) -> Iterator[Sentence]:
         """Draw sentences with one verb, all its tenses, persons and objects in turn."""
@@ -114,9 +115,9 @@ class Templates:
         kind = ""
         if isinstance(item, Noun):
             clause.object = self.choices.object(item, verb, tense, subject)
-            if verb.recipient == "must" or (verb.recipient and self.choices.chance(0.3)):
+            if verb.recipient == "must" or (verb.recipient and self.chance(0.3)):
                 clause.recipient = self.choices.recipient(subject)
-            if not verb.preposition and not verb.generic and self.choices.chance(0.07):
+            if not verb.preposition and not verb.generic and self.chance(0.07):
                 clause.object = self.choices.object_pronoun(item, subject)
         else:
             kind, clause.complement = item
@@ -126,11 +127,7 @@ class Templates:
             elif person == 4 and last == "them":
                 clause.subject = self.choices.subject(3)
         state = "r" not in verb.forms
-        if (
-            kind not in TIMED_COMPLEMENTS
-            and not state
-            and self.choices.chance(0.55 if kind else 0.42)
-        ):
+        if kind not in TIMED_COMPLEMENTS and not state and self.chance(0.55 if kind else 0.42):
             clause.time = self.choices.time(tense)
         if not clause.time.en and self.add_adverb(clause):
             return clause
@@ -142,22 +139,20 @@ class Templates:
             self.ask(clause)
             return clause
         if tense != "would like":
-            clause.negated = self.choices.chance(0.2)
-        if self.choices.chance(0.05):
+            clause.negated = self.chance(0.2)
+        if self.chance(0.05):
             clause.opening = rng.choice(self.lexicon.expressions["belief"])
-        elif (
-            person == 0 and not clause.time.en and tense in EXPLAINED and self.choices.chance(0.15)
-        ):
+        elif person == 0 and not clause.time.en and tense in EXPLAINED and self.chance(0.15):
             clause.time = rng.choice(self.lexicon.expressions["reason"])
         return clause
 
     def add_adverb(self, clause: Clause) -> bool:
         """Perhaps add always, never, already, and tell whether."""
-        if clause.tense == "perfect" and self.choices.chance(0.6):
+        if clause.tense == "perfect" and self.chance(0.6):
             clause.adverb = self.rng.choice(("already", "already", "never", "yet", "ever"))
             clause.negated = clause.adverb == "yet"
             clause.question = "yes or no" if clause.adverb == "ever" else ""
-        elif clause.tense == "present" and self.choices.chance(0.3):
+        elif clause.tense == "present" and self.chance(0.3):
             clause.adverb = self.rng.choice(self.lexicon.expressions["frequency"]).en
         return bool(clause.adverb)
 
@@ -170,14 +165,14 @@ class Templates:
                 words.append("where")
         plain = clause.object and not clause.verb.preposition and not clause.recipient
         if plain and not clause.verb.spanish.reflexive:
-            words.append("who" if clause.object.human else "what")
+            words.append("who" if clause.object and clause.object.human else "what")
         clause.question = self.rng.choice(words)
         if clause.question in ("what", "who"):
             clause.object = None
         elif clause.question == "when":
             clause.time = NO_EXPRESSION
         elif clause.question == "why":
-            clause.negated = self.choices.chance(0.3)
+            clause.negated = self.chance(0.3)
 
     def order(self, verb: Verb, item: Noun | tuple[str, Expression]) -> Sentence:
         """Draw a command, or a proposal with let's."""
@@ -186,17 +181,17 @@ class Templates:
         complement = NO_EXPRESSION
         if isinstance(item, Noun):
             phrase = self.choices.object(item, verb, "order", you)
-            if not verb.preposition and not verb.generic and self.choices.chance(0.15):
+            if not verb.preposition and not verb.generic and self.chance(0.15):
                 phrase = self.choices.object_pronoun(item, you)
         else:
             complement = item[1]
-        me = bool(verb.recipient) and (verb.recipient == "must" or self.choices.chance(0.4))
+        me = bool(verb.recipient) and (verb.recipient == "must" or self.chance(0.4))
         clause = Clause(
             you, verb, "order", phrase, complement, self.choices.pronouns["I"] if me else None
         )
-        if self.choices.chance(0.2) and not me:
+        if self.chance(0.2) and not me:
             return self.proposal(clause)
-        negated = self.choices.chance(0.35)
+        negated = self.chance(0.35)
         en_address, es_address, addressed = self.rng.choice(ADDRESSES)
         words = f"{english_object(verb.english.base, clause)} {complement.en}".strip()
         english = english_sentence(("Don't " if negated else "") + words + en_address)
