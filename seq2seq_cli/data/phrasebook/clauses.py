@@ -25,7 +25,6 @@ AUXILIARIES = {  # tense: verb, its tense, what follows it
     "have to": ("tener", "present", "que"),
     "had to": ("tener", "preterite", "que"),
     "need": ("necesitar", "present", ""),
-    "know how": ("saber", "present", ""),
     "can": ("poder", "present", ""),
     "should": ("deber", "conditional", ""),
 }
@@ -203,6 +202,6 @@ def predicate(
         if early:
             return f"{finite} {attach(verb.gerund, clitics)}"
         return f"{before} {finite} {verb.gerund}"
-    if early:
+    if early and tense != "need":
         return f"{before} {finite} {link} {verb.infinitive}"
     return f"{finite} {link} {attach(verb.infinitive, clitics)}"

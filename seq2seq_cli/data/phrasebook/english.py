@@ -108,7 +108,6 @@ CATENATIVES = {  # tense: verb before "to"
     "want": EnglishVerb("want to"),
     "have to": EnglishVerb("have to", "had to"),
     "need": EnglishVerb("need to"),
-    "know how": EnglishVerb("know how to", "knew how to"),
 }
 INVARIABLE = {"future": "will", "can": "can", "should": "should", "would like": "would"}
 

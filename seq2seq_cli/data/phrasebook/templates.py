@@ -40,7 +40,7 @@ TENSES = {  # letter of a verb's forms: its tenses, the frequent ones more than 
 }
 ASKED = ("preterite", "future", "near", "have to", "present")  # by when, where, why or what
 EXPLAINED = ("progressive", "future", "near", "want", "need", "can")  # by because
-TIMED_COMPLEMENTS = ("routine", "punctual", "effort", "manner")
+TIMED_COMPLEMENTS = ("routine", "punctual", "effort", "manner", "pace", "care", "amount")
 ADDRESSES = (  # English, Spanish, whom it addresses
     ("", "", ""),
     ("", "", ""),
