@@ -83,7 +83,9 @@ def english_sentence(text: str, end: str = ".") -> str:
 
 def spanish_sentence(text: str, end: str = ".") -> str:
     """Write as a sentence: al and del, a capital, and the marks that open ¿ and ¡."""
-    text = re.sub(r"\b([aA]|[dD]e) el\b", r"\1l", " ".join(text.split()))
+    text = " ".join(text.split())
+    if " el " in text:
+        text = re.sub(r"\b(a|de) el\b", r"\1l", text)
     return {"?": "¿", "!": "¡"}.get(end, "") + text[0].upper() + text[1:] + end
 
 
