@@ -51,6 +51,7 @@ ADDRESSES = (  # English, Spanish, whom it addresses
     (", ma'am", ", señora", "usted"),
     (", kids", ", niños", "ustedes"),
 )
+NO_PRONOUN = ("ask", "tell", "speak", "play")  # their Spanish hangs on a noun: ask it?
 
 
 class Templates:
@@ -117,7 +118,7 @@ class Templates:
             clause.object = self.choices.object(item, verb, tense, subject)
             if verb.recipient == "must" or (verb.recipient and self.chance(0.3)):
                 clause.recipient = self.choices.recipient(subject)
-            if not verb.preposition and not verb.generic and self.chance(0.07):
+            if takes_pronoun(verb) and self.chance(0.07):
                 clause.object = self.choices.object_pronoun(item, subject)
         else:
             kind, clause.complement = item
@@ -140,9 +141,11 @@ class Templates:
             return clause
         if tense != "would like":
             clause.negated = self.chance(0.2)
+        explicable = person == 0 and tense in EXPLAINED and not state
         if self.chance(0.05):
             clause.opening = rng.choice(self.lexicon.expressions["belief"])
-        elif person == 0 and not clause.time.en and tense in EXPLAINED and self.chance(0.15):
+        elif explicable and not clause.time.en and self.chance(0.15):
+            clause.negated = True  # a reason not to do it nearly always makes sense
             clause.time = rng.choice(self.lexicon.expressions["reason"])
         return clause
 
@@ -181,7 +184,7 @@ class Templates:
         complement = NO_EXPRESSION
         if isinstance(item, Noun):
             phrase = self.choices.object(item, verb, "order", you)
-            if not verb.preposition and not verb.generic and self.chance(0.15):
+            if takes_pronoun(verb) and self.chance(0.15):
                 phrase = self.choices.object_pronoun(item, you)
         else:
             complement = item[1]
@@ -226,6 +229,11 @@ class Templates:
         key = clause.object.key if clause.object else clause.complement.en
         own = clause.object.combinations if isinstance(clause.object, NounPhrase) else ()
         return (f"{clause.verb.english.base} {key}", *own) if key else own
+
+
+def takes_pronoun(verb: Verb) -> bool:
+    """Return whether it or them can be the object."""
+    return not (verb.preposition or verb.generic or verb.english.base in NO_PRONOUN)
 
 
 def command(clause: Clause, negated: bool, reading: Reading) -> str:
