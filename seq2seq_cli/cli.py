@@ -47,7 +47,7 @@ DataOption = Annotated[
     str | None,
     typer.Option(
         "--data",
-        help="[bold]tatoeba[/bold], a zip, a TSV file, or PREFIX of PREFIX.en and PREFIX.es.",
+        help="phrasebook, tatoeba, a zip, a TSV file, or PREFIX of PREFIX.en and PREFIX.es.",
     ),
 ]
 DeviceOption = Annotated[

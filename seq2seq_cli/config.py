@@ -33,9 +33,9 @@ class Table(BaseModel):
 class DataConfig(Table):
     """`[data]`: which pairs, and how they are split."""
 
-    corpus: str = "tatoeba"
-    """`tatoeba`, or a path: a zip with one text file, a TSV file, or PREFIX of PREFIX.en/PREFIX.es;
-    text may be gzipped."""
+    corpus: str = "phrasebook"
+    """`phrasebook`, `tatoeba`, or a path: a zip with one text file, a TSV file, or PREFIX of
+    PREFIX.en/PREFIX.es; text may be gzipped."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")
     """Language translated from: one of `columns`, or the ending of a parallel file."""
     target_language: str = Field("es", pattern=r"^[A-Za-z0-9_-]+$")
@@ -186,6 +186,7 @@ class Config(Table):
         }
 
 
+CORPORA = ("phrasebook", "tatoeba")
 ATTENTION_ALIASES = {
     "bahdanau": {"model.attention": "additive", "model.wiring": "bahdanau"},
 }
@@ -263,7 +264,7 @@ def load_config(*layers: Overrides) -> Config:
     paths = {
         key: os.path.abspath(os.path.expanduser(path))
         for key in ("corpus", "dev", "test")
-        if (path := getattr(config.data, key)) not in (None, "tatoeba")
+        if (path := getattr(config.data, key)) not in (None, *CORPORA)
     }
     return config.model_copy(update={"data": config.data.model_copy(update=paths)})
 

@@ -9,7 +9,7 @@ import urllib.request
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import IO
 import platformdirs
 
 from seq2seq_cli.config import DataConfig
+from seq2seq_cli.data.phrasebook import phrasebook
 from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 TATOEBA_URL = "https://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip"
@@ -52,15 +53,22 @@ def read_corpus(config: DataConfig) -> Corpus:
     Raises:
         DataError: naming file, line and remedy.
     """
-    path = tatoeba_path() if config.corpus == "tatoeba" else Path(config.corpus)
-    if config.corpus == "tatoeba" and not path.is_file():
-        raise DataError(
-            f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
-            "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
-        )
     reading = _Reading(config)
-    pairs = reading.pairs(path)
-    dev, test = (reading.pairs(Path(p)) if p else None for p in (config.dev, config.test))
+    dev = test = None
+    if config.corpus == "phrasebook":
+        book = phrasebook(config.split_seed)
+        pairs, dev, test = (
+            reading.keep("phrasebook", reading.turn("phrasebook", side))
+            for side in (book.train, book.dev, book.test)
+        )
+    elif config.corpus == "tatoeba":
+        pairs = reading.file(_downloaded_tatoeba())
+    else:
+        pairs = reading.file(Path(config.corpus))
+    if config.dev:
+        dev = reading.file(Path(config.dev))
+    if config.test:
+        test = reading.file(Path(config.test))
     return Corpus(
         pairs, dev, test, dict(reading.dropped), reading.description, reading.fingerprint()
     )
@@ -77,27 +85,35 @@ class _Reading:
         self._skip_bad_lines = config.skip_bad_lines
         self._digest = hashlib.sha256()
 
-    def pairs(self, path: Path) -> list[Pair]:
+    def file(self, path: Path) -> list[Pair]:
         """Read a file, or two parallel ones, whole."""
-        description, found = _open_source(path, self)
-        self.description = self.description or description
-        pairs: dict[Pair, None] = {}
         try:
-            for pair in found:
-                source, target = pair[0].strip(), pair[1].strip()
-                if not source or not target:
-                    self.dropped["empty"] += 1
-                elif (source, target) in pairs:
-                    self.dropped["duplicate"] += 1
-                else:
-                    pairs[source, target] = None
-                    self._digest.update(f"{source}\t{target}\n".encode())
+            return self.keep(*_open_source(path, self))
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+    def keep(self, description: str, found: Iterable[Pair]) -> list[Pair]:
+        """Return what is neither empty nor there already."""
+        self.description = self.description or description
+        pairs: dict[Pair, None] = {}
+        for pair in found:
+            source, target = pair[0].strip(), pair[1].strip()
+            if not source or not target:
+                self.dropped["empty"] += 1
+            elif (source, target) in pairs:
+                self.dropped["duplicate"] += 1
+            else:
+                pairs[source, target] = None
+                self._digest.update(f"{source}\t{target}\n".encode())
         if not pairs:
             raise DataError(f"{description}: there is no sentence pair in it")
         self._digest.update(b"\n")
         return list(pairs)
+
+    def turn(self, name: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Yield pairs in the order of `columns` as (source, target)."""
+        source, target = self.places(name)
+        return ((pair[source], pair[target]) for pair in pairs)
 
     def fingerprint(self) -> str:
         return self._digest.hexdigest()
@@ -144,8 +160,8 @@ def _open_source(path: Path, reading: _Reading) -> tuple[str, Iterator[Pair]]:
     if path.is_dir():
         raise DataError(f"{path}: is a folder. Give a zip or a TSV file in it, or a PREFIX in it")
     raise DataError(
-        f"{path}: no such file, nor {names}. Check --data (data.corpus); `tatoeba` is the corpus "
-        "that s2s downloads"
+        f"{path}: no such file, nor {names}. Check --data (data.corpus); `phrasebook` and "
+        "`tatoeba` are the corpora that s2s knows by name"
     )
 
 
@@ -275,6 +291,16 @@ def _read_parallel(source: Path, target: Path, reading: _Reading) -> Iterator[Pa
                 reading.skip_or_raise(f"{target}:{number}: {second}")
             else:
                 yield first, second
+
+
+def _downloaded_tatoeba() -> Path:
+    path = tatoeba_path()
+    if not path.is_file():
+        raise DataError(
+            f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
+            "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
+        )
+    return path
 
 
 def tatoeba_path() -> Path:

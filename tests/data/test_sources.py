@@ -74,6 +74,22 @@ def test_dev_and_test_files_stand_apart_and_count_in_the_fingerprint(tsv):
     assert "dev.tsv:1: 1 column where 2" in error_of(train, dev=str(dev))
 
 
+def test_the_phrasebook_has_its_own_dev_and_test_and_goes_either_way():
+    there = read_corpus(DataConfig())
+    back = read_corpus(DataConfig(source_language="es", target_language="en"))
+    shown = ("I will not inject disinfectant.", "No inyectaré desinfectante.")
+    assert shown in there.test
+    assert shown[::-1] in back.test
+    assert len(there.pairs) > 40_000
+    assert there.fingerprint != back.fingerprint
+    assert there.dropped == {}
+
+
+def test_the_phrasebook_has_no_other_languages():
+    with pytest.raises(UsageError, match="phrasebook: its columns are en and es"):
+        read_corpus(DataConfig(target_language="fr"))
+
+
 def test_last_line_need_not_end(tsv):
     assert read(tsv("a\tb")).pairs == [("a", "b")]
 
@@ -171,8 +187,8 @@ def test_missing_side_is_named(tmp_path):
 
 def test_missing_file_is_named(tmp_path):
     assert error_of(tmp_path / "p.tsv") == (
-        "p.tsv: no such file, nor p.tsv.en with p.tsv.es. Check --data (data.corpus); `tatoeba` is "
-        "the corpus that s2s downloads"
+        "p.tsv: no such file, nor p.tsv.en with p.tsv.es. Check --data (data.corpus); "
+        "`phrasebook` and `tatoeba` are the corpora that s2s knows by name"
     )
 
 
