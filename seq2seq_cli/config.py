@@ -70,7 +70,7 @@ class TokenizerConfig(Table):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """SentencePiece's algorithm."""
-    vocabulary_size: int = Field(8000, ge=300, le=1_000_000)
+    vocabulary_size: int = Field(3000, ge=300, le=1_000_000)
     """Number of pieces, 256 of them for bytes; fewer where the corpus has no more."""
 
 
@@ -91,7 +91,7 @@ class ModelConfig(Table):
     """Width of the decoder's state."""
     attention_units: int = Field(256, ge=1)
     """Width of the hidden layer of the additive score."""
-    dropout: float = Field(0.2, ge=0, lt=1)
+    dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings, encoder values and readout set to zero in training."""
 
 
@@ -105,12 +105,12 @@ class TrainingConfig(Table):
     compile: Literal["auto", "xla", "graph"] = "auto"
     """Compile the training step with XLA, or run it as a plain graph; `auto` is XLA."""
     epochs: int | None = Field(None, ge=1)
-    """Stop after this many passes over the data; 10 where no limit is given."""
+    """Stop after this many passes over the data; 4 where no limit is given."""
     steps: int | None = Field(None, ge=1)
     """Stop after this many updates."""
     budget_seconds: float | None = Field(None, gt=0)
     """Stop after this much time in training, validation and interruptions' resumes included."""
-    batch_tokens: int = Field(2048, ge=64)
+    batch_tokens: int = Field(1024, ge=64)
     """Size of a batch: rows times the length of the longer side, padding included."""
     max_source_tokens: int = Field(64, ge=4)
     """Longer sources are left out of training."""
@@ -147,7 +147,7 @@ class TrainingConfig(Table):
     def epoch_limit(self) -> int | None:
         """The limit on epochs in force: some limit always is."""
         if self.epochs is None and self.steps is None and self.budget_seconds is None:
-            return 10
+            return 4
         return self.epochs
 
 

@@ -55,7 +55,7 @@ def test_a_short_training_is_not_all_warmup():
         ({"training__epochs": 4, "training__budget_seconds": 60.0}, 100, 30, 0.5),
         ({"training__epochs": 4, "training__budget_seconds": 60.0}, 300, 30, 0.75),
         ({"training__steps": 50, "training__epochs": 4}, 60, 0, 1.0),
-        ({}, 500, 0, 0.5),
+        ({}, 200, 0, 0.5),
     ],
 )
 def test_the_limit_reached_first_counts(limits, step, seconds, progress):

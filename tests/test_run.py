@@ -111,7 +111,7 @@ def test_resuming_takes_the_same_config_or_none(tmp_path, corpus):
     assert resumed_config(run, put("training.batch_tokens", 512)) == config
     with pytest.raises(UsageError) as caught:
         resumed_config(run, put("training.batch_tokens", 600), put("model.dropout", 0.5))
-    assert "  model.dropout: 0.2 there, 0.5 now\n" in str(caught.value)
+    assert "  model.dropout: 0.1 there, 0.5 now\n" in str(caught.value)
     assert "  training.batch_tokens: 512 there, 600 now\n" in str(caught.value)
 
 
