@@ -214,7 +214,8 @@ def _progress_panel(event: Progress) -> Group:
         table.add_column(justify="right", no_wrap=True)
     table.add_row(*(Text(name, style="dim") for name, _ in figures))
     table.add_row(*(Text(value, style="bold") for _, value in figures))
-    bar = ProgressBar(total=1.0, completed=event.share_done, width=min(72, stderr.width))
+    bar = Table.grid()  # a bar by itself does not end its line
+    bar.add_row(ProgressBar(total=1.0, completed=event.share_done, width=min(72, stderr.width)))
     return Group(bar, table)
 
 

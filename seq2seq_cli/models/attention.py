@@ -80,4 +80,5 @@ class AdditiveScore(keras.layers.Layer):
             hidden = tf.tanh(projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :])
         else:
             hidden = tf.tanh(projected_query[:, tf.newaxis, :] + keys_BSD)
-        return tf.squeeze(tf.matmul(hidden, self.scale), -1)
+        # Not tf.matmul: of rank 4 against 2, TensorFlow 2.21's oneDNN kernel corrupts memory.
+        return tf.reduce_sum(hidden * tf.squeeze(self.scale, -1), axis=-1)
