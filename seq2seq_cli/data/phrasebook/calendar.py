@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from seq2seq_cli.data.phrasebook.choices import Choices
-from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon, Noun
+from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon
 from seq2seq_cli.data.phrasebook.phrases import Sentence, noun_phrase, sentence
 
 PRICED = ("clothes", "gift", "text", "vehicle", "furniture", "device", "fruit", "serving")
@@ -66,19 +66,11 @@ class Calendar:
             for _ in range(weight * share):
                 yield template()
 
-    def pick(self, kind: str) -> Expression:
-        """Draw an expression."""
-        return self.rng.choice(self.lexicon.expressions[kind])
-
-    def noun(self, *classes: str) -> Noun:
-        """Draw a noun."""
-        return self.rng.choice(self.lexicon.nouns_of(*classes))
-
     def price(self) -> Sentence:
         """El pan cuesta tres dólares."""
-        noun = self.noun(*PRICED)
+        noun = self.choices.noun(*PRICED)
         while noun.determiner:
-            noun = self.noun(*PRICED)
+            noun = self.choices.noun(*PRICED)
         plural = self.rng.random() < 0.3
         phrase = noun_phrase(noun, self.rng.choice(("the", "this", "that")), plural)
         form = self.lexicon.spanish_verb("costar").present[4 if plural else 2]
@@ -123,9 +115,9 @@ class Calendar:
         english, spanish, key = self.hour()
         article = "la" if spanish.startswith("una") else "las"
         verb = self.rng.choice(TIMED_VERBS)
-        noun = self.noun(*verb[3].split())
+        noun = self.choices.noun(*verb[3].split())
         while "home" in noun.classes:
-            noun = self.noun(*verb[3].split())
+            noun = self.choices.noun(*verb[3].split())
         phrase = noun_phrase(noun, "the")
         future = self.rng.random() < 0.3
         spanish_verb = self.lexicon.spanish_verb(verb[2])
@@ -140,12 +132,12 @@ class Calendar:
 
     def date(self) -> Sentence:
         """Hoy es el tres de mayo."""
-        day, month = self.rng.choice(self.lexicon.numbers[:31]), self.pick("month")
+        day, month = self.rng.choice(self.lexicon.numbers[:31]), self.choices.pick("month")
         english, spanish = f"{month.en} {day.en_ordinal}", f"el {day.es_ordinal} de {month.es}"
         key = f"{month.en} {day.en_ordinal}"
         draw = self.rng.random()
         if draw < 0.3:
-            week = self.pick("day")
+            week = self.choices.pick("day")
             return sentence(
                 f"today is {week.en}, {english}",
                 lambda _: f"hoy es {week.es}, {spanish.removeprefix('el ')}",
@@ -162,7 +154,7 @@ class Calendar:
                 ".",
                 key,
             )
-        event = noun_phrase(self.noun("event", "exam", "show"), "the")
+        event = noun_phrase(self.choices.noun("event", "exam", "show"), "the")
         return sentence(
             f"{event.en} is on {english}",
             lambda r: f"{event.spanish(r)} es {spanish}",
@@ -172,14 +164,14 @@ class Calendar:
 
     def weather(self) -> Sentence:
         """Hace calor en Madrid."""
-        weather, city = self.pick("weather"), self.noun("city")
+        weather, city = self.choices.pick("weather"), self.choices.noun("city")
         time = Expression("", "")
         verb = weather.en.split()[1]
         if self.rng.random() < 0.5:
             if weather.en in ("It rained", "It snowed"):
-                time = self.pick("past")
+                time = self.choices.pick("past")
             elif verb == "will" or "going" in weather.en:
-                time = self.pick("future")
+                time = self.choices.pick("future")
             elif "was" not in weather.en:
                 time = Expression("today", "hoy")
         return sentence(

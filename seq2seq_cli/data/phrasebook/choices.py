@@ -56,6 +56,14 @@ class Choices:
         )
         self.small_numbers = [n for n in lexicon.numbers if 2 <= n.value <= 12]
 
+    def pick(self, kind: str) -> Expression:
+        """Draw an expression."""
+        return self.rng.choice(self.lexicon.expressions[kind])
+
+    def noun(self, *classes: str) -> Noun:
+        """Draw a noun."""
+        return self.rng.choice(self.lexicon.nouns_of(*classes))
+
     def chance(self, probability: float) -> bool:
         """Return True that often."""
         return self.rng.random() < probability

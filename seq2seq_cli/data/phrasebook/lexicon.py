@@ -192,12 +192,12 @@ class Lexicon:
             kinds.setdefault(row["kind"], []).append(Expression(row["en"], row["es"]))
         return kinds
 
-    @lru_cache  # noqa: B019
+    @lru_cache  # noqa: B019  (the few lexicons of a process may live as long as it)
     def nouns_of(self, *classes: str) -> list[Noun]:
         """Return the nouns that are in one of the classes."""
         return [noun for noun in self.nouns if any(c in noun.classes for c in classes)]
 
-    @lru_cache  # noqa: B019
+    @lru_cache  # noqa: B019  (the few lexicons of a process may live as long as it)
     def spanish_verb(self, infinitive: str) -> SpanishVerb:
         """Return a verb by its infinitive."""
         return next(v.spanish for v in self.all_verbs if v.spanish.infinitive == infinitive)

@@ -7,7 +7,7 @@ from seq2seq_cli.data.phrasebook.calendar import before_noun
 from seq2seq_cli.data.phrasebook.choices import Choices
 from seq2seq_cli.data.phrasebook.descriptions import Descriptions
 from seq2seq_cli.data.phrasebook.english import BE, WAS, negative, with_article
-from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon, Noun
+from seq2seq_cli.data.phrasebook.lexicon import Lexicon
 from seq2seq_cli.data.phrasebook.phrases import (
     NounPhrase,
     Reading,
@@ -58,17 +58,9 @@ class Situations:
             for _ in range(weight * share):
                 yield template()
 
-    def pick(self, kind: str) -> Expression:
-        """Draw an expression."""
-        return self.rng.choice(self.lexicon.expressions[kind])
-
-    def noun(self, *classes: str) -> Noun:
-        """Draw a noun."""
-        return self.rng.choice(self.lexicon.nouns_of(*classes))
-
     def location(self) -> Sentence:
         """Las llaves están en la mesa."""
-        noun = self.noun(*LOCATED)
+        noun = self.choices.noun(*LOCATED)
         plural = not noun.determiner and self.rng.random() < 0.4
         subject = self.descriptions.definite(noun, plural)
         past = self.rng.random() < 0.3
@@ -79,7 +71,7 @@ class Situations:
             return sentence(
                 f"where {be} {subject.en}", lambda r: f"dónde {verb} {subject.spanish(r)}", "?"
             )
-        where = self.pick("container")
+        where = self.choices.pick("container")
         asked, denied = self.descriptions.mood()
         english = self.descriptions.be_sentence(subject.en, be, where.en, asked, denied)
         no = "no" if denied else ""
@@ -92,10 +84,13 @@ class Situations:
 
     def place(self) -> Sentence:
         """La farmacia está detrás del banco."""
-        first, second = self.noun("building", "place"), self.noun("building", "place")
+        first, second = (
+            self.choices.noun("building", "place"),
+            self.choices.noun("building", "place"),
+        )
         while first is second:
-            second = self.noun("building", "place")
-        relation = self.pick("relation")
+            second = self.choices.noun("building", "place")
+        relation = self.choices.pick("relation")
         asked, denied = self.descriptions.mood()
         one = noun_phrase(first, self.rng.choice(("the", "the", "my")) if "home" in first.classes
                           else "the")  # fmt: skip
@@ -115,13 +110,19 @@ class Situations:
     def there_is(self) -> Sentence:
         """Hay dos libros en la mesa."""
         if self.rng.random() < 0.4:
-            noun, other = self.noun("building"), noun_phrase(self.noun("building", "place"), "the")
-            relation = self.pick("relation")
+            noun, other = (
+                self.choices.noun("building"),
+                noun_phrase(self.choices.noun("building", "place"), "the"),
+            )
+            relation = self.choices.pick("relation")
             where_en = f"{relation.en} {other.en}"
             where_es = f"{relation.es} {other.spanish(Reading())}"
             key = other.noun.en
         else:
-            noun, where = self.noun(*LOCATED, "fruit", "drink"), self.pick("container")
+            noun, where = (
+                self.choices.noun(*LOCATED, "fruit", "drink"),
+                self.choices.pick("container"),
+            )
             where_en, where_es, key = where.en, where.es, where.en
         number = self.say[self.rng.randint(2, 12)]
         asked, denied = self.descriptions.mood()
@@ -154,7 +155,7 @@ class Situations:
 
     def profession(self) -> Sentence:
         """Mi hermana es médica."""
-        noun = self.noun("profession")
+        noun = self.choices.noun("profession")
         subject = self.choices.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
         while isinstance(subject, NounPhrase) and "profession" in subject.noun.classes:
             subject = self.choices.subject(2)
@@ -180,7 +181,7 @@ class Situations:
 
     def origin(self) -> Sentence:
         """Soy de México."""
-        place = self.noun("city")
+        place = self.choices.noun("city")
         subject = self.choices.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
         asked, denied = self.descriptions.mood()
         be = BE[subject.en_person]
@@ -197,7 +198,7 @@ class Situations:
 
     def need(self) -> Sentence:
         """Tengo hambre."""
-        need = self.pick("need")
+        need = self.choices.pick("need")
         subject = self.choices.subject(self.rng.choice((0, 1, 2, 2, 2, 3, 4)))
         tense = self.rng.choice(("present", "present", "was", "will"))
         asked, denied = self.descriptions.mood()
