@@ -13,7 +13,7 @@ import typer
 from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import Overrides
+    from seq2seq_cli.config import DataConfig, Overrides
 
 app = typer.Typer(
     name="s2s",
@@ -47,7 +47,8 @@ DataOption = Annotated[
     str | None,
     typer.Option(
         "--data",
-        help="phrasebook, tatoeba, a zip, a TSV file, or PREFIX of PREFIX.en and PREFIX.es.",
+        help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, PREFIX of PREFIX.en and "
+        "PREFIX.es, or a prepared folder.",
     ),
 ]
 DeviceOption = Annotated[
@@ -125,7 +126,7 @@ def train(
         layers[-1].put_duration("training.budget_seconds", budget, "--budget")
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
-    _download_if_needed(resolved.data.corpus)
+    _download_if_needed(resolved.data)
     device_used = _start_tensorflow(resolved.training.device)
 
     from seq2seq_cli.train import train as train_model
@@ -207,12 +208,15 @@ def evaluate(
     from seq2seq_cli.run import find_run
 
     chosen = find_run(run, console.show_warning)
-    _download_if_needed(data or chosen.config().data.corpus)
+    config = chosen.config().data
+    if data is not None:
+        config = config.moved_to(data)
+    _download_if_needed(config)
     device_used = _start_tensorflow(device or "auto")
 
     from seq2seq_cli.evaluate import evaluate as evaluate_run
 
-    evaluation = evaluate_run(chosen, split.value, console.show_warning, data)
+    evaluation = evaluate_run(chosen, config, split.value, console.show_warning)
     scores = evaluation.scores
     if output:
         evaluation.write_tsv(output)
@@ -234,11 +238,11 @@ def download(
     name: Annotated[str, typer.Argument(help="The corpus: tatoeba.")] = "tatoeba",
 ) -> None:
     """Download a corpus to the cache, and check it."""
-    from seq2seq_cli.data.sources import tatoeba_path
+    from seq2seq_cli.data.tatoeba import tatoeba_path
 
     if name != "tatoeba":
         raise UsageError(f"{name}: not a corpus that can be downloaded; there is: tatoeba")
-    _download_if_needed(name)
+    _download_tatoeba()
     _print(str(tatoeba_path()))
 
 
@@ -255,7 +259,7 @@ def stats(
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*_layers(config, settings, ("data.corpus", data, "--data")))
-    _download_if_needed(resolved.data.corpus)
+    _download_if_needed(resolved.data)
     found = statistics(resolved.data)
     if as_json:
         _print(json.dumps(asdict(found), ensure_ascii=False))
@@ -313,13 +317,17 @@ def _start_tensorflow(device: str) -> str:
     return use_device(device)
 
 
-def _download_if_needed(corpus: str) -> None:
-    if corpus == "tatoeba":
-        from seq2seq_cli import console
-        from seq2seq_cli.data.sources import download_tatoeba
+def _download_if_needed(config: "DataConfig") -> None:
+    if any(source.corpus == "tatoeba" for source in config.mixture):
+        _download_tatoeba()
 
-        with console.download_progress("spa-eng.zip") as report:
-            download_tatoeba(report)
+
+def _download_tatoeba() -> None:
+    from seq2seq_cli import console
+    from seq2seq_cli.data.tatoeba import download_tatoeba
+
+    with console.download_progress("spa-eng.zip") as report:
+        download_tatoeba(report)
 
 
 def _print(line: str) -> None:

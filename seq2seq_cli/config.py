@@ -30,12 +30,26 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class SourceConfig(Table):
+    """`[[data.sources]]`: one of several corpora that are mixed."""
+
+    corpus: str
+    """As `data.corpus`."""
+    weight: float = Field(1.0, gt=0)
+    """How often an epoch shows each of its pairs, on average: 2 twice, 0.1 a tenth of them."""
+    columns: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
+    """As `data.columns`, and that where not given."""
+
+
 class DataConfig(Table):
     """`[data]`: which pairs, and how they are split."""
 
-    corpus: str = "phrasebook"
-    """`phrasebook`, `tatoeba`, or a path: a zip with one text file, a TSV file, or PREFIX of
-    PREFIX.en/PREFIX.es; text may be gzipped."""
+    corpus: str | None = "phrasebook"
+    """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` of the catalog of TensorFlow Datasets, or a path:
+    a zip with one text file, a TSV file, or PREFIX of PREFIX.en/PREFIX.es, each of which may be
+    gzipped; or a folder that `s2s data prepare` made."""
+    sources: list[SourceConfig] = []
+    """Several corpora, mixed by weight, in the place of `corpus`."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")
     """Language translated from: one of `columns`, or the ending of a parallel file."""
     target_language: str = Field("es", pattern=r"^[A-Za-z0-9_-]+$")
@@ -54,6 +68,27 @@ class DataConfig(Table):
     """Another seed draws another split; it is apart from `training.seed`, so that runs compare."""
     skip_bad_lines: bool = False
     """Leave out and count the lines that cannot be read; otherwise the first is an error."""
+
+    @property
+    def mixture(self) -> list[SourceConfig]:
+        """What is read: `sources`, or `corpus` alone."""
+        return self.sources or [SourceConfig(corpus=str(self.corpus))]
+
+    def moved_to(self, corpus: str) -> "DataConfig":
+        """Return the same with another place for the corpus."""
+        return self.model_copy(update={"corpus": corpus, "sources": []})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sources_stand_for_corpus(cls, values: Any) -> Any:
+        if not values.get("sources"):
+            return values
+        if values.get("corpus") is not None:
+            raise ValueError(
+                "data.corpus and data.sources exclude each other; data.corpus is "
+                f"{values['corpus']!r}, and data.sources has {len(values['sources'])} entries"
+            )
+        return {**values, "corpus": None}
 
     @model_validator(mode="after")
     def _two_languages(self) -> "DataConfig":
@@ -187,6 +222,7 @@ class Config(Table):
 
 
 CORPORA = ("phrasebook", "tatoeba")
+CATALOG = "tfds:"  # what follows names a data set of TensorFlow Datasets
 ATTENTION_ALIASES = {
     "bahdanau": {"model.attention": "additive", "model.wiring": "bahdanau"},
 }
@@ -261,12 +297,20 @@ def load_config(*layers: Overrides) -> Config:
     for layer in layers:
         merged.put_all(layer)
     config = _validate(merged)
-    paths = {
-        key: os.path.abspath(os.path.expanduser(path))
-        for key in ("corpus", "dev", "test")
-        if (path := getattr(config.data, key)) not in (None, *CORPORA)
+    data = config.data
+    paths: dict[str, Any] = {
+        key: _absolute(getattr(data, key)) for key in ("corpus", "dev", "test")
     }
-    return config.model_copy(update={"data": config.data.model_copy(update=paths)})
+    paths["sources"] = [
+        source.model_copy(update={"corpus": _absolute(source.corpus)}) for source in data.sources
+    ]
+    return config.model_copy(update={"data": data.model_copy(update=paths)})
+
+
+def _absolute(corpus: str | None) -> str | None:
+    if corpus is None or corpus in CORPORA or corpus.startswith(CATALOG):
+        return corpus
+    return os.path.abspath(os.path.expanduser(corpus))
 
 
 def shipped_configs() -> dict[str, Traversable]:
@@ -346,20 +390,36 @@ def _problem(details: Any, origins: dict[str, str]) -> str:
     if key not in origins:  # a combination of values, which its own message names
         involved = [origin for k, origin in origins.items() if k.rpartition(".")[2] in message]
         return f"{', '.join(dict.fromkeys(involved)) or 'config'}: {message}"
-    return f"{origins[key]}: {key} must be {allowed(key)}; it is {details['input']!r}"
+    place, inside = key, details["loc"][2:]
+    if key == "data.sources" and len(inside) == 2:
+        place = f"data.sources[{inside[0]}].{inside[1]}"
+        if details["type"] in ("missing", "extra_forbidden"):
+            keys = ", ".join(SourceConfig.model_fields)
+            return f"{origins[key]}: {place}: {message}. An entry's keys are {keys}"
+        return (
+            f"{origins[key]}: {place} must be {_allowed(SourceConfig, str(inside[1]))}; "
+            f"it is {details['input']!r}"
+        )
+    return f"{origins[key]}: {place} must be {allowed(key)}; it is {details['input']!r}"
 
 
 def allowed(key: str) -> str:
     """Say in words what a key takes."""
     table, _, name = key.partition(".")
-    field = type(getattr(Config(), table)).model_fields[name]
+    return _allowed(type(getattr(Config(), table)), name)
+
+
+def _allowed(table: type[Table], name: str) -> str:
+    field = table.model_fields[name]
     annotation, options = field.annotation, [field.annotation]
     if get_origin(annotation) in (Union, UnionType):
         options = [option for option in get_args(annotation) if option is not type(None)]
     if get_origin(options[0]) is Literal:
         return "one of " + ", ".join(repr(choice) for choice in get_args(options[0]))
+    if get_origin(options[0]) is list:
+        return 'a list of tables, such as [[data.sources]] with corpus = "a.tsv", weight = 2.0'
     words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
-    text = words[options[0]]
+    text = words[options[0]]  # type: ignore[index]
     bounds = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
     limits = [
         f"{words} {getattr(constraint, name)}"

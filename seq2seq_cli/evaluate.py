@@ -7,7 +7,9 @@ from pathlib import Path
 from sacrebleu.metrics import BLEU, CHRF
 
 from seq2seq_cli.checkpoints import disk_errors
-from seq2seq_cli.data.splits import group_references, read_splits
+from seq2seq_cli.config import DataConfig
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.run import Run
 from seq2seq_cli.translator import Translator, load_translator
@@ -79,32 +81,27 @@ def evaluate_translator(
     return score(translations, references), translations
 
 
-def evaluate(
-    run: Run, split: str, report: Callable[[str], None], corpus_path: str | None = None
-) -> Evaluation:
+def evaluate(run: Run, data: DataConfig, split: str, report: Callable[[str], None]) -> Evaluation:
     """Score a run's best checkpoint on its `dev` or `test` split.
 
     Args:
         run: the run's folder.
+        data: its `[data]`, perhaps moved to another place.
         split: `dev` or `test`.
         report: told of damaged checkpoints, which are passed over.
-        corpus_path: where the corpus is now, if it has been moved.
 
     Raises:
         CheckpointError: if the run has no valid checkpoint.
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
     """
-    data = run.config().data
-    if corpus_path is not None:
-        data = data.model_copy(update={"corpus": corpus_path})
     translator, checkpoint, state = load_translator(run, report)
-    corpus, splits = read_splits(data)
+    corpus = read_corpus(data)
     if corpus.fingerprint != state["data_fingerprint"]:
         raise DataError(
             f"{corpus.description}: is not what {run.path} was trained on (fingerprint "
             f"{corpus.fingerprint[:12]}, then {state['data_fingerprint'][:12]}), so its splits "
             "would not be the same. Give the corpus it was trained on by --data"
         )
-    sources, references = group_references(getattr(splits, split))
+    sources, references = group_references(getattr(corpus, split))
     scores, translations = evaluate_translator(translator, sources, references)
     return Evaluation(str(run.path), checkpoint, split, scores, sources, translations, references)

@@ -13,9 +13,8 @@ import tensorflow as tf
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData
-from seq2seq_cli.data.sources import Corpus, Pair
-from seq2seq_cli.data.splits import Splits, read_splits
 from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
@@ -69,14 +68,14 @@ def train(
         RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
     """
     report(Notice("Reading the corpus"))
-    corpus, splits = read_splits(config.data)
+    corpus = read_corpus(config.data)
     if resume is None:
         report(Notice("Training the vocabulary"))
-        sentences = (sentence for pair in splits.train for sentence in pair)
+        sentences = (sentence for pair in corpus.train for sentence in pair)
         tokenizer = Tokenizer(train_sentencepiece(sentences, config.tokenizer))
     else:
         tokenizer = Tokenizer.load(resume.tokenizer)
-    data = TrainingData(splits.train, tokenizer, config.training)
+    data = TrainingData(corpus.train, tokenizer, config.training)
     model = build_model(
         config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size, config.training.seed
     )
@@ -84,10 +83,10 @@ def train(
     with run.lock():
         if resume is None:
             run.write(config, tokenizer.model)
-        trainer = Trainer(config, run, corpus, splits.dev, tokenizer, data, model, report)
+        trainer = Trainer(config, run, corpus, tokenizer, data, model, report)
         if resume is not None:
             trainer.restore()
-        report(Summary(_summary(config, run, corpus, splits, data, tokenizer, model, device)))
+        report(Summary(_summary(config, run, corpus, data, tokenizer, model, device)))
         return trainer.train()
 
 
@@ -103,7 +102,6 @@ class Trainer:
         config: Config,
         run: Run,
         corpus: Corpus,
-        dev: list[Pair],
         tokenizer: Tokenizer,
         data: TrainingData,
         model: Seq2Seq,
@@ -118,7 +116,7 @@ class Trainer:
         self._report = report
         self._updater = Updater(model, config.training)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
-        self._validator = Validator(config, model, tokenizer, dev)
+        self._validator = Validator(config, model, tokenizer, corpus.dev)
         self._learning_rate = 0.0
         self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []  # loss, norm, pairs of updates
 
@@ -291,7 +289,6 @@ def _summary(
     config: Config,
     run: Run,
     corpus: Corpus,
-    splits: Splits,
     data: TrainingData,
     tokenizer: Tokenizer,
     model: Seq2Seq,
@@ -311,12 +308,12 @@ def _summary(
         (
             "data",
             f"{corpus.description}, {config.data.source_language} to "
-            f"{config.data.target_language}, {len(corpus.pairs):,} pairs",
+            f"{config.data.target_language}, {corpus.pairs:,} pairs",
         ),
         (
             "splits",
-            f"{data.pairs:,} train, {len(splits.dev):,} dev, {len(splits.test):,} test; "
-            f"{splits.shared or 'no'} train pairs share a sentence with the others",
+            f"{data.pairs:,} train, {len(corpus.dev):,} dev, {len(corpus.test):,} test; "
+            f"{corpus.shared or 'no'} train pairs share a sentence with the others",
         ),
         ("dropped", ", ".join(f"{n:,} {why}" for why, n in dropped.items() if n) or "nothing"),
         (

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.config import DecodingConfig
-from seq2seq_cli.data.sources import BadLineError, decode_line
+from seq2seq_cli.data.lines import BadLineError, decode_line
 from seq2seq_cli.data.tokenizers import Tokenizer
 from seq2seq_cli.decoding import GreedySearch
 from seq2seq_cli.errors import UsageError

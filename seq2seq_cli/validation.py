@@ -4,9 +4,9 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import in_memory
 from seq2seq_cli.data.pipeline import TrainingData
-from seq2seq_cli.data.sources import Pair
-from seq2seq_cli.data.splits import group_references
+from seq2seq_cli.data.splits import Pair, group_references
 from seq2seq_cli.data.tokenizers import Tokenizer
 from seq2seq_cli.evaluate import Scores, evaluate_translator
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -28,7 +28,7 @@ class Validator:
 
     def __init__(self, config: Config, model: Seq2Seq, tokenizer: Tokenizer, dev: list[Pair]):
         self._translator = Translator(model, tokenizer, config.decoding)
-        self._data = TrainingData(dev, tokenizer, config.training)
+        self._data = TrainingData(in_memory(dev), tokenizer, config.training)
         self._sources, self._references = group_references(dev)
         # Always the same sentences, of a length that tells something.
         telling = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]

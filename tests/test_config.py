@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -199,3 +201,48 @@ def test_some_limit_is_always_in_force():
     overrides = Overrides()
     overrides.put("training.steps", 5, "test")
     assert load_config(overrides).training.epoch_limit is None
+
+
+def test_sources_are_read_made_absolute_and_written_again(tmp_path):
+    path = tmp_path / "mix.toml"
+    path.write_text(
+        "[[data.sources]]\ncorpus = 'phrasebook'\n"
+        "[[data.sources]]\ncorpus = 'a.tsv'\nweight = 0.5\n"
+    )
+    config = load_config(Overrides.read(path))
+    assert config.data.corpus is None
+    assert [s.corpus for s in config.data.mixture] == ["phrasebook", str(Path("a.tsv").absolute())]
+    path.write_text(config.to_toml())
+    assert load_config(Overrides.read(path)) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "corpus = 'tatoeba'\nsources = [{corpus = 'a.tsv'}]",
+            "{path}: data.corpus and data.sources exclude each other; data.corpus is "
+            "'tatoeba', and data.sources has 1 entries",
+        ),
+        (
+            "sources = [{corpus = 'a.tsv'}, {corpus = 'b.tsv', weight = 0.0}]",
+            "{path}: data.sources[1].weight must be a number above 0; it is 0.0",
+        ),
+        (
+            "sources = [{wight = 1.0, corpus = 'a.tsv'}]",
+            "{path}: data.sources[0].wight: Extra inputs are not permitted. An entry's keys are "
+            "corpus, weight, columns",
+        ),
+        (
+            "sources = 'a.tsv'",
+            "{path}: data.sources must be a list of tables, such as [[data.sources]] with corpus = "
+            "\"a.tsv\", weight = 2.0; it is 'a.tsv'",
+        ),
+    ],
+)
+def test_what_is_wrong_in_sources_is_named(tmp_path, text, message):
+    path = tmp_path / "c.toml"
+    path.write_text(f"[data]\n{text}\n")
+    with pytest.raises(UsageError) as caught:
+        load_config(Overrides.read(path))
+    assert str(caught.value) == message.format(path=path)

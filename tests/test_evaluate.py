@@ -5,7 +5,7 @@ import sacrebleu
 from conftest import toy_pairs
 
 from seq2seq_cli.errors import DataError, UsageError
-from seq2seq_cli.evaluate import evaluate, score
+from seq2seq_cli.evaluate import Evaluation, evaluate, score
 from seq2seq_cli.run import Run
 
 
@@ -38,8 +38,14 @@ def fail(message: str) -> None:
     raise AssertionError(message)
 
 
+def evaluate_split(trained: Path, split: str, moved_to: str | None = None) -> Evaluation:
+    run = Run(trained)
+    data = run.config().data
+    return evaluate(run, data.moved_to(moved_to) if moved_to else data, split, fail)
+
+
 def test_the_held_out_pairs_of_a_trained_run_are_scored(trained, tmp_path):
-    dev, test = (evaluate(Run(trained), split, fail) for split in ("dev", "test"))
+    dev, test = (evaluate_split(trained, split) for split in ("dev", "test"))
     assert not set(dev.sources) & set(test.sources)
     assert set(test.sources) < {source for source, _ in toy_pairs()}
     assert test.scores.bleu > 60
@@ -54,10 +60,10 @@ def test_another_corpus_than_the_trained_one_is_refused(trained, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text("".join(f"{t}\t{s}\n" for s, t in toy_pairs()), encoding="utf-8")
     with pytest.raises(DataError, match="is not what .* was trained on"):
-        evaluate(Run(trained), "test", fail, str(other))
+        evaluate_split(trained, "test", str(other))
 
 
 def test_a_corpus_that_moved_is_found_where_it_is_said_to_be(trained, corpus, tmp_path):
     moved = Path(tmp_path / "moved.tsv")
     moved.write_bytes(corpus.read_bytes())
-    assert evaluate(Run(trained), "test", fail, str(moved)).scores.bleu > 0
+    assert evaluate_split(trained, "test", str(moved)).scores.bleu > 0

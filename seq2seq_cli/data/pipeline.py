@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import TrainingConfig
-from seq2seq_cli.data.sources import Pair
+from seq2seq_cli.data.corpus import Pairs
 from seq2seq_cli.data.tokenizers import Tokenizer
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
@@ -15,7 +15,7 @@ from seq2seq_cli.special_tokens import BOS
 # Lengths that batches are padded to. The training step is compiled once for each, so they are few;
 # most sentences are short, so there they are close.
 LENGTHS = (6, 8, 10, 12, 16, 24, 32, 64, 128, 256)
-_TOKENIZE_AT_ONCE = 1024
+_TOKENIZE_AT_ONCE = 4096
 
 
 class Batch(NamedTuple):
@@ -47,14 +47,15 @@ class TrainingData:
     """The training side, tokenized in the graph, read epoch by epoch.
 
     Args:
-        pairs: (source, target).
+        pairs: what is learned from.
         tokenizer: gives the ids.
         config: batch size, seed and maximum lengths.
 
     Attributes:
         too_long: number of pairs left out for their length.
-        pairs: number of pairs in an epoch.
-        source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not.
+        pairs: number of pairs in an epoch, repetitions by weight included.
+        source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not; on
+            average, where pairs have weights.
         steps_per_epoch: number of batches.
         padding_share: part of all places in the batches that holds no token.
 
@@ -62,35 +63,37 @@ class TrainingData:
         DataError: if no pair is short enough.
     """
 
-    def __init__(self, pairs: list[Pair], tokenizer: Tokenizer, config: TrainingConfig):
+    def __init__(self, pairs: Pairs, tokenizer: Tokenizer, config: TrainingConfig):
+        self._pairs = pairs
         self._tokenizer = tokenizer
         self._seed = config.seed
-        self._sources = tf.constant([source for source, _ in pairs], tf.string)
-        self._targets = tf.constant([target for _, target in pairs], tf.string)
-        source_lengths, target_lengths = self._count_tokens()
+        source_lengths, target_lengths = token_lengths(pairs, tokenizer)
 
         fits = (source_lengths <= config.max_source_tokens) & (
             target_lengths <= config.max_target_tokens
         )
         self._rows = np.flatnonzero(fits).astype(np.int32)
-        self.pairs = len(self._rows)
-        self.too_long = len(pairs) - self.pairs
-        if not self.pairs:
+        self.too_long = len(pairs) - len(self._rows)
+        if not len(self._rows):
             raise DataError(
                 f"none of the {len(pairs)} training pairs has at most "
                 f"{config.max_source_tokens} source and {config.max_target_tokens} target tokens. "
                 "Raise training.max_source_tokens and training.max_target_tokens"
             )
-        self.source_tokens = int(source_lengths[fits].sum())
-        self.target_tokens = int(target_lengths[fits].sum())
 
         longest = max(config.max_source_tokens, config.max_target_tokens)
         self._lengths = np.array([n for n in LENGTHS if n < longest] + [longest])
         self._batch_rows = config.batch_tokens // self._lengths
         longer = np.maximum(source_lengths, target_lengths)[self._rows]
         self._buckets = np.searchsorted(self._lengths, longer).astype(np.int8)
+        weights = None if pairs.weights is None else pairs.weights[self._rows]
+        self._repetitions = weights if weights is None else Repetitions(weights, self._buckets)
 
-        sizes = np.bincount(self._buckets, minlength=len(self._lengths))
+        sizes = np.bincount(self._buckets[self._shown(epoch=0)], minlength=len(self._lengths))
+        self.pairs = int(sizes.sum())
+        each = 1.0 if weights is None else weights
+        self.source_tokens = round(float(np.sum(source_lengths[fits] * each)))
+        self.target_tokens = round(float(np.sum(target_lengths[fits] * each)))
         batches = -(-sizes // self._batch_rows)
         self.steps_per_epoch = int(batches.sum())
         places = 2 * int((batches * self._batch_rows * self._lengths).sum())
@@ -98,11 +101,11 @@ class TrainingData:
 
     def plan(self, epoch: int) -> Plan:
         """Decide which pairs stand together and in which order; a function of (seed, epoch)."""
-        order = np.random.default_rng([self._seed, epoch]).permutation(self.pairs)
+        order = self._shown(epoch)
         buckets = self._buckets[order]
         parts = []
         for bucket, rows in enumerate(self._batch_rows):
-            places = np.flatnonzero(buckets == bucket)
+            places = np.flatnonzero(buckets == bucket).astype(np.int32)
             starts = np.arange(0, len(places), rows)
             ends = np.minimum(starts + rows, len(places))
             parts.append((bucket, places, ends - starts, places[ends - 1]))
@@ -122,12 +125,14 @@ class TrainingData:
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, without the first `skip`, which cost nothing."""
         plan = self.plan(epoch)
-        indices = tf.constant(plan.indices, tf.int32)
+
+        def read(start: int, count: int) -> tuple[list[str], list[str]]:
+            return self._pairs.take(plan.indices[start : start + count])
 
         def make(start: tf.Tensor, count: tf.Tensor, rows: tf.Tensor, length: tf.Tensor) -> Batch:
-            chosen = indices[start : start + count]
-            source = self._tokenizer.tokenize(tf.gather(self._sources, chosen))
-            target = self._tokenizer.tokenize(tf.gather(self._targets, chosen))
+            sources, targets = tf.numpy_function(read, [start, count], [tf.string] * 2)
+            source = self._tokenizer.tokenize(tf.ensure_shape(sources, [None]))
+            target = self._tokenizer.tokenize(tf.ensure_shape(targets, [None]))
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
             return Batch(
                 source.to_tensor(shape=[rows, length]),
@@ -144,14 +149,53 @@ class TrainingData:
         rows = tuple(column[skip:].astype(np.int32) for column in columns)
         yield from tf.data.Dataset.from_tensor_slices(rows).map(make).prefetch(4)
 
-    def _count_tokens(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tokenize everything once, and return the lengths of both sides."""
+    def _shown(self, epoch: int) -> np.ndarray:
+        """Return the rows that an epoch shows, shuffled, repeated by weight (int32)."""
+        rng = np.random.default_rng([self._seed, epoch])
+        if self._repetitions is None:
+            return rng.permutation(np.arange(len(self._rows), dtype=np.int32))
+        return rng.permutation(self._repetitions.draw(rng))
 
-        def lengths(source: tf.Tensor, target: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            tokenize = self._tokenizer.tokenize
-            return tokenize(source).row_lengths(), tokenize(target).row_lengths()
 
-        rows = tf.data.Dataset.from_tensor_slices((self._sources, self._targets))
-        counts = list(rows.batch(_TOKENIZE_AT_ONCE).map(lengths).as_numpy_iterator())
-        source, target = zip(*counts, strict=True)
-        return np.concatenate(source), np.concatenate(target)
+class Repetitions:
+    """Which rows an epoch shows and how often, where they have weights.
+
+    A row of weight 2.3 is shown twice, and three of ten such rows, drawn anew for each epoch, once
+    more. As many are drawn from each bucket in every epoch, so each has the same number of batches.
+
+    Args:
+        weights: float32, how often each row is shown on average.
+        buckets: int8, the bucket of each row.
+    """
+
+    def __init__(self, weights: np.ndarray, buckets: np.ndarray):
+        self._whole = np.floor(weights).astype(np.int32)
+        fractions = weights - self._whole
+        self._drawn: list[tuple[np.ndarray, int]] = []  # rows, and how many of them
+        for fraction in np.unique(fractions[fractions > 0]):
+            for bucket in np.unique(buckets):
+                rows = np.flatnonzero((fractions == fraction) & (buckets == bucket))
+                self._drawn.append((rows.astype(np.int32), round(float(fraction) * len(rows))))
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the rows of an epoch (int32), each as often as it is shown, in no useful order."""
+        always = np.repeat(np.arange(len(self._whole), dtype=np.int32), self._whole)
+        sometimes = (rng.choice(rows, count, replace=False) for rows, count in self._drawn)
+        return np.concatenate([always, *sometimes])
+
+
+def token_lengths(pairs: Pairs, tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
+    """Tokenize everything once, on all cores, and return the lengths of both sides (uint16)."""
+    starts = range(0, len(pairs), _TOKENIZE_AT_ONCE)
+
+    def read(start: int) -> tuple[list[str], list[str]]:
+        return pairs.take(range(start, min(start + _TOKENIZE_AT_ONCE, len(pairs))))
+
+    def lengths(start: tf.Tensor) -> tf.Tensor:
+        sides = tf.numpy_function(read, [start], [tf.string] * 2)
+        counts = [tokenizer.tokenize(tf.ensure_shape(side, [None])).row_lengths() for side in sides]
+        return tf.cast(tf.minimum(tf.stack(counts, axis=1), tf.uint16.max), tf.uint16)
+
+    rows = tf.data.Dataset.from_tensor_slices(list(starts)).map(lengths, tf.data.AUTOTUNE)
+    both = np.concatenate(list(rows.as_numpy_iterator()))
+    return both[:, 0], both[:, 1]

@@ -1,138 +1,111 @@
-"""Where sentence pairs come from: files in several formats, and the Tatoeba download."""
+"""Where sentence pairs come from: the phrasebook, files in several formats, catalogs."""
 
-import gzip
-import hashlib
-import os
-import tempfile
-import urllib.error
-import urllib.request
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-import platformdirs
-
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config import CATALOG, DataConfig, SourceConfig
+from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
 from seq2seq_cli.data.phrasebook import phrasebook
-from seq2seq_cli.errors import DataError, DiskError, UsageError
-
-TATOEBA_URL = "https://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip"
-TATOEBA_SHA256 = "f80e581ae291aa34dd3aba7bd98b5e9505234da4318e2f3295df70a1520c7f61"
-
-Pair = tuple[str, str]
+from seq2seq_cli.data.splits import Pair
+from seq2seq_cli.data.tatoeba import downloaded_tatoeba
+from seq2seq_cli.errors import DataError, UsageError
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """Sentence pairs as they stand in a source.
+class Source:
+    """Pairs to be read, once and in order.
 
     Attributes:
-        pairs: (source, target), stripped, neither of them empty, no pair twice.
-        dev, test: the same, where they are given apart, or None.
-        dropped: how many pairs were left out, by reason.
         description: the source's name and files, for people.
-        fingerprint: SHA-256 over all pairs in order; another corpus has another.
+        pairs: (source, target), stripped, neither of them empty.
+        weight: how often an epoch shows each of the pairs, on average.
+        dev, test: pairs that the source has apart, or None.
     """
 
-    pairs: list[Pair]
-    dev: list[Pair] | None
-    test: list[Pair] | None
-    dropped: dict[str, int]
     description: str
-    fingerprint: str
+    pairs: Iterator[Pair]
+    weight: float = 1.0
+    dev: list[Pair] | None = None
+    test: list[Pair] | None = None
 
 
-def read_corpus(config: DataConfig) -> Corpus:
-    """Read all pairs of the corpus that `config` names, and of the dev and test files.
+class Reader:
+    """Opens what a config names, and counts what it leaves out.
 
-    Raises:
-        DataError: naming file, line and remedy.
+    Args:
+        config: languages, sources and what to do with bad lines.
+
+    Attributes:
+        dropped: how many pairs were left out, by reason; complete when all has been read.
     """
-    reading = _Reading(config)
-    dev = test = None
-    if config.corpus == "phrasebook":
-        book = phrasebook(config.split_seed)
-        pairs, dev, test = (
-            reading.keep("phrasebook", reading.turn("phrasebook", side))
-            for side in (book.train, book.dev, book.test)
-        )
-    elif config.corpus == "tatoeba":
-        pairs = reading.file(_downloaded_tatoeba())
-    else:
-        pairs = reading.file(Path(config.corpus))
-    if config.dev:
-        dev = reading.file(Path(config.dev))
-    if config.test:
-        test = reading.file(Path(config.test))
-    return Corpus(
-        pairs, dev, test, dict(reading.dropped), reading.description, reading.fingerprint()
-    )
-
-
-class _Reading:
-    """What the readers share: the config, what was dropped, a hash of what was read."""
 
     def __init__(self, config: DataConfig):
-        self.source, self.target = config.source_language, config.target_language
-        self.columns = config.columns.split()
         self.dropped: Counter[str] = Counter()
-        self.description = ""
-        self._skip_bad_lines = config.skip_bad_lines
-        self._digest = hashlib.sha256()
+        self._config = config
 
-    def file(self, path: Path) -> list[Pair]:
-        """Read a file, or two parallel ones, whole."""
-        try:
-            return self.keep(*_open_source(path, self))
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    def sources(self) -> list[Source]:
+        """Open the corpus, or each of several that are mixed.
 
-    def keep(self, description: str, found: Iterable[Pair]) -> list[Pair]:
-        """Return what is neither empty nor there already."""
-        self.description = self.description or description
-        pairs: dict[Pair, None] = {}
-        for pair in found:
-            source, target = pair[0].strip(), pair[1].strip()
-            if not source or not target:
-                self.dropped["empty"] += 1
-            elif (source, target) in pairs:
-                self.dropped["duplicate"] += 1
+        Raises:
+            DataError: naming file, line and remedy; here or while pairs are read.
+            UsageError: if a source has not the languages that are asked for.
+        """
+        return [self._open(source) for source in self._config.mixture]
+
+    def held_out(self, sources: Sequence[Source]) -> tuple[list[Pair] | None, list[Pair] | None]:
+        """Return the dev and test pairs that the config or else the sources give, or None each."""
+        sides: list[list[Pair] | None] = []
+        for name in ("dev", "test"):
+            if path := getattr(self._config, name):
+                source = self._open(SourceConfig(corpus=path, columns=self._config.columns))
+                sides.append(list(source.pairs))
             else:
-                pairs[source, target] = None
-                self._digest.update(f"{source}\t{target}\n".encode())
-        if not pairs:
+                given = [side for s in sources if (side := getattr(s, name)) is not None]
+                sides.append([pair for side in given for pair in side] if given else None)
+        return sides[0], sides[1]
+
+    def _open(self, source: SourceConfig) -> Source:
+        columns = (source.columns or self._config.columns).split()
+        languages = self._config.source_language, self._config.target_language
+        if source.corpus == "phrasebook":
+            name = source.corpus
+            book = phrasebook(self._config.split_seed)
+            order = _order(name, columns, languages)
+            train, dev, test = (
+                self._clean(name, ((pair[order[0]], pair[order[1]]) for pair in side))
+                for side in (book.train, book.dev, book.test)
+            )
+            return Source(name, train, source.weight, list(dev), list(test))
+        if source.corpus.startswith(CATALOG):
+            from seq2seq_cli.data.catalog import read_catalog  # imports TensorFlow
+
+            name = source.corpus
+            train, *sides = read_catalog(name.removeprefix(CATALOG), languages)
+            held_out = (side and list(self._clean(name, side)) for side in sides)
+            return Source(name, self._clean(name, train), source.weight, *held_out)
+        path = downloaded_tatoeba() if source.corpus == "tatoeba" else Path(source.corpus)
+        description, pairs = open_pairs(path, languages, columns, self._skip_or_raise)
+        return Source(description, self._clean(description, pairs), source.weight)
+
+    def _clean(self, description: str, found: Iterable[Pair]) -> Iterator[Pair]:
+        """Yield what has no empty side."""
+        some = False
+        for source, target in found:
+            source, target = source.strip(), target.strip()
+            if source and target:
+                some = True
+                yield source, target
+            else:
+                self.dropped["empty"] += 1
+        if not some:
             raise DataError(f"{description}: there is no sentence pair in it")
-        self._digest.update(b"\n")
-        return list(pairs)
 
-    def turn(self, name: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Yield pairs in the order of `columns` as (source, target)."""
-        source, target = self.places(name)
-        return ((pair[source], pair[target]) for pair in pairs)
-
-    def fingerprint(self) -> str:
-        return self._digest.hexdigest()
-
-    def places(self, name: str) -> tuple[int, int]:
-        """Return which columns of a TSV file are the source and the target."""
-        try:
-            return self.columns.index(self.source), self.columns.index(self.target)
-        except ValueError:
-            raise UsageError(
-                f"{name}: its columns are {' and '.join(self.columns)} by data.columns, and "
-                f"data.source_language and data.target_language ask for {self.source} and "
-                f"{self.target}. Say what the columns are, such as --set "
-                f"data.columns='{self.source} {self.target}'"
-            ) from None
-
-    def skip_or_raise(self, problem: str) -> None:
+    def _skip_or_raise(self, problem: str) -> None:
         """Count a bad line, or raise where bad lines are errors."""
-        if not self._skip_bad_lines:
+        if not self._config.skip_bad_lines:
             raise DataError(
                 f"{problem}. Correct the line, or leave such lines out by "
                 "--set data.skip_bad_lines=true"
@@ -140,116 +113,120 @@ class _Reading:
         self.dropped["bad line"] += 1
 
 
-def _open_source(path: Path, reading: _Reading) -> tuple[str, Iterator[Pair]]:
-    """Choose the reader by what the path is."""
-    if path.is_file():
-        if path.suffix == ".zip" or zipfile.is_zipfile(path):
-            return str(path), _read_zip(path, reading)
-        return str(path), _read_tsv_file(path, reading)
+Skip = Callable[[str], None]
+
+
+def open_pairs(
+    path: Path, languages: tuple[str, str], columns: list[str], skip: Skip
+) -> tuple[str, Iterator[Pair]]:
+    """Choose how to read by what the path is.
+
+    Args:
+        path: a zip with one text, a TSV file, or PREFIX of two parallel files; gzipped or not.
+        languages: (source, target).
+        columns: languages of the first two columns of a TSV file.
+        skip: told of each line that cannot be read, as "file:line: reason"; it may raise.
+
+    Returns:
+        The files' names, and the pairs as they stand there.
+    """
+    try:
+        if path.is_file():
+            order = _order(str(path), columns, languages)
+            read = _read_zip if zipfile.is_zipfile(path) or path.suffix == ".zip" else _read_file
+            return str(path), _with_readable_errors(path, read(path, order, columns, skip))
+        return _open_parallel(path, languages, skip)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _open_parallel(
+    path: Path, languages: tuple[str, str], skip: Skip
+) -> tuple[str, Iterator[Pair]]:
     sides = {}
-    for language in (reading.source, reading.target):
+    for language in languages:
         candidates = (Path(f"{path}.{language}"), Path(f"{path}.{language}.gz"))
         sides[language] = next((file for file in candidates if file.is_file()), None)
     source, target = sides.values()
     if source and target:
-        return f"{source}, {target}", _read_parallel(source, target, reading)
+        pairs = _with_readable_errors(path, _read_parallel(source, target, skip))
+        return f"{source}, {target}", pairs
     if source or target:
-        missing = reading.target if source else reading.source
+        missing = languages[1] if source else languages[0]
         raise DataError(f"{source or target}: its other side, {path}.{missing}, does not exist")
-    names = f"{path}.{reading.source} with {path}.{reading.target}"
     if path.is_dir():
-        raise DataError(f"{path}: is a folder. Give a zip or a TSV file in it, or a PREFIX in it")
+        raise DataError(
+            f"{path}: is a folder, and not one that `s2s data prepare` made. Give a zip or a TSV "
+            "file in it, or a PREFIX in it"
+        )
+    names = f"{path}.{languages[0]} with {path}.{languages[1]}"
     raise DataError(
         f"{path}: no such file, nor {names}. Check --data (data.corpus); `phrasebook` and "
         "`tatoeba` are the corpora that s2s knows by name"
     )
 
 
-def _read_tsv_file(path: Path, reading: _Reading) -> Iterator[Pair]:
-    with _open_text(path) as stream:
-        yield from _read_tsv(str(path), stream, reading)
-
-
-@contextmanager
-def _open_text(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as raw:
-        if raw.peek(2)[:2] == b"\x1f\x8b":
-            with gzip.open(raw) as text:
-                yield text  # type: ignore[misc]
-        else:
-            yield raw
-
-
-class BadLineError(ValueError):
-    """A line that is not text; the message says why."""
-
-
-def decode_line(raw: bytes) -> str:
-    r"""Decode a line, without the \n or \r\n that ends it.
-
-    Raises:
-        BadLineError: if it is not UTF-8 or has a NUL.
-    """
-    line = raw.removesuffix(b"\n").removesuffix(b"\r")
+def _with_readable_errors(path: Path, pairs: Iterator[Pair]) -> Iterator[Pair]:
     try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadLineError(
-            f"invalid UTF-8 at byte {error.start + 1} (0x{line[error.start]:02x})"
-        ) from error
-    if "\0" in text:
-        raise BadLineError("a NUL character, which no text has")
-    return text
+        yield from pairs
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _read_lines(name: str, stream: IO[bytes]) -> Iterator[str | BadLineError]:
-    r"""Yield the lines of a text, or for a line that cannot be read, the reason.
-
-    Lines end at \n and nowhere else; a leading byte order mark is dropped. An archive that is cut
-    off or damaged raises.
-    """
-    number = 0
+def _order(name: str, columns: list[str], languages: tuple[str, str]) -> tuple[int, int]:
+    """Return which columns are the source and the target."""
+    source, target = languages
     try:
-        for number, raw in enumerate(stream, start=1):
-            try:
-                yield decode_line(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
-            except BadLineError as error:
-                yield error
-    except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        raise DataError(
-            f"{name}: cut off or damaged after line {number} ({error}). Download it again"
-        ) from error
+        return columns.index(source), columns.index(target)
+    except ValueError:
+        raise UsageError(
+            f"{name}: its columns are {' and '.join(columns)} by data.columns, and "
+            f"data.source_language and data.target_language ask for {source} and "
+            f"{target}. Say what the columns are, such as --set "
+            f"data.columns='{source} {target}'"
+        ) from None
 
 
-def _read_tsv(name: str, stream: IO[bytes], reading: _Reading) -> Iterator[Pair]:
+def _read_file(
+    path: Path, order: tuple[int, int], columns: list[str], skip: Skip
+) -> Iterator[Pair]:
+    with open_text(path) as stream:
+        yield from _read_tsv(read_lines(str(path), stream), str(path), order, columns, skip)
+
+
+def _read_tsv(
+    lines: Iterable[str | BadLineError],
+    name: str,
+    order: tuple[int, int],
+    columns: list[str],
+    skip: Skip,
+) -> Iterator[Pair]:
     """Yield pairs of a file with two columns, or three of which the last (attribution) is unread.
 
     The first line decides how many.
     """
-    source, target = reading.places(name)
-    columns = 0
-    for number, line in enumerate(_read_lines(name, stream), start=1):
+    source, target = order
+    expected = 0
+    for number, line in enumerate(lines, start=1):
         if isinstance(line, BadLineError):
-            reading.skip_or_raise(f"{name}:{number}: {line}")
+            skip(f"{name}:{number}: {line}")
             continue
         cells = line.split("\t")
         if not line.strip():
-            reading.dropped["empty"] += 1
+            yield "", ""
             continue
-        columns = columns or (3 if len(cells) == 3 else 2)
-        if len(cells) != columns:
-            expected = f"{reading.source} TAB {reading.target}" + " TAB attribution" * (
-                columns == 3
-            )
-            reading.skip_or_raise(
-                f"{name}:{number}: {len(cells)} column{'s' * (len(cells) != 1)} where {columns} "
-                f"are expected ({expected})"
+        expected = expected or (3 if len(cells) == 3 else 2)
+        if len(cells) != expected:
+            layout = " TAB ".join([*columns, "attribution"][:expected])
+            skip(
+                f"{name}:{number}: {len(cells)} column{'s' * (len(cells) != 1)} where {expected} "
+                f"are expected ({layout})"
             )
             continue
         yield cells[source], cells[target]
 
 
-def _read_zip(path: Path, reading: _Reading) -> Iterator[Pair]:
+def _read_zip(path: Path, order: tuple[int, int], columns: list[str], skip: Skip) -> Iterator[Pair]:
     """Yield pairs of the one text file in a zip; names that begin with _ or . do not count."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -263,95 +240,32 @@ def _read_zip(path: Path, reading: _Reading) -> Iterator[Pair]:
                     f"{path}: exactly one .txt or .tsv file is expected in it; found: "
                     f"{', '.join(texts) or 'none'}. Unpack it and give the file itself"
                 )
+            name = f"{path}/{texts[0]}"
             with archive.open(texts[0]) as stream:
-                yield from _read_tsv(f"{path}/{texts[0]}", stream, reading)
+                yield from _read_tsv(read_lines(name, stream), name, order, columns, skip)
     except zipfile.BadZipFile as error:
         raise DataError(
             f"{path}: not a whole zip file ({error}). It may have been cut off: download it again"
         ) from error
 
 
-def _read_parallel(source: Path, target: Path, reading: _Reading) -> Iterator[Pair]:
+def _read_parallel(source: Path, target: Path, skip: Skip) -> Iterator[Pair]:
     """Yield pairs of two files whose n-th lines are translations of each other."""
     counts = []
     for path in (source, target):
-        with _open_text(path) as stream:
-            counts.append(sum(1 for _ in _read_lines(str(path), stream)))
+        with open_text(path) as stream:
+            counts.append(sum(1 for _ in read_lines(str(path), stream)))
     if counts[0] != counts[1]:
         raise DataError(
             f"{source} has {counts[0]} lines and {target} has {counts[1]}: they must correspond "
             "line by line"
         )
-    with _open_text(source) as left, _open_text(target) as right:
-        sides = zip(_read_lines(str(source), left), _read_lines(str(target), right), strict=True)
+    with open_text(source) as left, open_text(target) as right:
+        sides = zip(read_lines(str(source), left), read_lines(str(target), right), strict=True)
         for number, (first, second) in enumerate(sides, start=1):
             if isinstance(first, BadLineError):
-                reading.skip_or_raise(f"{source}:{number}: {first}")
+                skip(f"{source}:{number}: {first}")
             elif isinstance(second, BadLineError):
-                reading.skip_or_raise(f"{target}:{number}: {second}")
+                skip(f"{target}:{number}: {second}")
             else:
                 yield first, second
-
-
-def _downloaded_tatoeba() -> Path:
-    path = tatoeba_path()
-    if not path.is_file():
-        raise DataError(
-            f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
-            "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
-        )
-    return path
-
-
-def tatoeba_path() -> Path:
-    """Return where the downloaded corpus is kept: the platform's cache folder for this program."""
-    return platformdirs.user_cache_path("s2s") / "spa-eng.zip"
-
-
-def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL) -> Path:
-    """Download spa-eng.zip to the cache, unless it is there, and check its SHA-256.
-
-    Args:
-        report: called with bytes received and bytes in all.
-        url: where to get it.
-
-    Raises:
-        DataError: without a network, or when the file is not the expected one.
-    """
-    path = tatoeba_path()
-    if path.is_file() and _sha256(path) == TATOEBA_SHA256:
-        return path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="spa-eng-", suffix=".part")
-    except OSError as error:
-        raise DiskError(f"{path.parent}: cannot be written: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as part, urllib.request.urlopen(url, timeout=30) as response:
-            total = int(response.headers.get("Content-Length") or 0)
-            received = 0
-            while block := response.read(1 << 16):
-                part.write(block)
-                received += len(block)
-                report(received, total)
-        if (found := _sha256(Path(temporary))) != TATOEBA_SHA256:
-            raise DataError(
-                f"{url}: what came is not the expected file (SHA-256 {found}, expected "
-                f"{TATOEBA_SHA256}). Is there a proxy that answers in its place? Try again, or get "
-                "spa-eng.zip elsewhere and give it by `--data PATH/spa-eng.zip`"
-            )
-        os.replace(temporary, path)
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        raise DataError(
-            f"{url}: cannot be reached ({getattr(error, 'reason', error)}).\n"
-            "Is there a network? On another machine, download that address with a browser and give "
-            "the file by `--data PATH/spa-eng.zip`, or put it at "
-            f"{path}"
-        ) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    return path
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

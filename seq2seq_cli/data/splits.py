@@ -1,110 +1,109 @@
-"""Leak-free splits: what is nearly the same sentence never stands on two sides."""
+"""Leak-free splits: what is nearly the same sentence never stands on two sides.
+
+A sentence is known here by a 64-bit hash of its normalised text, its key, so that the corpus itself
+need not be in memory. Among 10 million sentences two that differ have the same key with a
+probability of 3 in a million; then one group is larger than it need be, or one pair is taken for a
+repetition.
+"""
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from seq2seq_cli.config import DataConfig
-from seq2seq_cli.data.sources import Corpus, Pair, read_corpus
-from seq2seq_cli.errors import DataError
+import numpy as np
+
+Pair = tuple[str, str]
+
+TRAIN, DEV, TEST, REPEATED = range(4)
+
+PAIR, SOURCE, TARGET = range(3)  # the columns of an array of keys
+
+_PARTITION_PAIRS = 1 << 20  # about so many keys are sorted at once
+_SLICE = 1 << 20  # about so many pairs are looked at at once
 
 
-@dataclass(frozen=True)
-class Splits:
-    """The pairs of a corpus by what they are used for, each in the corpus' order.
+class Assignment(NamedTuple):
+    """Where each pair of a corpus belongs.
 
-    Attributes:
-        train, dev, test: the pairs.
-        groups: how many groups of related pairs were split.
-        shared: how many train pairs share a normalised sentence with dev or test; 0 unless these
-            were given.
+    sides: int8 for each pair, TRAIN, DEV, TEST or REPEATED (the pair has come before).
+    groups: how many groups of related pairs there are.
     """
 
-    train: list[Pair]
-    dev: list[Pair]
-    test: list[Pair]
+    sides: np.ndarray
     groups: int
-    shared: int = 0
 
 
-def read_splits(config: DataConfig) -> tuple[Corpus, Splits]:
-    """Read the corpus that `config` names, and split it, except for what is given apart.
+class _WithoutPunctuation(dict[int, int | None]):
+    """A table for str.translate that leaves out punctuation and symbols."""
 
-    Raises:
-        DataError: if it cannot be read, or is too small to be split.
-    """
-    corpus = read_corpus(config)
-    splits = split_pairs(
-        corpus.pairs,
-        config.dev_pairs if corpus.dev is None else 0,
-        config.test_pairs if corpus.test is None else 0,
-        config.split_seed,
-    )
-    if corpus.dev is not None or corpus.test is not None:
-        dev, test = corpus.dev or splits.dev, corpus.test or splits.test
-        shared = _count_shared(splits.train, [*dev, *test])
-        splits = Splits(splits.train, dev, test, splits.groups, shared)
-    for name in ("train", "dev", "test"):
-        if not getattr(splits, name):
-            raise DataError(
-                f"{corpus.description}: its {len(corpus.pairs)} pairs, in {splits.groups} "
-                f"independent groups, leave nothing for the {name} split. A corpus of at least "
-                "some hundreds of different sentences is needed"
-            )
-    return corpus, splits
+    def __missing__(self, code: int) -> int | None:
+        self[code] = None if unicodedata.category(chr(code))[0] in "PS" else code
+        return self[code]
+
+
+_WITHOUT_PUNCTUATION = _WithoutPunctuation()
 
 
 def normalise(sentence: str) -> str:
     """Reduce a sentence to what makes it the same: compatible letters, no case or punctuation."""
     folded = unicodedata.normalize("NFKC", sentence).casefold()
-    kept = "".join(c for c in folded if unicodedata.category(c)[0] not in "PS")
-    return " ".join(kept.split()) or folded
+    return " ".join(folded.translate(_WITHOUT_PUNCTUATION).split()) or folded
 
 
-def split_pairs(pairs: list[Pair], dev_pairs: int, test_pairs: int, seed: int) -> Splits:
+def pair_keys(pairs: Iterable[Pair]) -> np.ndarray:
+    """Return the keys of pairs as uint64 of shape [pairs, 3]: of the pair, its source, its target.
+
+    The key of a pair is that of its exact text.
+    """
+    digests = b"".join(
+        digest
+        for source, target in pairs
+        for digest in (
+            _digest(f"{source}\t{target}"),
+            _digest(normalise(source)),
+            _digest(normalise(target)),
+        )
+    )
+    return np.frombuffer(digests, ">u8").astype(np.uint64).reshape(-1, 3)
+
+
+def assign(keys: Sequence[np.ndarray], dev_pairs: int, test_pairs: int, seed: int) -> Assignment:
     """Split by groups of pairs that share a normalised source or target.
 
-    A pair's group is its connected component; a hash of the group's smallest key and the seed
-    picks the split. So a pair stays where it is when others, of other groups, come or go, as long
-    as the shares asked for stay the same.
+    A pair's group is its connected component; the group's smallest source key and the seed pick the
+    split. So a pair stays where it is when others, of other groups, come or go, as long as the
+    shares asked for stay the same.
 
     Args:
-        pairs: (source, target).
+        keys: what `pair_keys` gives, in any number of parts, which are read several times.
         dev_pairs: about how many pairs to hold out for dev; at most a tenth.
         test_pairs: the same for test.
         seed: another seed gives another split.
     """
-    keys = [(f"s {normalise(s)}", f"t {normalise(t)}") for s, t in pairs]
-    parent: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while (above := parent.setdefault(key, key)) != key:
-            parent[key] = key = parent[above]
-        return key
-
-    for source, target in keys:
-        # The smaller key becomes the root: the group's name is independent of the order.
-        low, high = sorted((root(source), root(target)))
-        parent[high] = low
-
-    test_share = min(0.1, test_pairs / len(pairs))
-    dev_share = min(0.1, dev_pairs / len(pairs))
-    splits = Splits([], [], [], groups=sum(root(key) == key for key in list(parent)))
-    for pair, (source, _) in zip(pairs, keys, strict=True):
-        draw = _uniform(root(source), seed)
-        if draw < test_share:
-            splits.test.append(pair)
-        elif draw < test_share + dev_share:
-            splits.dev.append(pair)
-        else:
-            splits.train.append(pair)
-    return splits
+    repeated = _repeated(keys)
+    sources, source_keys = _number(keys, SOURCE)
+    draws = _uniform(source_keys, seed)
+    del source_keys
+    targets, target_keys = _number(keys, TARGET)
+    labels = _components(sources, targets, len(draws), len(target_keys))
+    pairs = max(len(repeated) - int(repeated.sum()), 1)
+    test_share = min(0.1, test_pairs / pairs)
+    dev_share = min(0.1, dev_pairs / pairs)
+    sides = np.empty(len(repeated), np.int8)
+    for part in _slices(len(sides)):
+        draw = draws[labels[sources[part]]]
+        sides[part] = np.where(draw < test_share + dev_share, DEV, TRAIN)
+        sides[part][draw < test_share] = TEST
+    sides[repeated] = REPEATED
+    return Assignment(sides, int((labels == np.arange(len(labels))).sum()))
 
 
-def _count_shared(train: list[Pair], held_out: list[Pair]) -> int:
-    sides = [{normalise(pair[side]) for pair in held_out} for side in (0, 1)]
-    return sum(normalise(s) in sides[0] or normalise(t) in sides[1] for s, t in train)
+def shares_a_sentence(keys: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+    """Return for each pair whether it has a normalised sentence in common with those held out."""
+    return np.isin(keys[:, SOURCE], held_out[:, SOURCE]) | np.isin(
+        keys[:, TARGET], held_out[:, TARGET]
+    )
 
 
 def group_references(pairs: Iterable[Pair]) -> tuple[list[str], list[list[str]]]:
@@ -115,6 +114,95 @@ def group_references(pairs: Iterable[Pair]) -> tuple[list[str], list[list[str]]]
     return list(references), list(references.values())
 
 
-def _uniform(key: str, seed: int) -> float:
-    digest = hashlib.sha256(f"{seed} {key}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+def _partitions(keys: Sequence[np.ndarray], column: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the keys of a column with their places in the corpus, by ranges of the keys.
+
+    The ranges ascend; places ascend within each.
+    """
+    bits = max(0, (sum(map(len, keys)) // _PARTITION_PAIRS).bit_length())
+    for partition in range(1 << bits):
+        found, places, start = [], [], 0
+        for part in keys:
+            values = part[:, column]
+            chosen = np.flatnonzero(values >> np.uint64(63 - bits) >> np.uint64(1) == partition)
+            found.append(values[chosen])
+            places.append(chosen + start)
+            start += len(values)
+        yield np.concatenate(found), np.concatenate(places)
+
+
+def _repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
+    """Return for each pair whether it has come before."""
+    repeated = np.ones(sum(map(len, keys)), bool)
+    for found, places in _partitions(keys, PAIR):
+        repeated[places[np.unique(found, return_index=True)[1]]] = False
+    return repeated
+
+
+def _number(keys: Sequence[np.ndarray], column: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return each pair's number of its key in a column (int32), and the distinct keys ascending."""
+    numbers = np.empty(sum(map(len, keys)), np.int32)
+    distinct: list[np.ndarray] = []
+    count = 0
+    for found, places in _partitions(keys, column):
+        unique, inverse = np.unique(found, return_inverse=True)
+        numbers[places] = inverse + count
+        distinct.append(unique)
+        count += len(unique)
+    return numbers, np.concatenate(distinct)
+
+
+def _components(
+    sources: np.ndarray, targets: np.ndarray, source_count: int, target_count: int
+) -> np.ndarray:
+    """Return for each source the smallest source in its connected component (int32).
+
+    Each round, every pair's sources take the smallest label that a target of theirs has seen, and
+    so does the source that was their label; then labels are followed to their ends.
+    """
+    labels = np.arange(source_count, dtype=np.int32)
+    lowest = np.empty(target_count, np.int32)
+    while True:
+        before = int(labels.sum(dtype=np.int64))
+        lowest.fill(source_count)
+        for part in _slices(len(sources)):
+            np.minimum.at(lowest, targets[part], labels[sources[part]])
+        for part in _slices(len(sources)):
+            found, own = lowest[targets[part]], labels[sources[part]]
+            np.minimum.at(labels, sources[part], found)
+            np.minimum.at(labels, own, found)
+        while _follow(labels):
+            pass
+        if int(labels.sum(dtype=np.int64)) == before:
+            return labels
+
+
+def _follow(labels: np.ndarray) -> bool:
+    """Replace each label by its own label; return whether that changed any."""
+    changed = False
+    for part in _slices(len(labels)):
+        followed = labels[labels[part]]
+        changed = changed or not np.array_equal(followed, labels[part])
+        labels[part] = followed
+    return changed
+
+
+def _slices(length: int) -> Iterator[slice]:
+    for start in range(0, length, _SLICE):
+        yield slice(start, min(start + _SLICE, length))
+
+
+def _uniform(keys: np.ndarray, seed: int) -> np.ndarray:
+    """Return a float32 in [0, 1) for each key: SplitMix64 (Steele et al. 2014) of key and seed."""
+    drawn = np.empty(len(keys), np.float32)
+    for part in _slices(len(keys)):
+        mixed = keys[part] + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
+        mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+        drawn[part] = (mixed >> np.uint64(40)).astype(np.float32) / 2**24
+    return drawn

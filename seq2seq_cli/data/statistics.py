@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from seq2seq_cli.config import DataConfig
-from seq2seq_cli.data.sources import Pair
-from seq2seq_cli.data.splits import group_references, normalise, read_splits
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.splits import Pair, group_references, normalise
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,21 @@ def statistics(config: DataConfig) -> Statistics:
     Raises:
         DataError: if it cannot be read or split.
     """
-    corpus, splits = read_splits(config)
-    train_words = [_words(pair[side] for pair in splits.train) for side in (0, 1)]
+    corpus = read_corpus(config)
+    splits = {"train": list(corpus.train), "dev": corpus.dev, "test": corpus.test}
+    pairs = [pair for split in splits.values() for pair in split]
+    train_words = [_words(pair[side] for pair in splits["train"]) for side in (0, 1)]
     return Statistics(
         corpus.description,
         corpus.fingerprint,
-        len(corpus.pairs),
-        splits.groups,
+        corpus.pairs,
+        corpus.groups,
         corpus.dropped,
         [
-            _side(config.source_language, [source for source, _ in corpus.pairs]),
-            _side(config.target_language, [target for _, target in corpus.pairs]),
+            _side(config.source_language, [source for source, _ in pairs]),
+            _side(config.target_language, [target for _, target in pairs]),
         ],
-        [_split(name, getattr(splits, name), train_words) for name in ("train", "dev", "test")],
+        [_split(name, split, train_words) for name, split in splits.items()],
     )
 
 

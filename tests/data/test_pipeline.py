@@ -1,8 +1,11 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from conftest import tiny_config, toy_pairs
 
 from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.data.corpus import PairsInMemory, in_memory
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
 from seq2seq_cli.errors import DataError
@@ -20,7 +23,7 @@ def tokenizer():
 def data(tokenizer, **settings) -> TrainingData:
     lengths = {"training__max_source_tokens": 200, "training__max_target_tokens": 200}
     config = tiny_config("x.tsv", **{**lengths, **settings})
-    return TrainingData(PAIRS, tokenizer, config.training)
+    return TrainingData(in_memory(PAIRS), tokenizer, config.training)
 
 
 def flat(batches) -> list:
@@ -95,4 +98,19 @@ def test_too_long_pairs_are_left_out_and_counted(tokenizer):
 def test_nothing_short_enough_is_an_error(tokenizer):
     config = tiny_config("x", training__max_source_tokens=4, training__max_target_tokens=4)
     with pytest.raises(DataError, match="none of the 1 training pairs has at most 4 source"):
-        TrainingData([("I see one cats.", "x")], tokenizer, config.training)
+        TrainingData(in_memory([("I see one cats.", "x")]), tokenizer, config.training)
+
+
+def test_weights_say_how_often_an_epoch_shows_a_pair(tokenizer):
+    weights = np.select([np.arange(len(PAIRS)) < 200, np.arange(len(PAIRS)) < 300], [2.25, 0.5], 1)
+    pairs = PairsInMemory(*map(list, zip(*PAIRS, strict=True)), weights.astype(np.float32))
+    config = tiny_config("x", training__max_source_tokens=200, training__max_target_tokens=200)
+    training = TrainingData(pairs, tokenizer, config.training)
+    shown = [Counter(texts(tokenizer, training.batches(epoch))) for epoch in range(4)]
+    for (source, target), weight in zip(PAIRS, weights, strict=True):
+        for epoch in shown:
+            assert epoch[source.strip(), target.strip()] - weight in (0, -0.25, 0.75, -0.5, 0.5)
+    assert [epoch.total() for epoch in shown] == [training.pairs] * 4
+    assert training.pairs == pytest.approx(450 + 50 + len(PAIRS) - 300, abs=4)
+    assert len(list(training.batches(1))) == len(list(training.batches(2)))
+    assert len({frozenset(epoch.items()) for epoch in shown}) == 4

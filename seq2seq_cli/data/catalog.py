@@ -1,0 +1,131 @@
+"""Translation data sets of the catalog of TensorFlow Datasets."""
+
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import tensorflow_datasets as tfds
+
+from seq2seq_cli.errors import DataError, UsageError
+
+CATALOG_URL = "https://www.tensorflow.org/datasets/catalog/overview#translate"
+_DEV_NAMES = ("validation", "dev")
+
+
+class CatalogPairs(NamedTuple):
+    """The splits of a data set as pairs (source, target); dev and test are None where it has none.
+
+    train is read when it is asked for.
+    """
+
+    train: Iterator[tuple[str, str]]
+    dev: list[tuple[str, str]] | None
+    test: list[tuple[str, str]] | None
+
+
+def read_catalog(name: str, languages: tuple[str, str]) -> CatalogPairs:
+    """Read a data set, after downloading it where that has not been done.
+
+    Args:
+        name: NAME or NAME/CONFIG, as the catalog has it.
+        languages: (source, target), two of its languages.
+
+    Raises:
+        DataError: if it cannot be had, with the remedy.
+        UsageError: if there is no such data set, or it has not these languages.
+    """
+    builder = _builder(name)
+    take = _taker(name, builder.info.features, languages)
+    if not builder.is_prepared():
+        _download(name, builder)
+    splits = builder.info.splits
+    if "train" not in splits:
+        raise DataError(f"tfds:{name}: has no train split; it has {', '.join(splits)}")
+    dev = next((split for split in _DEV_NAMES if split in splits), None)
+    return CatalogPairs(
+        take(_rows(builder, "train")),
+        list(take(_rows(builder, dev))) if dev else None,
+        list(take(_rows(builder, "test"))) if "test" in splits else None,
+    )
+
+
+def _builder(name: str) -> Any:
+    try:
+        return tfds.builder(name, data_dir=os.environ.get("TFDS_DATA_DIR"), try_gcs=False)
+    except tfds.core.DatasetNotFoundError as error:
+        raise UsageError(
+            f"tfds:{name}: no data set of that name in TensorFlow Datasets "
+            f"{tfds.__version__}. The translation data sets are listed at {CATALOG_URL}"
+        ) from error
+    except (ValueError, AssertionError) as error:  # no such config, or a config must be named
+        raise UsageError(f"tfds:{name}: {str(error).splitlines()[0]}") from error
+
+
+def _taker(name: str, features: Any, languages: tuple[str, str]) -> Any:
+    """Return a function from rows of the data set to pairs."""
+    source, target = languages
+    if source in features and target in features:
+        return lambda rows: ((row[source].decode(), row[target].decode()) for row in rows)
+    for key, feature in features.items():
+        if isinstance(feature, tfds.features.TranslationVariableLanguages):
+            return lambda rows: _variable(rows, key, languages)
+    there = " and ".join(sorted(features))
+    raise UsageError(
+        f"tfds:{name}: its languages are {there}, and data.source_language and "
+        f"data.target_language ask for {source} and {target}. Choose two of its own by --source "
+        "and --target"
+    )
+
+
+def _variable(
+    rows: Iterable[Any], key: str, languages: tuple[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of those rows that have both languages."""
+    for row in rows:
+        texts = dict(
+            zip(
+                (language.decode() for language in row[key]["language"]),
+                (text.decode() for text in row[key]["translation"]),
+                strict=True,
+            )
+        )
+        if set(languages) <= texts.keys():
+            yield texts[languages[0]], texts[languages[1]]
+
+
+def _rows(builder: Any, split: str) -> Iterable[Any]:
+    """Return the rows of a split in the order of its files."""
+    if builder.info.file_format == tfds.core.FileFormat.ARRAY_RECORD:
+        return builder.as_data_source(split)
+    order = tfds.ReadConfig(interleave_cycle_length=1)
+    return builder.as_dataset(split=split, read_config=order).as_numpy_iterator()
+
+
+def _download(name: str, builder: Any) -> None:
+    """Download and prepare; without a network that would be tried for minutes, so ask first."""
+    folder = builder.data_path.parent
+    remedy = (
+        f"On a machine with a network run\n  python -c 'import tensorflow_datasets as tfds; "
+        f'tfds.builder("{name}").download_and_prepare()\'\nand copy its folder to {folder} here '
+        "(or set TFDS_DATA_DIR to where it is), or give files of your own by --data"
+    )
+    try:
+        urllib.request.urlopen(
+            urllib.request.Request("https://storage.googleapis.com", method="HEAD"), timeout=10
+        )
+    except urllib.error.HTTPError:
+        pass  # an answer is an answer
+    except OSError as error:
+        raise DataError(
+            f"tfds:{name}: has not been downloaded, and there is no network "
+            f"({getattr(error, 'reason', error)}). {remedy}"
+        ) from error
+    try:
+        builder.download_and_prepare()
+    except Exception as error:
+        # Each data set has a script of its own, which fails in its own way.
+        raise DataError(
+            f"tfds:{name}: cannot be downloaded and prepared: {error}. {remedy}"
+        ) from error

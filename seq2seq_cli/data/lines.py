@@ -1,0 +1,69 @@
+r"""Lines of UTF-8 text. They end at \n and nowhere else."""
+
+import gzip
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from seq2seq_cli.errors import DataError
+
+
+class BadLineError(ValueError):
+    """A line that is not text; the message says why."""
+
+
+def decode_line(raw: bytes) -> str:
+    r"""Decode a line, without the \n or \r\n that ends it.
+
+    Raises:
+        BadLineError: if it is not UTF-8 or has a NUL.
+    """
+    line = raw.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadLineError(
+            f"invalid UTF-8 at byte {error.start + 1} (0x{line[error.start]:02x})"
+        ) from error
+    if "\0" in text:
+        raise BadLineError("a NUL character, which no text has")
+    return text
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[bytes]]:
+    """Open a text file, gzipped or not, whatever its name."""
+    with path.open("rb") as raw:
+        if raw.peek(2)[:2] == b"\x1f\x8b":
+            with gzip.open(raw) as text:
+                yield text  # type: ignore[misc]
+        else:
+            yield raw
+
+
+def read_lines(name: str, stream: IO[bytes]) -> Iterator[str | BadLineError]:
+    """Yield the lines of a text, or for a line that cannot be read, the reason.
+
+    A leading byte order mark is dropped.
+
+    Args:
+        name: of the text, for errors.
+        stream: its bytes.
+
+    Raises:
+        DataError: if an archive is cut off or damaged.
+    """
+    number = 0
+    try:
+        for number, raw in enumerate(stream, start=1):
+            try:
+                yield decode_line(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
+            except BadLineError as error:
+                yield error
+    except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"{name}: cut off or damaged after line {number} ({error}). Download it again"
+        ) from error
