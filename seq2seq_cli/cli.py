@@ -54,6 +54,8 @@ DataOption = Annotated[
 DeviceOption = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N.", metavar="DEVICE")
 ]
+SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
+TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
 RunOption = Annotated[
     str | None, typer.Option("--run", help="A run's name below runs/, or its path.")
 ]
@@ -88,8 +90,8 @@ def train(
     model: Annotated[str | None, typer.Option(help="Architecture: rnn.")] = None,
     attention: Annotated[str | None, typer.Option(help="Score: additive.")] = None,
     data: DataOption = None,
-    source: Annotated[str | None, typer.Option(help="Language translated from.")] = None,
-    target: Annotated[str | None, typer.Option(help="Language translated to.")] = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
     device: DeviceOption = None,
     epochs: Annotated[int | None, typer.Option(help="Stop after so many epochs.")] = None,
     steps: Annotated[int | None, typer.Option(help="Stop after so many updates.")] = None,
@@ -265,6 +267,51 @@ def stats(
         _print(json.dumps(asdict(found), ensure_ascii=False))
     else:
         console.show_statistics(found)
+
+
+@data_app.command()
+def prepare(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
+    config: ConfigOption = None,
+    data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    settings: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a corpus as a data set on disk, which need not fit in memory. Train on it by --data."""
+    from seq2seq_cli import console
+    from seq2seq_cli.config import load_config
+
+    resolved = load_config(
+        *_layers(
+            config,
+            settings,
+            ("data.corpus", data, "--data"),
+            ("data.source_language", source, "--source"),
+            ("data.target_language", target, "--target"),
+        )
+    )
+    _download_if_needed(resolved.data)
+    _start_tensorflow("cpu")
+
+    from seq2seq_cli.data.preparation import prepare as prepare_corpus
+
+    with console.pair_progress() as report:
+        corpus = prepare_corpus(resolved, folder, report)
+    sides = {name: len(getattr(corpus, name)) for name in ("train", "dev", "test")}
+    if as_json:
+        record = {"folder": str(folder), "fingerprint": corpus.fingerprint, **sides}
+        _print(json.dumps({**record, "dropped": corpus.dropped, "shared": corpus.shared}))
+        return
+    rows = [
+        ("corpus", corpus.description),
+        ("pairs", ", ".join(f"{pairs:,} {name}" for name, pairs in sides.items())),
+        ("dropped", ", ".join(f"{n:,} {why}" for why, n in corpus.dropped.items()) or "nothing"),
+        ("fingerprint", corpus.fingerprint),
+        ("train by", f"s2s train --data {folder}"),
+    ]
+    console.show_rows(rows)
 
 
 @config_app.command("show")

@@ -7,7 +7,15 @@ from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TransferSpeedColumn,
+)
 from rich.progress import Progress as ProgressBars
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -77,6 +85,23 @@ def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
     finally:
         if bars.tasks:
             bars.stop()
+
+
+@contextmanager
+def pair_progress() -> Iterator[Callable[[str, int], None]]:
+    """Show what is being done, and with how many pairs it has been done."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.fields[done]}"))
+    with ProgressBars(*columns, TimeElapsedColumn(), console=stderr) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int) -> None:
+            if stage not in tasks:
+                for task in tasks.values():
+                    bars.update(task, total=1, completed=1)
+                tasks[stage] = bars.add_task(stage, total=None, done="")
+            bars.update(tasks[stage], done=f"{done:,} pairs" if done else "")
+
+        yield report
 
 
 def show_statistics(found: Statistics) -> None:

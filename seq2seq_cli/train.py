@@ -14,8 +14,8 @@ import tensorflow as tf
 from seq2seq_cli import checkpoints
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
-from seq2seq_cli.data.pipeline import Batch, TrainingData
-from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
+from seq2seq_cli.data.pipeline import Batch, TrainingData, learn_tokenizers
+from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
@@ -69,24 +69,27 @@ def train(
     """
     report(Notice("Reading the corpus"))
     corpus = read_corpus(config.data)
-    if resume is None:
-        report(Notice("Training the vocabulary"))
-        sentences = (sentence for pair in corpus.train for sentence in pair)
-        tokenizer = Tokenizer(train_sentencepiece(sentences, config.tokenizer))
+    vocabulary = resume.tokenizer if resume else corpus.vocabulary(config.tokenizer)
+    if vocabulary:
+        tokenizers = Tokenizers.load(vocabulary)
     else:
-        tokenizer = Tokenizer.load(resume.tokenizer)
-    data = TrainingData(corpus.train, tokenizer, config.training)
+        report(Notice("Learning the vocabulary"))
+        tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
+    data = TrainingData(corpus.train, tokenizers, config.training, config.tokenizer.sampling_alpha)
     model = build_model(
-        config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size, config.training.seed
+        config.model,
+        tokenizers.source.vocabulary_size,
+        tokenizers.target.vocabulary_size,
+        config.training.seed,
     )
     run = resume or new_run(name, f"{config.model.kind}-{config.model.attention}")
     with run.lock():
         if resume is None:
-            run.write(config, tokenizer.model)
-        trainer = Trainer(config, run, corpus, tokenizer, data, model, report)
+            run.write(config, tokenizers.files())
+        trainer = Trainer(config, run, corpus, tokenizers, data, model, report)
         if resume is not None:
             trainer.restore()
-        report(Summary(_summary(config, run, corpus, data, tokenizer, model, device)))
+        report(Summary(_summary(config, run, corpus, data, tokenizers, model, device)))
         return trainer.train()
 
 
@@ -102,7 +105,7 @@ class Trainer:
         config: Config,
         run: Run,
         corpus: Corpus,
-        tokenizer: Tokenizer,
+        tokenizers: Tokenizers,
         data: TrainingData,
         model: Seq2Seq,
         report: Report,
@@ -116,7 +119,7 @@ class Trainer:
         self._report = report
         self._updater = Updater(model, config.training)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
-        self._validator = Validator(config, model, tokenizer, corpus.dev)
+        self._validator = Validator(config, model, tokenizers, corpus.dev)
         self._learning_rate = 0.0
         self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []  # loss, norm, pairs of updates
 
@@ -290,7 +293,7 @@ def _summary(
     run: Run,
     corpus: Corpus,
     data: TrainingData,
-    tokenizer: Tokenizer,
+    tokenizers: Tokenizers,
     model: Seq2Seq,
     device: str,
 ) -> list[tuple[str, str]]:
@@ -316,11 +319,7 @@ def _summary(
             f"{corpus.shared or 'no'} train pairs share a sentence with the others",
         ),
         ("dropped", ", ".join(f"{n:,} {why}" for why, n in dropped.items() if n) or "nothing"),
-        (
-            "vocabulary",
-            f"{tokenizer.vocabulary_size:,} SentencePiece {config.tokenizer.kind} "
-            "pieces, shared by both languages",
-        ),
+        ("vocabulary", str(tokenizers)),
         (
             "model",
             f"{config.model.kind}, {config.model.attention} attention, "

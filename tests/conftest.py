@@ -39,11 +39,12 @@ def toy_pairs() -> list[tuple[str, str]]:
     ]
 
 
-def tiny_config(corpus: Path, **settings: object) -> Config:
+def tiny_config(corpus: Path | str | None, **settings: object) -> Config:
     """Return a config of a model of a few thousand parameters; `a__b=c` sets `a.b`."""
     overrides = Overrides()
     given = {key.replace("__", "."): value for key, value in settings.items()}
-    for key, value in {**TINY, "data.corpus": str(corpus), **given}.items():
+    data = {"data.corpus": str(corpus)} if corpus else {}
+    for key, value in {**TINY, **data, **given}.items():
         overrides.put(key, value, "test")
     return load_config(overrides)
 

@@ -1,13 +1,15 @@
 """A corpus ready for use: its pairs, split, in memory or on disk."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config import DataConfig, TokenizerConfig
+from seq2seq_cli.data.prepared import Prepared, is_prepared
 from seq2seq_cli.data.sources import Reader, Source
 from seq2seq_cli.data.splits import (
     DEV,
@@ -37,6 +39,12 @@ class Pairs(Protocol):
     def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
         """Return the sources and the targets at `indices`."""
 
+    def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
+        """Return the numbers of tokens (uint16) of a side by a tokenizer, where they are kept."""
+
+    def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
+        """Keep them, where that is possible."""
+
 
 @dataclass(frozen=True)
 class PairsInMemory:
@@ -55,6 +63,13 @@ class PairsInMemory:
     def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
         """Return the sources and the targets at `indices`."""
         return [self.sources[i] for i in indices], [self.targets[i] for i in indices]
+
+    def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
+        """Return None: nothing is kept."""
+        return None
+
+    def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
+        """Do nothing: counting again takes less than a file."""
 
 
 def in_memory(pairs: Sequence[Pair]) -> PairsInMemory:
@@ -75,6 +90,8 @@ class Corpus:
         groups: how many groups of related pairs were split.
         shared: how many train pairs share a normalised sentence with dev or test; 0 unless these
             were given.
+        vocabulary: returns the folder of a vocabulary that was learned from this corpus as a config
+            says, or None.
     """
 
     train: Pairs
@@ -85,6 +102,7 @@ class Corpus:
     dropped: dict[str, int] = field(default_factory=dict)
     groups: int = 0
     shared: int = 0
+    vocabulary: Callable[[TokenizerConfig], Path | None] = lambda config: None
 
     @property
     def pairs(self) -> int:
@@ -99,6 +117,8 @@ def read_corpus(config: DataConfig) -> Corpus:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
         UsageError: if it has not the languages that are asked for.
     """
+    if is_prepared(config.corpus):
+        return _open_prepared(Prepared(Path(str(config.corpus)), config))
     reader = Reader(config)
     sources = reader.sources()
     pairs: list[Pair] = []
@@ -114,21 +134,38 @@ def read_corpus(config: DataConfig) -> Corpus:
     train_weights = np.array(weights, np.float32)[rows[TRAIN]]
     digest = given.digest()
     digest.update(keys[assigned.sides != REPEATED, PAIR].tobytes())
-    return check_sides(
-        Corpus(
-            PairsInMemory(
-                [pairs[row][0] for row in rows[TRAIN]],
-                [pairs[row][1] for row in rows[TRAIN]],
-                train_weights if (train_weights != 1).any() else None,
-            ),
-            given.dev if given.dev is not None else [pairs[row] for row in rows[DEV]],
-            given.test if given.test is not None else [pairs[row] for row in rows[TEST]],
-            describe(sources),
-            digest.hexdigest(),
-            dict(+reader.dropped),
-            assigned.groups,
-            given.shared(keys[rows[TRAIN]]),
-        )
+    corpus = Corpus(
+        PairsInMemory(
+            [pairs[row][0] for row in rows[TRAIN]],
+            [pairs[row][1] for row in rows[TRAIN]],
+            train_weights if (train_weights != 1).any() else None,
+        ),
+        given.dev if given.dev is not None else [pairs[row] for row in rows[DEV]],
+        given.test if given.test is not None else [pairs[row] for row in rows[TEST]],
+        describe(sources),
+        digest.hexdigest(),
+        dict(+reader.dropped),
+        assigned.groups,
+        given.shared(keys[rows[TRAIN]]),
+    )
+    for name in ("train", "dev", "test"):
+        if not len(getattr(corpus, name)):
+            raise too_small(corpus.description, corpus.pairs, corpus.groups, name)
+    return corpus
+
+
+def _open_prepared(prepared: Prepared) -> Corpus:
+    metadata = prepared.metadata
+    return Corpus(
+        prepared.train,
+        prepared.dev,
+        prepared.test,
+        metadata["description"],
+        metadata["fingerprint"],
+        metadata["dropped"],
+        metadata["groups"],
+        metadata["shared"],
+        prepared.vocabulary,
     )
 
 
@@ -180,17 +217,9 @@ def describe(sources: Sequence[Source]) -> str:
     )
 
 
-def check_sides(corpus: Corpus) -> Corpus:
-    """Return the corpus if each of its sides has pairs.
-
-    Raises:
-        DataError: naming the side that has none.
-    """
-    for name in ("train", "dev", "test"):
-        if not len(getattr(corpus, name)):
-            raise DataError(
-                f"{corpus.description}: its {corpus.pairs} pairs, in {corpus.groups} independent "
-                f"groups, leave nothing for the {name} split. A corpus of at least some hundreds "
-                "of different sentences is needed"
-            )
-    return corpus
+def too_small(description: str, pairs: int, groups: int, split: str) -> DataError:
+    """Return the error of a corpus that has nothing for a split."""
+    return DataError(
+        f"{description}: its {pairs} pairs, in {groups} independent groups, leave nothing for the "
+        f"{split} split. A corpus of at least some hundreds of different sentences is needed"
+    )

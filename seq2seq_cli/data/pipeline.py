@@ -1,14 +1,14 @@
 """Pairs to padded batches: an order that is a pure function of (seed, epoch), in few shapes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import TrainingConfig
+from seq2seq_cli.config import TokenizerConfig, TrainingConfig
 from seq2seq_cli.data.corpus import Pairs
-from seq2seq_cli.data.tokenizers import Tokenizer
+from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
@@ -16,6 +16,10 @@ from seq2seq_cli.special_tokens import BOS
 # most sentences are short, so there they are close.
 LENGTHS = (6, 8, 10, 12, 16, 24, 32, 64, 128, 256)
 _TOKENIZE_AT_ONCE = 4096
+
+# A sampled division of a sentence has more tokens than the best one. Pairs stand in the batches of
+# pairs so much longer, and a sentence whose sample is too long even there keeps its best division.
+_SAMPLED_LENGTH = 1.4
 
 
 class Batch(NamedTuple):
@@ -48,8 +52,9 @@ class TrainingData:
 
     Args:
         pairs: what is learned from.
-        tokenizer: gives the ids.
+        tokenizers: give the ids.
         config: batch size, seed and maximum lengths.
+        sampling_alpha: of subword regularisation; 0 for none.
 
     Attributes:
         too_long: number of pairs left out for their length.
@@ -63,11 +68,18 @@ class TrainingData:
         DataError: if no pair is short enough.
     """
 
-    def __init__(self, pairs: Pairs, tokenizer: Tokenizer, config: TrainingConfig):
+    def __init__(
+        self,
+        pairs: Pairs,
+        tokenizers: Tokenizers,
+        config: TrainingConfig,
+        sampling_alpha: float = 0.0,
+    ):
         self._pairs = pairs
-        self._tokenizer = tokenizer
+        self._tokenizers = tokenizers
         self._seed = config.seed
-        source_lengths, target_lengths = token_lengths(pairs, tokenizer)
+        self._alpha = sampling_alpha
+        source_lengths, target_lengths = token_lengths(pairs, tokenizers)
 
         fits = (source_lengths <= config.max_source_tokens) & (
             target_lengths <= config.max_target_tokens
@@ -85,6 +97,8 @@ class TrainingData:
         self._lengths = np.array([n for n in LENGTHS if n < longest] + [longest])
         self._batch_rows = config.batch_tokens // self._lengths
         longer = np.maximum(source_lengths, target_lengths)[self._rows]
+        if sampling_alpha:
+            longer = np.minimum(np.ceil(_SAMPLED_LENGTH * longer), longest)
         self._buckets = np.searchsorted(self._lengths, longer).astype(np.int8)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
         self._repetitions = weights if weights is None else Repetitions(weights, self._buckets)
@@ -129,10 +143,40 @@ class TrainingData:
         def read(start: int, count: int) -> tuple[list[str], list[str]]:
             return self._pairs.take(plan.indices[start : start + count])
 
-        def make(start: tf.Tensor, count: tf.Tensor, rows: tf.Tensor, length: tf.Tensor) -> Batch:
+        def ids(
+            tokenizer: Tokenizer, side: int, texts: tf.Tensor, number: tf.Tensor, length: tf.Tensor
+        ) -> tf.Tensor:
+            best = tokenizer.tokenize(tf.ensure_shape(texts, [None]))
+            if not self._alpha:
+                return best
+
+            def sample(texts: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+                key = np.random.SeedSequence([self._seed, epoch, number, side])
+                rows = tokenizer.sample(
+                    [text.decode() for text in texts], self._alpha, int(key.generate_state(1)[0])
+                )
+                counts = np.array([len(row) for row in rows], np.int64)
+                return np.concatenate(rows).astype(np.int32), counts
+
+            values, counts = tf.numpy_function(sample, [texts, number], [tf.int32, tf.int64])
+            sampled = tf.RaggedTensor.from_row_lengths(
+                tf.ensure_shape(values, [None]), tf.ensure_shape(counts, [None])
+            )
+            fits = sampled.row_lengths() <= tf.cast(length, tf.int64)
+            either = tf.concat([sampled, best], axis=0)
+            rows = tf.range(tf.size(counts))
+            return tf.gather(either, tf.where(fits, rows, rows + tf.size(counts)))
+
+        def make(
+            number: tf.Tensor,
+            start: tf.Tensor,
+            count: tf.Tensor,
+            rows: tf.Tensor,
+            length: tf.Tensor,
+        ) -> Batch:
             sources, targets = tf.numpy_function(read, [start, count], [tf.string] * 2)
-            source = self._tokenizer.tokenize(tf.ensure_shape(sources, [None]))
-            target = self._tokenizer.tokenize(tf.ensure_shape(targets, [None]))
+            source = ids(self._tokenizers.source, 0, sources, number, length)
+            target = ids(self._tokenizers.target, 1, targets, number, length)
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
             return Batch(
                 source.to_tensor(shape=[rows, length]),
@@ -141,6 +185,7 @@ class TrainingData:
             )
 
         columns = (
+            np.arange(len(plan.starts)),
             plan.starts,
             plan.counts,
             self._batch_rows[plan.buckets],
@@ -184,18 +229,47 @@ class Repetitions:
         return np.concatenate([always, *sometimes])
 
 
-def token_lengths(pairs: Pairs, tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """Tokenize everything once, on all cores, and return the lengths of both sides (uint16)."""
-    starts = range(0, len(pairs), _TOKENIZE_AT_ONCE)
+def learn_tokenizers(pairs: Pairs, config: TokenizerConfig) -> Tokenizers:
+    """Learn the vocabularies from `tokenizer.training_pairs` pairs at most, evenly spaced."""
+    rows = spread(range(len(pairs)), config.training_pairs)
+    return train_tokenizers(*pairs.take(rows), config)
+
+
+def token_lengths(
+    pairs: Pairs, tokenizers: Tokenizers, report: Callable[[int], None] = lambda done: None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of tokens of both sides (uint16), EOS included.
+
+    Where they are not known from before, everything is tokenized once, on all cores.
+
+    Args:
+        pairs: the sentences.
+        tokenizers: of both sides.
+        report: told of how many pairs it has been done.
+    """
+    sides = (tokenizers.source, tokenizers.target)
+    known = [pairs.known_lengths(i, side.fingerprint) for i, side in enumerate(sides)]
+    if known[0] is not None and known[1] is not None:
+        return known[0], known[1]
 
     def read(start: int) -> tuple[list[str], list[str]]:
         return pairs.take(range(start, min(start + _TOKENIZE_AT_ONCE, len(pairs))))
 
-    def lengths(start: tf.Tensor) -> tf.Tensor:
-        sides = tf.numpy_function(read, [start], [tf.string] * 2)
-        counts = [tokenizer.tokenize(tf.ensure_shape(side, [None])).row_lengths() for side in sides]
-        return tf.cast(tf.minimum(tf.stack(counts, axis=1), tf.uint16.max), tf.uint16)
+    def count(start: tf.Tensor) -> tf.Tensor:
+        texts = tf.numpy_function(read, [start], [tf.string] * 2)
+        lengths = [
+            side.tokenize(tf.ensure_shape(text, [None])).row_lengths()
+            for side, text in zip(sides, texts, strict=True)
+        ]
+        return tf.cast(tf.minimum(tf.stack(lengths), tf.uint16.max), tf.uint16)
 
-    rows = tf.data.Dataset.from_tensor_slices(list(starts)).map(lengths, tf.data.AUTOTUNE)
-    both = np.concatenate(list(rows.as_numpy_iterator()))
-    return both[:, 0], both[:, 1]
+    both = np.empty((2, len(pairs)), np.uint16)
+    starts = tf.data.Dataset.range(0, len(pairs), _TOKENIZE_AT_ONCE)
+    done = 0
+    for lengths in starts.map(count, tf.data.AUTOTUNE).as_numpy_iterator():
+        both[:, done : done + lengths.shape[1]] = lengths
+        done += lengths.shape[1]
+        report(done)
+    for i, side in enumerate(sides):
+        pairs.keep_lengths(i, side.fingerprint, both[i])
+    return both[0], both[1]

@@ -1,0 +1,172 @@
+"""A corpus that `s2s data prepare` wrote: a data set of TensorFlow Datasets, read by index.
+
+Beside the data set's own files its folder has the vocabulary, tokenizer/, and for each vocabulary
+it has been used with the number of tokens of each sentence, tokens-LANGUAGE-FINGERPRINT.npy.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seq2seq_cli.config import DataConfig, TokenizerConfig
+from seq2seq_cli.data.splits import Pair
+from seq2seq_cli.errors import DataError, UsageError
+
+METADATA = "metadata.json"
+WEIGHTS = "weights.npy"
+VOCABULARY = "tokenizer"
+_FIXED = ("dev", "test", "dev_pairs", "test_pairs", "split_seed", "skip_bad_lines")
+_READ_AT_ONCE = 4096
+
+
+class Prepared:
+    """The folder of a prepared corpus.
+
+    Args:
+        path: the folder.
+        config: which of its languages is the source; the rest must be as it was prepared.
+
+    Attributes:
+        metadata: description, fingerprint, dropped, groups, shared, and the config it was prepared
+            by, `data` and `tokenizer`.
+        train: the pairs that are learned from.
+        dev, test: those held out.
+
+    Raises:
+        DataError: if it is damaged.
+        UsageError: if it was prepared otherwise than `config` says.
+    """
+
+    def __init__(self, path: Path, config: DataConfig):
+        import tensorflow_datasets as tfds
+
+        self._path = path
+        self._languages = config.source_language, config.target_language
+        try:
+            self.metadata: dict[str, Any] = json.loads((path / METADATA).read_text("utf-8"))
+            builder = tfds.builder_from_directory(path)
+            shards = {
+                name: [Path(file) for file in split.filepaths]
+                for name, split in builder.info.splits.items()
+            }
+        except (OSError, ValueError, KeyError) as error:
+            raise DataError(f"{path}: is damaged ({error}). Prepare it again") from error
+        _check_sizes(path, shards, self.metadata["shard_bytes"])
+        self._check(config)
+        weights = np.load(path / WEIGHTS) if (path / WEIGHTS).is_file() else None
+        self.train = PreparedPairs(path, shards["train"], self._languages, weights)
+        self.dev, self.test = (
+            list(PreparedPairs(path, shards[name], self._languages)) for name in ("dev", "test")
+        )
+
+    def vocabulary(self, config: TokenizerConfig) -> Path | None:
+        """Return the folder of the vocabulary if it was learned as `config` says."""
+        prepared = self.metadata["data"]
+        turned = self._languages[0] != prepared["source_language"]
+        if turned and config.vocabularies == "separate":
+            return None
+        same = TokenizerConfig(**self.metadata["tokenizer"]) == config
+        return self._path / VOCABULARY if same else None
+
+    def _check(self, config: DataConfig) -> None:
+        prepared = self.metadata["data"]
+        languages = [prepared["source_language"], prepared["target_language"]]
+        if sorted(languages) != sorted(self._languages):
+            raise UsageError(
+                f"{self._path}: its languages are {' and '.join(languages)}, and "
+                "data.source_language and data.target_language ask for "
+                f"{' and '.join(self._languages)}. Give --source {languages[0]} --target "
+                f"{languages[1]}"
+            )
+        usual = DataConfig()
+        for key in _FIXED:
+            asked = getattr(config, key)
+            if asked not in (getattr(usual, key), prepared.get(key)):
+                raise UsageError(
+                    f"{self._path}: was prepared with data.{key} = {prepared.get(key)!r}, and "
+                    f"{asked!r} is asked for. Prepare it again, or leave data.{key} out"
+                )
+
+
+def is_prepared(corpus: str | None) -> bool:
+    """Return whether a corpus is the folder of a prepared one."""
+    return corpus is not None and (Path(corpus) / METADATA).is_file()
+
+
+def _check_sizes(path: Path, shards: dict[str, list[Path]], sizes: dict[str, int]) -> None:
+    """Notice a shard that is missing or cut off, without reading it."""
+    for files in shards.values():
+        for file in files:
+            found = file.stat().st_size if file.is_file() else None
+            if found != sizes.get(file.name):
+                state = "is missing" if found is None else f"has {found:,} bytes"
+                raise DataError(
+                    f"{file}: {state}, where {sizes.get(file.name, 0):,} bytes were written. "
+                    f"{path} is damaged; prepare it again"
+                )
+
+
+class PreparedPairs:
+    """Pairs in ArrayRecord files.
+
+    Args:
+        path: the folder of the prepared corpus.
+        shards: the files, in order.
+        languages: (source, target), the names of the sides in the records.
+        weights: float32 for each pair, or None.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        shards: Sequence[Path],
+        languages: tuple[str, str],
+        weights: np.ndarray | None = None,
+    ):
+        from array_record.python.array_record_data_source import ArrayRecordDataSource
+
+        self.weights = weights
+        self._path = path
+        self._languages = languages
+        self._records = ArrayRecordDataSource([str(shard) for shard in shards])
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Pair]:
+        for start in range(0, len(self), _READ_AT_ONCE):
+            yield from zip(
+                *self.take(range(start, min(start + _READ_AT_ONCE, len(self)))), strict=True
+            )
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
+        """Return the sources and the targets at `indices`."""
+        from tensorflow.train import Example
+
+        sources, targets = [], []
+        for record in self._records.__getitems__([int(i) for i in indices]):
+            feature = Example.FromString(record).features.feature
+            sources.append(feature[self._languages[0]].bytes_list.value[0].decode())
+            targets.append(feature[self._languages[1]].bytes_list.value[0].decode())
+        return sources, targets
+
+    def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
+        """Return the number of tokens of each sentence of a side (uint16), if they are kept."""
+        path = self._lengths_path(side, fingerprint)
+        return np.load(path) if path.is_file() else None
+
+    def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
+        """Keep the number of tokens of each sentence of a side, if the folder can be written."""
+        path = self._lengths_path(side, fingerprint)
+        partial = path.with_suffix(".partial.npy")
+        try:
+            np.save(partial, lengths)
+            partial.replace(path)
+        except OSError:
+            partial.unlink(missing_ok=True)
+
+    def _lengths_path(self, side: int, fingerprint: str) -> Path:
+        return self._path / f"tokens-{self._languages[side]}-{fingerprint[:16]}.npy"

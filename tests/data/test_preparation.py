@@ -1,0 +1,192 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from conftest import tiny_config, toy_pairs
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data import preparation
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
+from seq2seq_cli.data.preparation import prepare
+from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.errors import DataError, DiskError, UsageError
+
+PAIRS = [*toy_pairs(), *toy_pairs()[:7], ("tab and\u2028line", "¿Ñ?")]
+
+
+class HereAndNow:
+    """Stands for the processes, which take seconds to start, and does the work itself."""
+
+    def __init__(self, count):
+        self._results = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def submit(self, function, *arguments):
+        self._results.append(function(*arguments))
+
+    def results(self):
+        done, self._results = self._results, []
+        return done
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(preparation, "CHUNK_PAIRS", 100)
+    monkeypatch.setattr(preparation, "_Processes", HereAndNow)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory) -> Config:
+    path = tmp_path_factory.mktemp("corpus") / "toy.tsv"
+    path.write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS), encoding="utf-8")
+    return tiny_config(path)
+
+
+@pytest.fixture(scope="module")
+def prepared(config, tmp_path_factory):
+    """A prepared corpus of several shards."""
+    path = tmp_path_factory.mktemp("prepared") / "toy"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preparation, "CHUNK_PAIRS", 100)
+        prepare(config, path, lambda stage, done: None, processes=2)
+    return path
+
+
+def opened(config: Config, path, **options):
+    return read_corpus(config.data.moved_to(str(path)).model_copy(update=options))
+
+
+def test_it_is_the_corpus_that_is_read_without_it(config, prepared):
+    found, expected = opened(config, prepared), read_corpus(config.data)
+    assert list(found.train) == list(expected.train)
+    for name in ("dev", "test", "fingerprint", "dropped", "groups", "description"):
+        assert getattr(found, name) == getattr(expected, name)
+    indices = np.array([400, 3, 3, 77])
+    assert found.train.take(indices) == expected.train.take(indices)
+    assert len(list(prepared.glob("pairs-train.array_record-*"))) == 6
+
+
+def test_batches_are_those_of_the_corpus_in_memory(config, prepared):
+    found, expected = opened(config, prepared), read_corpus(config.data)
+    tokenizers = Tokenizers.load(found.vocabulary(config.tokenizer))
+    assert (
+        tokenizers.fingerprints == learn_tokenizers(expected.train, config.tokenizer).fingerprints
+    )
+    data = [TrainingData(c.train, tokenizers, config.training) for c in (found, expected)]
+    for a, b in zip(*(d.batches(1) for d in data), strict=True):
+        assert (a.source_BS.numpy() == b.source_BS.numpy()).all()
+        assert (a.target_BT.numpy() == b.target_BT.numpy()).all()
+
+
+def test_tensorflow_datasets_reads_it_without_this_project(config, prepared):
+    builder = tfds.builder_from_directory(prepared)
+    rows = builder.as_data_source("train")
+    first = (rows[0]["en"].decode(), rows[0]["es"].decode())
+    assert first == next(iter(opened(config, prepared).train))
+    assert builder.info.splits["train"].num_examples == len(rows)
+
+
+def test_it_goes_either_way(config, prepared):
+    turned = opened(config, prepared, source_language="es", target_language="en")
+    there = opened(config, prepared)
+    assert turned.test == [(t, s) for s, t in there.test]
+    assert turned.train.take([5]) == there.train.take([5])[::-1]
+
+
+def test_numbers_of_tokens_are_counted_once_for_a_vocabulary(config, prepared):
+    train = opened(config, prepared).train
+    tokenizers = Tokenizers.load(prepared / "tokenizer")
+    source = train.known_lengths(0, tokenizers.source.fingerprint)
+    sentences = tf.constant([sentence for sentence, _ in train])
+    expected = tokenizers.source.tokenize(sentences).row_lengths().numpy().tolist()
+    assert source.tolist() == expected
+    assert train.known_lengths(0, "0" * 64) is None
+
+
+def test_another_vocabulary_than_the_prepared_one_is_learned_anew(config, prepared):
+    other = config.tokenizer.model_copy(update={"vocabulary_size": 350})
+    assert opened(config, prepared).vocabulary(other) is None
+
+
+def test_weights_are_kept(tmp_path, small_chunks):
+    for name, pairs in (("a", PAIRS[:200]), ("b", PAIRS[200:450])):
+        (tmp_path / name).write_text("".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    sources = [
+        {"corpus": str(tmp_path / "a"), "weight": 2.5},
+        {"corpus": str(tmp_path / "b")},
+    ]
+    config = tiny_config(None, data__sources=sources)
+    prepare(config, tmp_path / "out", lambda stage, done: None)
+    found, expected = opened(config, tmp_path / "out"), read_corpus(config.data)
+    assert found.train.weights.tolist() == expected.train.weights.tolist()
+    assert set(found.train.weights.tolist()) == {2.5, 1.0}
+
+
+def test_what_exists_is_not_overwritten(config, prepared):
+    with pytest.raises(UsageError) as caught:
+        prepare(config, prepared, lambda stage, done: None)
+    assert str(caught.value) == (
+        f"{prepared}: exists already. Remove it, or prepare into another folder"
+    )
+
+
+def test_nothing_is_left_of_a_preparation_that_fails(config, tmp_path, monkeypatch, small_chunks):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(preparation, "write_shard", full)
+    with pytest.raises(DiskError, match=r"out: cannot be written: No space left on device"):
+        prepare(config, tmp_path / "out", lambda stage, done: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_line_is_named_and_nothing_is_left(tmp_path, small_chunks):
+    (tmp_path / "x.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS) + "one\n")
+    with pytest.raises(DataError, match=r"x\.tsv:509: 1 column where 2 are expected"):
+        prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out", lambda stage, done: None)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.tsv"]
+
+
+def test_a_corpus_too_small_is_refused(tmp_path, small_chunks):
+    (tmp_path / "x.tsv").write_text("a\tb\n")
+    with pytest.raises(DataError, match="its 1 pairs, in 1 independent groups, leave nothing for"):
+        prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out", lambda stage, done: None)
+
+
+def test_other_settings_than_the_prepared_ones_are_refused(config, prepared):
+    with pytest.raises(UsageError) as caught:
+        opened(config, prepared, split_seed=3)
+    assert str(caught.value) == (
+        f"{prepared}: was prepared with data.split_seed = 0, and 3 is asked for. Prepare it again, "
+        "or leave data.split_seed out"
+    )
+    with pytest.raises(UsageError) as caught:
+        opened(config, prepared, target_language="fr")
+    assert str(caught.value) == (
+        f"{prepared}: its languages are en and es, and data.source_language and "
+        "data.target_language ask for en and fr. Give --source en --target es"
+    )
+
+
+def test_a_damaged_shard_is_named(config, tmp_path, small_chunks):
+    path = tmp_path / "out"
+    prepare(config, path, lambda stage, done: None)
+    shard = sorted(path.glob("pairs-train*"))[1]
+    size = shard.stat().st_size
+    with shard.open("r+b") as file:
+        file.truncate(100)
+    with pytest.raises(DataError) as caught:
+        opened(config, path)
+    assert str(caught.value) == (
+        f"{shard}: has 100 bytes, where {size:,} bytes were written. {path} is damaged; prepare it "
+        "again"
+    )
+    (path / "metadata.json").write_text("{")
+    with pytest.raises(DataError, match="out: is damaged .* Prepare it again"):
+        opened(config, path)
