@@ -66,12 +66,52 @@ class DataConfig(Table):
 
 
 class TokenizerConfig(Table):
-    """`[tokenizer]`: one SentencePiece model for both languages, trained on the training side."""
+    """`[tokenizer]`: how text becomes ids; learned from the training side."""
 
-    kind: Literal["unigram", "bpe"] = "unigram"
-    """SentencePiece's algorithm."""
+    kind: Literal["unigram", "bpe", "wordpiece", "words", "bytes"] = "unigram"
+    """SentencePiece's unigram or BPE with bytes for what has no piece, WordPiece, whole words, or
+    UTF-8's bytes."""
     vocabulary_size: int = Field(3000, ge=300, le=1_000_000)
-    """Number of pieces, 256 of them for bytes; fewer where the corpus has no more."""
+    """Number of ids of each vocabulary, 256 of SentencePiece's for bytes; fewer where the corpus
+    has no more. `bytes` and given models have their own."""
+    vocabularies: Literal["joint", "separate"] = "joint"
+    """One vocabulary for both languages, or one for each."""
+    training_pairs: int = Field(200_000, ge=1)
+    """The vocabulary is learned from at most this many pairs, evenly spaced over the corpus."""
+    model: str | None = None
+    """A SentencePiece model to use and not to learn one: of both languages, or of the source where
+    vocabularies are separate."""
+    target_model: str | None = None
+    """The same for the target where vocabularies are separate."""
+    sampling_alpha: float = Field(0.0, ge=0, le=1)
+    """Subword regularisation, 0 for none: training sees many divisions of a sentence. The power
+    of a division's probability for `unigram` (Kudo 2018; 0.1 to 0.5, the less, the more varied),
+    the share of merges left out for `bpe` (Provilkov et al. 2020; 0.1)."""
+
+    @model_validator(mode="after")
+    def _keys_agree(self) -> "TokenizerConfig":
+        has_models = self.kind in ("unigram", "bpe")
+        if self.sampling_alpha and not has_models:
+            raise ValueError(
+                "tokenizer.sampling_alpha is for tokenizer.kind 'unigram' or 'bpe'; with "
+                f"{self.kind!r} a sentence has one division. Leave one of them out"
+            )
+        if (self.model or self.target_model) and not has_models:
+            raise ValueError(
+                "tokenizer.model and tokenizer.target_model are SentencePiece models, and "
+                f"tokenizer.kind is {self.kind!r}. Set it to 'unigram' or 'bpe', as the model is"
+            )
+        if self.target_model and self.vocabularies == "joint":
+            raise ValueError(
+                "tokenizer.target_model is for tokenizer.vocabularies = 'separate'; with 'joint' "
+                "tokenizer.model serves both languages"
+            )
+        if self.vocabularies == "separate" and (self.model is None) != (self.target_model is None):
+            raise ValueError(
+                "tokenizer.vocabularies = 'separate' takes both tokenizer.model and "
+                "tokenizer.target_model, or neither"
+            )
+        return self
 
 
 class ModelConfig(Table):
@@ -252,7 +292,8 @@ class Overrides(dict[str, Any]):
 def load_config(*layers: Overrides) -> Config:
     """Validate the defaults with the values of `layers` in their place, the last ones winning.
 
-    Relative paths in `[data]` are made absolute, so that the config holds in any folder.
+    Relative paths in `[data]` and `[tokenizer]` are made absolute, so that the config holds in any
+    folder.
 
     Raises:
         UsageError: naming the file or option, the key, what is allowed and what was given.
@@ -266,7 +307,17 @@ def load_config(*layers: Overrides) -> Config:
         for key in ("corpus", "dev", "test")
         if (path := getattr(config.data, key)) not in (None, *CORPORA)
     }
-    return config.model_copy(update={"data": config.data.model_copy(update=paths)})
+    models = {
+        key: os.path.abspath(os.path.expanduser(path))
+        for key in ("model", "target_model")
+        if (path := getattr(config.tokenizer, key)) is not None
+    }
+    return config.model_copy(
+        update={
+            "data": config.data.model_copy(update=paths),
+            "tokenizer": config.tokenizer.model_copy(update=models),
+        }
+    )
 
 
 def shipped_configs() -> dict[str, Traversable]:

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ class Run:
 
     @property
     def tokenizer(self) -> Path:
-        """The SentencePiece model."""
-        return self.path / "tokenizer" / "sentencepiece.model"
+        """The folder of the tokenizers' files."""
+        return self.path / "tokenizer"
 
     def config(self) -> Config:
         """Read the resolved config."""
@@ -53,11 +53,12 @@ class Run:
             raise CheckpointError(f"{path}: does not exist; {self.path} is not a run's folder")
         return load_config(Overrides.read(path))
 
-    def write(self, config: Config, tokenizer: bytes) -> None:
+    def write(self, config: Config, tokenizer_files: Mapping[str, bytes]) -> None:
         """Fill a new folder with what a rebuild of the model needs."""
         with checkpoints.disk_errors(self.path):
-            self.tokenizer.parent.mkdir(parents=True, exist_ok=True)
-            checkpoints.write_durably(self.tokenizer, tokenizer)
+            self.tokenizer.mkdir(parents=True, exist_ok=True)
+            for name, content in tokenizer_files.items():
+                checkpoints.write_durably(self.tokenizer / name, content)
             checkpoints.write_durably(self.path / "config.toml", config.to_toml().encode())
 
     @contextmanager

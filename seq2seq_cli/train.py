@@ -16,7 +16,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import Batch, TrainingData
 from seq2seq_cli.data.sources import Corpus, Pair
 from seq2seq_cli.data.splits import Splits, read_splits
-from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
+from seq2seq_cli.data.tokenizers import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
@@ -72,22 +72,25 @@ def train(
     corpus, splits = read_splits(config.data)
     if resume is None:
         report(Notice("Training the vocabulary"))
-        sentences = (sentence for pair in splits.train for sentence in pair)
-        tokenizer = Tokenizer(train_sentencepiece(sentences, config.tokenizer))
+        sources, targets = zip(*spread(splits.train, config.tokenizer.training_pairs), strict=True)
+        tokenizers = train_tokenizers(sources, targets, config.tokenizer)
     else:
-        tokenizer = Tokenizer.load(resume.tokenizer)
-    data = TrainingData(splits.train, tokenizer, config.training)
+        tokenizers = Tokenizers.load(resume.tokenizer)
+    data = TrainingData(splits.train, tokenizers, config.training)
     model = build_model(
-        config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size, config.training.seed
+        config.model,
+        tokenizers.source.vocabulary_size,
+        tokenizers.target.vocabulary_size,
+        config.training.seed,
     )
     run = resume or new_run(name, f"{config.model.kind}-{config.model.attention}")
     with run.lock():
         if resume is None:
-            run.write(config, tokenizer.model)
-        trainer = Trainer(config, run, corpus, splits.dev, tokenizer, data, model, report)
+            run.write(config, tokenizers.files())
+        trainer = Trainer(config, run, corpus, splits.dev, tokenizers, data, model, report)
         if resume is not None:
             trainer.restore()
-        report(Summary(_summary(config, run, corpus, splits, data, tokenizer, model, device)))
+        report(Summary(_summary(config, run, corpus, splits, data, tokenizers, model, device)))
         return trainer.train()
 
 
@@ -104,7 +107,7 @@ class Trainer:
         run: Run,
         corpus: Corpus,
         dev: list[Pair],
-        tokenizer: Tokenizer,
+        tokenizers: Tokenizers,
         data: TrainingData,
         model: Seq2Seq,
         report: Report,
@@ -118,7 +121,7 @@ class Trainer:
         self._report = report
         self._updater = Updater(model, config.training)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
-        self._validator = Validator(config, model, tokenizer, dev)
+        self._validator = Validator(config, model, tokenizers, dev)
         self._learning_rate = 0.0
         self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []  # loss, norm, pairs of updates
 
@@ -293,7 +296,7 @@ def _summary(
     corpus: Corpus,
     splits: Splits,
     data: TrainingData,
-    tokenizer: Tokenizer,
+    tokenizers: Tokenizers,
     model: Seq2Seq,
     device: str,
 ) -> list[tuple[str, str]]:
@@ -319,11 +322,7 @@ def _summary(
             f"{splits.shared or 'no'} train pairs share a sentence with the others",
         ),
         ("dropped", ", ".join(f"{n:,} {why}" for why, n in dropped.items() if n) or "nothing"),
-        (
-            "vocabulary",
-            f"{tokenizer.vocabulary_size:,} SentencePiece {config.tokenizer.kind} "
-            "pieces, shared by both languages",
-        ),
+        ("vocabulary", str(tokenizers)),
         (
             "model",
             f"{config.model.kind}, {config.model.attention} attention, "

@@ -11,7 +11,7 @@ import tensorflow as tf
 from seq2seq_cli import checkpoints
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.sources import BadLineError, decode_line
-from seq2seq_cli.data.tokenizers import Tokenizer
+from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.decoding import GreedySearch
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model
@@ -40,12 +40,12 @@ class Translator:
 
     Args:
         model: any implementation of the seam.
-        tokenizer: for both languages.
+        tokenizers: of both languages.
         config: batch size and maximum lengths.
     """
 
-    def __init__(self, model: Seq2Seq, tokenizer: Tokenizer, config: DecodingConfig):
-        self._tokenizer = tokenizer
+    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers, config: DecodingConfig):
+        self._tokenizers = tokenizers
         self._config = config
         self._search = GreedySearch(model)
 
@@ -57,7 +57,8 @@ class Translator:
         """
         translations = [Translation("")] * len(sentences)
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
-        ids = self._tokenizer.tokenize(tf.constant([sentences[i] for i in wanted], tf.string))
+        stripped = tf.constant([sentences[i].strip() for i in wanted], tf.string)
+        ids = self._tokenizers.source.tokenize(stripped)
         rows = dict(zip(wanted, (row.numpy() for row in ids), strict=True)) if wanted else {}
         by_length = sorted(wanted, key=lambda i: len(rows[i]))
         for start in range(0, len(by_length), self._config.batch_sentences):
@@ -74,7 +75,7 @@ class Translator:
         lengths = np.array([len(row) for row in cut])
         longest = lengths * self._config.max_length_ratio + self._config.max_length_extra
         found = self._search(source, tf.constant(longest.astype(np.int32)))
-        texts = self._tokenizer.detokenize(found.ids_BT.numpy().tolist())
+        texts = self._tokenizers.target.detokenize(found.ids_BT.numpy().tolist())
         scores = found.log_probability_B.numpy().tolist()
         return [
             # One line for each sentence, whatever bytes the model composed.
@@ -102,12 +103,14 @@ def load_translator(run: Run, report: Callable[[str], None]) -> LoadedTranslator
         CheckpointError: if there is no valid checkpoint, or it is not this model's.
     """
     config = run.config()
-    tokenizer = Tokenizer.load(run.tokenizer)
+    tokenizers = Tokenizers.load(run.tokenizer)
     checkpoint = checkpoints.best_valid(run.checkpoints, report)
-    model = build_model(config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size)
+    model = build_model(
+        config.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    )
     checkpoints.restore(checkpoint, checkpoints.MODEL, model.trainable_variables)
     return LoadedTranslator(
-        Translator(model, tokenizer, config.decoding),
+        Translator(model, tokenizers, config.decoding),
         checkpoint.name,
         checkpoints.read_state(checkpoint),
     )

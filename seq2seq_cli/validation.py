@@ -7,7 +7,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.sources import Pair
 from seq2seq_cli.data.splits import group_references
-from seq2seq_cli.data.tokenizers import Tokenizer
+from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.evaluate import Scores, evaluate_translator
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import cross_entropy
@@ -20,15 +20,15 @@ class Validator:
     Args:
         config: of the whole training.
         model: the model.
-        tokenizer: for both languages.
+        tokenizers: of both languages.
         dev: (source, target) of the dev split.
     """
 
     SAMPLES = 3
 
-    def __init__(self, config: Config, model: Seq2Seq, tokenizer: Tokenizer, dev: list[Pair]):
-        self._translator = Translator(model, tokenizer, config.decoding)
-        self._data = TrainingData(dev, tokenizer, config.training)
+    def __init__(self, config: Config, model: Seq2Seq, tokenizers: Tokenizers, dev: list[Pair]):
+        self._translator = Translator(model, tokenizers, config.decoding)
+        self._data = TrainingData(dev, tokenizers, config.training)
         self._sources, self._references = group_references(dev)
         # Always the same sentences, of a length that tells something.
         telling = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]

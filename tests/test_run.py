@@ -63,9 +63,12 @@ class TestFolders:
 def test_config_comes_back(tmp_path, corpus):
     run = Run(tmp_path / "r")
     config = tiny_config(corpus)
-    run.write(config, b"tokenizer")
+    run.write(config, {"a": b"one", "b": b"two"})
     assert run.config() == config
-    assert run.tokenizer.read_bytes() == b"tokenizer"
+    assert {file.name: file.read_bytes() for file in run.tokenizer.iterdir()} == {
+        "a": b"one",
+        "b": b"two",
+    }
 
 
 def test_metrics_of_later_steps_are_forgotten(tmp_path):
@@ -106,7 +109,7 @@ def put(key: str, value: object) -> Overrides:
 def test_resuming_takes_the_same_config_or_none(tmp_path, corpus):
     run = Run(tmp_path)
     config = tiny_config(corpus)
-    run.write(config, b"")
+    run.write(config, {})
     assert resumed_config(run) == config
     assert resumed_config(run, put("training.batch_tokens", 512)) == config
     with pytest.raises(UsageError) as caught:
@@ -117,5 +120,5 @@ def test_resuming_takes_the_same_config_or_none(tmp_path, corpus):
 
 def test_resuming_may_change_the_device(tmp_path, corpus):
     run = Run(tmp_path)
-    run.write(tiny_config(corpus, training__device="auto"), b"")
+    run.write(tiny_config(corpus, training__device="auto"), {})
     assert resumed_config(run, put("training.device", "cpu")).training.device == "cpu"

@@ -6,6 +6,7 @@ import pytest
 from conftest import TINY, tiny_config, toy_pairs
 
 from seq2seq_cli.config import Overrides, load_config
+from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.run import Run
 from seq2seq_cli.translator import Translation, load_translator, translate_lines
@@ -112,7 +113,7 @@ def test_a_checkpoint_of_another_model_is_refused(trained, tmp_path):
     other = tmp_path / "run"
     config = tiny_config(tmp_path / "x", model__decoder_units=TINY["model.decoder_units"] + 1)
     run = Run(other)
-    run.write(config, Run(trained).tokenizer.read_bytes())
+    run.write(config, Tokenizers.load(Run(trained).tokenizer).files())
     run.checkpoints.symlink_to(Run(trained).checkpoints)
     with pytest.raises(CheckpointError, match="belongs to another model: .* has shape"):
         load_translator(run, fail)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.data.sources import Pair
-from seq2seq_cli.data.tokenizers import Tokenizer
+from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
@@ -48,7 +48,7 @@ class TrainingData:
 
     Args:
         pairs: (source, target).
-        tokenizer: gives the ids.
+        tokenizers: give the ids.
         config: batch size, seed and maximum lengths.
 
     Attributes:
@@ -62,8 +62,8 @@ class TrainingData:
         DataError: if no pair is short enough.
     """
 
-    def __init__(self, pairs: list[Pair], tokenizer: Tokenizer, config: TrainingConfig):
-        self._tokenizer = tokenizer
+    def __init__(self, pairs: list[Pair], tokenizers: Tokenizers, config: TrainingConfig):
+        self._tokenizers = tokenizers
         self._seed = config.seed
         self._sources = tf.constant([source for source, _ in pairs], tf.string)
         self._targets = tf.constant([target for _, target in pairs], tf.string)
@@ -126,8 +126,8 @@ class TrainingData:
 
         def make(start: tf.Tensor, count: tf.Tensor, rows: tf.Tensor, length: tf.Tensor) -> Batch:
             chosen = indices[start : start + count]
-            source = self._tokenizer.tokenize(tf.gather(self._sources, chosen))
-            target = self._tokenizer.tokenize(tf.gather(self._targets, chosen))
+            source = self._tokenizers.source.tokenize(tf.gather(self._sources, chosen))
+            target = self._tokenizers.target.tokenize(tf.gather(self._targets, chosen))
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
             return Batch(
                 source.to_tensor(shape=[rows, length]),
@@ -148,8 +148,10 @@ class TrainingData:
         """Tokenize everything once, and return the lengths of both sides."""
 
         def lengths(source: tf.Tensor, target: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            tokenize = self._tokenizer.tokenize
-            return tokenize(source).row_lengths(), tokenize(target).row_lengths()
+            return (
+                self._tokenizers.source.tokenize(source).row_lengths(),
+                self._tokenizers.target.tokenize(target).row_lengths(),
+            )
 
         rows = tf.data.Dataset.from_tensor_slices((self._sources, self._targets))
         counts = list(rows.batch(_TOKENIZE_AT_ONCE).map(lengths).as_numpy_iterator())

@@ -4,7 +4,7 @@ from conftest import tiny_config, toy_pairs
 
 from seq2seq_cli.config import TokenizerConfig
 from seq2seq_cli.data.pipeline import TrainingData
-from seq2seq_cli.data.tokenizers import Tokenizer, train_sentencepiece
+from seq2seq_cli.data.tokenizers import train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
@@ -13,8 +13,8 @@ PAIRS = [*toy_pairs(), ("I see " * 20, "yo mirar " * 20), ("a", "b")]
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    sentences = [sentence for pair in PAIRS for sentence in pair]
-    return Tokenizer(train_sentencepiece(sentences, TokenizerConfig(vocabulary_size=400)))
+    sources, targets = zip(*PAIRS, strict=True)
+    return train_tokenizers(sources, targets, TokenizerConfig(vocabulary_size=400))
 
 
 def data(tokenizer, **settings) -> TrainingData:
@@ -31,8 +31,8 @@ def texts(tokenizer, batches) -> list[tuple[str, str]]:
     found = []
     for batch in batches:
         rows = int(batch.pairs)
-        sources = tokenizer.detokenize(batch.source_BS.numpy()[:rows].tolist())
-        targets = tokenizer.detokenize(batch.target_BT.numpy()[:rows, 1:].tolist())
+        sources = tokenizer.source.detokenize(batch.source_BS.numpy()[:rows].tolist())
+        targets = tokenizer.target.detokenize(batch.target_BT.numpy()[:rows, 1:].tolist())
         found += zip(sources, targets, strict=True)
     return found
 

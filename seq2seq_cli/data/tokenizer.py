@@ -1,0 +1,114 @@
+"""What every tokenizer offers, and the simplest one: bytes."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from seq2seq_cli.special_tokens import EOS, UNK
+
+SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+SPACE = "▁"  # as pieces have it
+
+
+class Tokenizer(ABC):
+    """Strings to ids and back; the ids 0 to 3 are PAD, UNK, BOS and EOS.
+
+    Attributes:
+        kind: as `tokenizer.kind` names it.
+        vocabulary_size: number of ids.
+    """
+
+    kind: str
+    vocabulary_size: int
+
+    @abstractmethod
+    def serialise(self) -> bytes:
+        """Return what was learned: with the kind, it determines all ids."""
+
+    @abstractmethod
+    def _ids(self, sentences: tf.Tensor) -> tf.RaggedTensor:
+        """Return the ids (int32) of a vector of UTF-8 strings, without EOS."""
+
+    @abstractmethod
+    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
+
+    @abstractmethod
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return the written form of each id, for people to read: ▁ is a space."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256, in hexadecimal, of what determines the ids."""
+        return hashlib.sha256(self.kind.encode() + b"\0" + self.serialise()).hexdigest()
+
+    def tokenize(self, sentences: tf.Tensor) -> tf.RaggedTensor:
+        """Return the ids (int32) of a vector of UTF-8 strings, each with EOS at its end.
+
+        It runs in the graph, so that it can stand in a `tf.data` map.
+        """
+        ids = self._ids(sentences)
+        return tf.concat([ids, tf.fill([ids.nrows(), 1], EOS)], axis=1)
+
+    def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Return ids of one way to divide each sentence, with EOS: here, there is only one.
+
+        Args:
+            sentences: the texts.
+            alpha: `tokenizer.sampling_alpha`, above 0.
+            seed: determines the draw; at least 0 and below 2**32.
+        """
+        return self.tokenize(tf.constant(list(sentences), tf.string)).to_list()
+
+    def coverage(self, sentences: Sequence[str]) -> float:
+        """Return the share of tokens that are neither unknown nor bytes in want of a piece."""
+        ids = self._ids(tf.constant(list(sentences), tf.string)).flat_values.numpy()
+        return 1 - float(np.isin(ids, self._makeshift_ids()).sum()) / max(len(ids), 1)
+
+    def _makeshift_ids(self) -> list[int]:
+        return [UNK]
+
+
+class Bytes(Tokenizer):
+    """UTF-8's bytes, after the special ids (Xue et al. 2022, ByT5): nothing is learned."""
+
+    kind = "bytes"
+    vocabulary_size = len(SPECIAL_PIECES) + 256
+
+    def serialise(self) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def _ids(self, sentences: tf.Tensor) -> tf.RaggedTensor:
+        values = tf.io.decode_raw(tf.strings.reduce_join(sentences), tf.uint8)
+        ids = tf.cast(values, tf.int32) + len(SPECIAL_PIECES)
+        return tf.RaggedTensor.from_row_lengths(ids, tf.strings.length(sentences))
+
+    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text of each sequence up to its EOS; bytes that are no UTF-8 become U+FFFD."""
+        first = len(SPECIAL_PIECES)
+        return [
+            bytes(i - first for i in until_eos(sequence) if i >= first).decode(errors="replace")
+            for sequence in ids
+        ]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return the ASCII character, or the byte's number."""
+        return [self._piece(int(i)) for i in ids]
+
+    def _piece(self, i: int) -> str:
+        if i < len(SPECIAL_PIECES):
+            return SPECIAL_PIECES[i]
+        byte = i - len(SPECIAL_PIECES)
+        if byte == ord(" "):
+            return SPACE
+        return chr(byte) if chr(byte).isascii() and chr(byte).isprintable() else f"<0x{byte:02X}>"
+
+
+def until_eos(sequence: Sequence[int]) -> list[int]:
+    """Return the ids before the first EOS."""
+    ids = [int(i) for i in sequence]
+    return ids[: ids.index(EOS)] if EOS in ids else ids
