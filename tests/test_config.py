@@ -130,6 +130,33 @@ def test_impossible_combinations_are_named(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('kind = "words"\nsampling_alpha = 0.1', ["sampling_alpha", "kind"]),
+        ('kind = "bytes"\nmodel = "m"', ["model", "kind"]),
+        ('kind = "bpe"\nmodel = "m"\ntarget_model = "n"', ["target_model", "vocabularies"]),
+        ('vocabularies = "separate"\nmodel = "m"', ["model", "target_model", "vocabularies"]),
+        ('vocabularies = "separate"\ntarget_model = "m"', ["target_model", "vocabularies"]),
+    ],
+)
+def test_contradictions_of_the_tokenizer_name_their_keys(text, keys, tmp_path):
+    message = error_of(f"[tokenizer]\n{text}", tmp_path)
+    assert message.startswith("my.toml: tokenizer.")
+    assert all(f"tokenizer.{key}" in message for key in keys)
+
+
+def test_paths_of_models_are_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    overrides = Overrides()
+    overrides.put("tokenizer.model", "a.model", "test")
+    overrides.put("tokenizer.target_model", "~/b.model", "test")
+    overrides.put("tokenizer.vocabularies", "separate", "test")
+    config = load_config(overrides).tokenizer
+    assert config.model == str(tmp_path / "a.model")
+    assert config.target_model == str(Path.home() / "b.model")
+
+
 def test_everything_wrong_is_told_at_once(tmp_path):
     message = error_of("[training]\nseed = -1\nspeed = 2\n[model]\ndropout = 2.0", tmp_path)
     assert message.count("my.toml:") == 3

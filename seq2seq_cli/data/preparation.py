@@ -115,10 +115,10 @@ def _read(config: Config, folder: Path, pool: "_Processes", report: Report) -> _
     held_out = HeldOut.read(reader, sources)
     report("Splitting", done)
     assigned = assign(_Keys(chunks), *held_out.to_split_off(config.data), config.data.split_seed)
-    for name, side in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
-        if not getattr(held_out, name, None) and not (assigned.sides == side).any():
-            pairs = int((assigned.sides != REPEATED).sum())
-            raise too_small(describe(sources), pairs, assigned.groups, name)
+    for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
+        if not getattr(held_out, name, None) and not (assigned.sides == number).any():
+            distinct = int((assigned.sides != REPEATED).sum())
+            raise too_small(describe(sources), distinct, assigned.groups, name)
     sides = np.split(assigned.sides, np.cumsum([chunk.pairs for chunk in chunks])[:-1])
     reader.dropped["duplicate"] += int((assigned.sides == REPEATED).sum())
     digest = held_out.digest()

@@ -176,7 +176,7 @@ def test_sizes_and_kinds_are_told():
         return str(train_tokenizers(SOURCES, TARGETS, TokenizerConfig(**values)))
 
     assert told(kind="bytes") == "260 bytes, shared by both languages"
-    assert told(kind="words", vocabularies="separate") == "24 source and 24 target words"
+    assert told(kind="words", vocabularies="separate") == "25 source and 25 target words"
 
 
 def test_a_given_model_serves_both_languages_or_one(by_kind, tmp_path):
