@@ -116,6 +116,9 @@ class TestSingleLines:
             return
         assert repair(garbled)[0] == text
 
+    def test_mojibake_behind_a_control_character_is_undone(self):
+        assert repair("Ã\u200b©\u200b") == ("é", Kind.MOJIBAKE | Kind.CONTROL)
+
     @given(st.text())
     def test_repair_leaves_nothing_to_repair(self, text):
         once = repair(text)[0]
@@ -186,6 +189,7 @@ class TestOutliers:
     def test_a_clean_corpus_of_any_size_is_clean(self, book, tsv):
         for size in (ENOUGH, 1000, 3000):
             assert found(checked(tsv(as_tsv(book[:size])))) == {}
+        assert found(checked(tsv(as_tsv(toy_pairs())))) == {}  # its sentences come in turns
 
     def test_few_lines_are_not_judged(self, tsv):
         report = checked(tsv(as_tsv([*toy_pairs()[:20], ("a", "b" * 200)])))
@@ -215,7 +219,9 @@ class TestOutliers:
 
     def test_languages_are_not_told_apart_by_what_a_line_itself_taught(self):
         languages = Languages()
-        sides = (["aaa bbb"] * 50 + ["xxx yyy qqq"], ["xxx yyy"] * 50 + ["aaa bbb"])
+        sides = (["aaa bbb"] * 50, ["xxx yyy"] * 50)
+        sides[0].append("xxx yyy bcdfghjklmnpqrstvwz" + "0123456789")
+        sides[1].append("aaa bbb")
         languages.learn(sides)
         assert np.flatnonzero(languages.wrong(sides)).tolist() == [50]
 
