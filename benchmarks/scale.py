@@ -11,7 +11,6 @@ import itertools
 import json
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -33,7 +32,9 @@ class Command:
         self.began = time.monotonic()
         self.memory = 0
         self.log = (folder / "log.txt").open("w")
-        self.process = psutil.Popen([*S2S, *arguments], cwd=folder, stdout=self.log, stderr=self.log)
+        self.process = psutil.Popen(
+            [*S2S, *arguments], cwd=folder, stdout=self.log, stderr=self.log
+        )
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:

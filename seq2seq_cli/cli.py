@@ -269,6 +269,48 @@ def stats(
         console.show_statistics(found)
 
 
+@data_app.command("check")
+def data_check(
+    config: ConfigOption = None,
+    data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    fix: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OUT",
+            help="Write a cleaned copy of the corpus, not of the dev and test files, in its own "
+            "format, gzipped if OUT ends in .gz; of parallel files, OUT is the PREFIX. Mojibake "
+            "and control characters are put right; lines with any other finding are left out, "
+            "those that are only suspicious (ratio, language, numbers, misaligned) too.",
+        ),
+    ] = None,
+    settings: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
+    from seq2seq_cli import console
+    from seq2seq_cli.config import load_config
+    from seq2seq_cli.data.check import check
+
+    layers = _layers(
+        config,
+        settings,
+        ("data.corpus", data, "--data"),
+        ("data.source_language", source, "--source"),
+        ("data.target_language", target, "--target"),
+    )
+    resolved = load_config(*layers)
+    _download_if_needed(resolved.data)
+    report = check(resolved.data, fix)
+    if as_json:
+        _print(json.dumps({**asdict(report), "is_clean": report.is_clean}, ensure_ascii=False))
+    else:
+        console.show_check(report)
+    if not report.is_clean:
+        raise typer.Exit(1)
+
+
 @data_app.command()
 def prepare(
     folder: Annotated[Path, typer.Argument(help="The folder to make.")],

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -21,6 +22,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from seq2seq_cli.data.check import Report
+from seq2seq_cli.data.outliers import ENOUGH
 from seq2seq_cli.data.statistics import Statistics
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 
@@ -136,6 +139,47 @@ def show_statistics(found: Statistics) -> None:
             f"{split.target_coverage:.1%}",
         )
     stdout.print(splits)
+
+
+def show_check(report: Report) -> None:
+    """Print what is wrong with a corpus: the files, what was found, and what a copy leaves out."""
+    names = {file.split: Path(file.files[0]).name for file in report.files}
+    rows = []
+    for file in report.files:
+        few = "" if file.judged else f"; under {ENOUGH} good ones: ratio, language, order unjudged"
+        rows.append((file.split, f"{', '.join(file.files)}: {file.lines:,} lines{few}"))
+    for unseen in report.unseen:
+        if unseen.rate:
+            share = f"{unseen.rate:.2%} of characters unseen in train: {unseen.characters}"
+            rows.append((f"{unseen.split} {unseen.language}", share))
+    show_rows(rows)
+    if report.findings:
+        table = Table(
+            "found", "lines", "share", "where", "what", box=None, header_style="bold cyan"
+        )
+        for column in table.columns:
+            column.overflow = "fold"
+        for column in table.columns[1:3]:
+            column.justify = "right"
+        for found in report.findings:
+            rows_of = zip(found.places, found.examples, strict=True)
+            for number, (place, example) in enumerate(rows_of):
+                head = (found.kind, f"{found.count:,}", f"{found.share:.2%}")
+                where = Text(f"{names[found.split]}:{place}")
+                table.add_row(*(head if number == 0 else ("", "", "")), where, Text(example))
+        stdout.print(table)
+    if report.fixed:
+        kinds = {"left out": report.fixed.left_out, "repaired": report.fixed.repaired}
+        show_rows(
+            [
+                ("written", f"{', '.join(report.fixed.files)}: {report.fixed.written:,} lines"),
+                *(
+                    (label, ", ".join(f"{n:,} {kind}" for kind, n in counts.items()) or "nothing")
+                    for label, counts in kinds.items()
+                ),
+            ]
+        )
+    stdout.print("Nothing is wrong." if report.is_clean else "Something was found.")
 
 
 class TrainingDisplay:

@@ -73,7 +73,7 @@ class Reader:
         if source.corpus == "phrasebook":
             name = source.corpus
             book = phrasebook(self._config.split_seed)
-            order = _order(name, columns, languages)
+            order = column_order(name, columns, languages)
             train, dev, test = (
                 self._clean(name, ((pair[order[0]], pair[order[1]]) for pair in side))
                 for side in (book.train, book.dev, book.test)
@@ -132,25 +132,29 @@ def open_pairs(
     """
     try:
         if path.is_file():
-            order = _order(str(path), columns, languages)
-            read = _read_zip if zipfile.is_zipfile(path) or path.suffix == ".zip" else _read_file
+            order = column_order(str(path), columns, languages)
+            read = _read_zip if is_zip(path) else _read_file
             return str(path), _with_readable_errors(path, read(path, order, columns, skip))
-        return _open_parallel(path, languages, skip)
+        source, target = find_parallel(path, languages)
+        pairs = _with_readable_errors(path, _read_parallel(source, target, skip))
+        return f"{source}, {target}", pairs
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _open_parallel(
-    path: Path, languages: tuple[str, str], skip: Skip
-) -> tuple[str, Iterator[Pair]]:
-    sides = {}
+def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
+    """Return PREFIX.SOURCE and PREFIX.TARGET, either of which may be gzipped, of the PREFIX `path`.
+
+    Raises:
+        DataError: if one of them is missing, or both.
+    """
+    sides = []
     for language in languages:
         candidates = (Path(f"{path}.{language}"), Path(f"{path}.{language}.gz"))
-        sides[language] = next((file for file in candidates if file.is_file()), None)
-    source, target = sides.values()
+        sides.append(next((file for file in candidates if file.is_file()), None))
+    source, target = sides
     if source and target:
-        pairs = _with_readable_errors(path, _read_parallel(source, target, skip))
-        return f"{source}, {target}", pairs
+        return source, target
     if source or target:
         missing = languages[1] if source else languages[0]
         raise DataError(f"{source or target}: its other side, {path}.{missing}, does not exist")
@@ -173,8 +177,12 @@ def _with_readable_errors(path: Path, pairs: Iterator[Pair]) -> Iterator[Pair]:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _order(name: str, columns: list[str], languages: tuple[str, str]) -> tuple[int, int]:
-    """Return which columns are the source and the target."""
+def column_order(name: str, columns: list[str], languages: tuple[str, str]) -> tuple[int, int]:
+    """Return which columns are the source and the target.
+
+    Raises:
+        UsageError: if they have not both languages, with the remedy.
+    """
     source, target = languages
     try:
         return columns.index(source), columns.index(target)
@@ -227,26 +235,38 @@ def _read_tsv(
 
 
 def _read_zip(path: Path, order: tuple[int, int], columns: list[str], skip: Skip) -> Iterator[Pair]:
-    """Yield pairs of the one text file in a zip; names that begin with _ or . do not count."""
+    """Yield pairs of the one text file in a zip."""
+    member = zip_member(path)
+    name = f"{path}/{member}"
+    with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+        yield from _read_tsv(read_lines(name, stream), name, order, columns, skip)
+
+
+def is_zip(path: Path) -> bool:
+    """Return whether a file is a zip, or is meant to be one."""
+    return path.suffix == ".zip" or zipfile.is_zipfile(path)
+
+
+def zip_member(path: Path) -> str:
+    """Return the one text file in a zip; names that begin with _ or . do not count.
+
+    Raises:
+        DataError: if the zip is damaged, or there is not exactly one.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            texts = [
-                member
-                for member in archive.namelist()
-                if member.endswith((".txt", ".tsv")) and Path(member).name[0] not in "_."
-            ]
-            if len(texts) != 1:
-                raise DataError(
-                    f"{path}: exactly one .txt or .tsv file is expected in it; found: "
-                    f"{', '.join(texts) or 'none'}. Unpack it and give the file itself"
-                )
-            name = f"{path}/{texts[0]}"
-            with archive.open(texts[0]) as stream:
-                yield from _read_tsv(read_lines(name, stream), name, order, columns, skip)
+            names = archive.namelist()
     except zipfile.BadZipFile as error:
         raise DataError(
             f"{path}: not a whole zip file ({error}). It may have been cut off: download it again"
         ) from error
+    texts = [n for n in names if n.endswith((".txt", ".tsv")) and Path(n).name[0] not in "_."]
+    if len(texts) != 1:
+        raise DataError(
+            f"{path}: exactly one .txt or .tsv file is expected in it; found: "
+            f"{', '.join(texts) or 'none'}. Unpack it and give the file itself"
+        )
+    return texts[0]
 
 
 def _read_parallel(source: Path, target: Path, skip: Skip) -> Iterator[Pair]:

@@ -1,0 +1,65 @@
+"""The cleaned copy of a file of pairs."""
+
+import gzip
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq_cli.data.inspection import LineFile
+from seq2seq_cli.errors import DiskError, UsageError
+
+
+def new_outputs(out: Path, lines: LineFile) -> list[Path]:
+    """Return the paths of a copy of `lines`: `out`, or for parallel files one for each side.
+
+    Raises:
+        UsageError: if there is such a file.
+    """
+    outputs = [out]
+    if lines.is_parallel:
+        ending = ".gz" if out.suffix == ".gz" else ""
+        prefix = str(out).removesuffix(".gz")
+        outputs = [Path(f"{prefix}.{language}{ending}") for language in lines.languages]
+    for path in outputs:
+        if path.exists():
+            raise UsageError(f"--fix {out}: {path} exists already. Give another name, or remove it")
+    return outputs
+
+
+def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -> None:
+    """Write the kept lines, repaired, into files beside the outputs, and rename these at the end.
+
+    Raises:
+        DiskError: if they cannot be written.
+    """
+    temporaries = [path.with_name(f".{path.name}.{os.getpid()}.part") for path in outputs]
+    try:
+        with ExitStack() as stack:
+            streams = [
+                _create(stack, temporary, path.suffix == ".gz")
+                for temporary, path in zip(temporaries, outputs, strict=True)
+            ]
+            for row, line in enumerate(lines):
+                if kept[row]:
+                    cells = line.cells if lines.is_parallel else ["\t".join(line.cells)]
+                    for stream, cell in zip(streams, cells, strict=True):
+                        stream.write(f"{cell}\n".encode())
+        for temporary, path in zip(temporaries, outputs, strict=True):
+            os.replace(temporary, path)
+    except OSError as error:
+        raise DiskError(f"{outputs[0]}: cannot be written: {error.strerror}") from error
+    finally:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+
+
+def _create(stack: ExitStack, path: Path, gzipped: bool) -> IO[bytes]:
+    raw = stack.enter_context(path.open("xb"))
+    if not gzipped:
+        return raw
+    # Neither name nor time in the header: the same lines make the same file.
+    return stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))  # type: ignore
