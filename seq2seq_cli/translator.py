@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.config import DecodingConfig
-from seq2seq_cli.data.lines import BadLineError, decode_line
+from seq2seq_cli.data.lines import BadLineError, canonical, decode_line
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.decoding import GreedySearch
 from seq2seq_cli.errors import UsageError
@@ -57,8 +57,8 @@ class Translator:
         """
         translations = [Translation("")] * len(sentences)
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
-        stripped = tf.constant([sentences[i].strip() for i in wanted], tf.string)
-        ids = self._tokenizers.source.tokenize(stripped)
+        sources = tf.constant([canonical(sentences[i]) for i in wanted], tf.string)
+        ids = self._tokenizers.source.tokenize(sources)
         rows = dict(zip(wanted, (row.numpy() for row in ids), strict=True)) if wanted else {}
         by_length = sorted(wanted, key=lambda i: len(rows[i]))
         for start in range(0, len(by_length), self._config.batch_sentences):

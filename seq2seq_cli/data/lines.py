@@ -1,6 +1,7 @@
 r"""Lines of UTF-8 text. They end at \n and nowhere else."""
 
 import gzip
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -31,6 +32,14 @@ def decode_line(raw: bytes) -> str:
     if "\0" in text:
         raise BadLineError("a NUL character, which no text has")
     return text
+
+
+def canonical(text: str) -> str:
+    """Return a sentence as corpora and models have it: in Unicode's NFC, without outer spaces.
+
+    So é is one character, whether it was written as one or as e and an accent.
+    """
+    return unicodedata.normalize("NFC", text.strip())
 
 
 @contextmanager

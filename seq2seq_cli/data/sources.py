@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seq2seq_cli.config import CATALOG, DataConfig, SourceConfig
-from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
+from seq2seq_cli.data.lines import BadLineError, canonical, open_text, read_lines
 from seq2seq_cli.data.phrasebook import phrasebook
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.data.tatoeba import downloaded_tatoeba
@@ -94,7 +94,7 @@ class Reader:
         """Yield what has no empty side."""
         some = False
         for source, target in found:
-            source, target = source.strip(), target.strip()
+            source, target = canonical(source), canonical(target)
             if source and target:
                 some = True
                 yield source, target

@@ -116,6 +116,10 @@ def test_empty_pairs_are_dropped_and_counted(tsv):
     assert corpus.dropped == {"empty": 4}
 
 
+def test_accents_are_composed(tsv):
+    assert read(tsv("cafe\u0301\tcafé\n")).pairs == [("café", "café")]
+
+
 def test_zip_with_one_text(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("spa/spa.txt", "Go.\tVe.\n")
