@@ -373,7 +373,11 @@ def _validate(values: Overrides) -> Config:
     try:
         config = Config.model_validate(tables)
     except ValidationError as error:
-        problems += [_problem(details, values.origins) for details in error.errors()]
+        problems += [
+            _problem(details, values.origins)
+            for details in error.errors()
+            if details["type"] != "default_factory_not_called"  # follows from another error
+        ]
     if problems:
         raise UsageError("\n".join(problems))
     return config
