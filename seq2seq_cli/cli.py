@@ -85,7 +85,10 @@ def common(
 def train(
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Architecture: rnn.")] = None,
-    attention: Annotated[str | None, typer.Option(help="Score: additive.")] = None,
+    attention: Annotated[
+        str | None,
+        typer.Option(help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."),
+    ] = None,
     data: DataOption = None,
     source: Annotated[str | None, typer.Option(help="Language translated from.")] = None,
     target: Annotated[str | None, typer.Option(help="Language translated to.")] = None,
