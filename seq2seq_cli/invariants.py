@@ -30,7 +30,7 @@ def causality(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
 
 def padding(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
     """More padding of the source changes nothing."""
-    padded = tf.pad(source, [[0, 0], [0, 3]], constant_values=PAD)
+    padded = tf.pad(source, [[0, 0], [0, 2]], constant_values=PAD)
     return _difference(model((source, target)), model((padded, target)))
 
 

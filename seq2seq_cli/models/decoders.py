@@ -176,7 +176,7 @@ class LuongDecoder(Decoder):
     is the output, from which the vocabulary is predicted as in equation 6.
 
     Without input feeding no step depends on attention, so that the cells run over the whole target
-    and attention is one product for all steps.
+    and attention is one product for all steps. The vector that is fed is free of dropout.
     """
 
     def __init__(

@@ -11,8 +11,8 @@ from seq2seq_cli.special_tokens import BOS, EOS, PAD
 SCORES = ["additive", "dot", "general", "concat", "scaled_dot"]
 WIRINGS = [("bahdanau", False), ("luong", False), ("luong", True)]
 GRID = list(itertools.product(["gru", "lstm"], [1, 3], [False, True], SCORES, WIRINGS))
-# Of each pair of choices at least one model: compiling the whole grid would take minutes.
-COMPILED = [
+# Models that cover the choices, for what takes long: compiling the whole grid takes minutes.
+COVERING = [
     ("gru", 1, True, "additive", ("bahdanau", False)),
     ("lstm", 3, False, "additive", ("luong", True)),
     ("gru", 3, False, "dot", ("luong", False)),
@@ -24,7 +24,7 @@ COMPILED = [
     ("gru", 3, True, "scaled_dot", ("luong", True)),
     ("lstm", 1, False, "scaled_dot", ("luong", False)),
 ]
-SOURCE = tf.constant([[5, 6, 7, EOS], [9, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]])
+SOURCE = tf.constant([[5, 6, EOS], [9, EOS, PAD], [EOS, PAD, PAD]])
 TARGET = tf.constant([[BOS, 4, 5], [BOS, 7, PAD], [BOS, 9, 10]])
 
 
@@ -71,12 +71,12 @@ def test_invariants_hold(choices):
             assert deviation(model, SOURCE, TARGET) < 1e-5, name
 
 
-@pytest.mark.parametrize("choices", COMPILED, ids=str)
+@pytest.mark.parametrize("choices", COVERING, ids=str)
 def test_compiled_equals_not_compiled_forward_and_backward(choices):
     assert invariants.compilation(make(*choices), SOURCE, TARGET) < 1e-5
 
 
-@pytest.mark.parametrize("choices", GRID, ids=str)
+@pytest.mark.parametrize("choices", COVERING, ids=str)
 def test_every_parameter_learns(choices):
     model = make(*choices)
     with tf.GradientTape() as tape:
