@@ -88,7 +88,10 @@ def common(
 def train(
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Architecture: rnn.")] = None,
-    attention: Annotated[str | None, typer.Option(help="Score: additive.")] = None,
+    attention: Annotated[
+        str | None,
+        typer.Option(help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."),
+    ] = None,
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,

@@ -149,25 +149,75 @@ class TokenizerConfig(Table):
         return self
 
 
+DOT_PRODUCTS = ("dot", "scaled_dot")
+
+
+def _usual_wiring(model: dict[str, Any]) -> Literal["bahdanau", "luong"]:
+    """Return the wiring of the paper that the score is from."""
+    return "bahdanau" if model.get("attention") == "additive" else "luong"
+
+
+def _fitting_decoder_units(model: dict[str, Any]) -> int:
+    """Return a width for which the score is defined, given the values before it."""
+    if model.get("attention") not in DOT_PRODUCTS:
+        return 256
+    units = model.get("encoder_units", 256)
+    return 2 * units if model.get("bidirectional") else units
+
+
 class ModelConfig(Table):
     """`[model]`: the architecture."""
 
     kind: Literal["rnn"] = "rnn"
-    """Bidirectional GRU encoder and GRU decoder with attention."""
-    attention: Literal["additive"] = "additive"
-    """How a query is scored against a key (Bahdanau et al. 2015)."""
-    wiring: Literal["bahdanau"] = "bahdanau"
-    """Where attention stands: the previous state asks, and the context enters the cell."""
+    """Recurrent encoder and decoder with attention."""
+    cell: Literal["gru", "lstm"] = "gru"
+    """The recurrent cell of encoder and decoder."""
+    encoder_layers: int = Field(1, ge=1)
+    """Layers of the encoder; from the third on each adds its input to its output."""
+    decoder_layers: int = Field(1, ge=1)
+    """Layers of the decoder; from the third on each adds its input to its output."""
+    bidirectional: bool = True
+    """Each layer of the encoder reads from both ends, which doubles the width of its values."""
+    attention: Literal["additive", "dot", "general", "concat", "scaled_dot"] = "additive"
+    """How a query is scored against a key (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al.
+    2017)."""
+    wiring: Literal["bahdanau", "luong"] = Field(default_factory=_usual_wiring)
+    """Where attention stands. `bahdanau`: the previous state asks, and the context enters the cell;
+    usual for `additive`. `luong`: the cell moves first and the new state asks; for the others."""
+    input_feeding: bool = True
+    """In Luong's wiring: the cell reads the attentional vector of the step before."""
+    bridge: Literal["projection", "zero"] = "projection"
+    """How the decoder begins: with a projection of the encoder's last state, or with zeros."""
     embedding_units: int = Field(256, ge=1)
-    """Width of the embeddings and of the readout."""
+    """Width of the embeddings, and of the readout in Bahdanau's wiring."""
     encoder_units: int = Field(256, ge=1)
     """Width of the encoder in each direction."""
-    decoder_units: int = Field(256, ge=1)
-    """Width of the decoder's state."""
+    decoder_units: int = Field(default_factory=_fitting_decoder_units, ge=1)
+    """Width of the decoder's state: 256; for `dot` and `scaled_dot` that of the encoder's values,
+    which it has to equal: `encoder_units`, or twice that if `bidirectional`."""
     attention_units: int = Field(256, ge=1)
-    """Width of the hidden layer of the additive score."""
+    """Width of the hidden layer of the scores `additive` and `concat`."""
     dropout: float = Field(0.1, ge=0, lt=1)
-    """Share of embeddings, encoder values and readout set to zero in training."""
+    """Share of embeddings, inputs of upper layers, encoder values and decoder outputs set to zero
+    in training."""
+    variational_dropout: bool = False
+    """Set the same units to zero at all places of a sentence (Gal and Ghahramani 2016)."""
+
+    @model_validator(mode="after")
+    def _widths_of_a_dot_product(self) -> "ModelConfig":
+        if self.attention not in DOT_PRODUCTS:
+            return self
+        width = 2 * self.encoder_units if self.bidirectional else self.encoder_units
+        if self.decoder_units != width:
+            twice = "twice " if self.bidirectional else ""
+            raise ValueError(
+                f"model.attention {self.attention!r} multiplies the decoder's states, of width "
+                f"{self.decoder_units} (model.decoder_units), by the encoder's values, of width "
+                f"{width} ({twice}model.encoder_units); the widths must be equal. Leave out "
+                f"model.decoder_units or set it to {width}, or take model.attention 'general', "
+                "which fits any widths"
+            )
+        return self
 
 
 class TrainingConfig(Table):
@@ -265,6 +315,7 @@ CORPORA = ("phrasebook", "tatoeba")
 CATALOG = "tfds:"  # what follows names a data set of TensorFlow Datasets
 ATTENTION_ALIASES = {
     "bahdanau": {"model.attention": "additive", "model.wiring": "bahdanau"},
+    "luong": {"model.attention": "general", "model.wiring": "luong"},
 }
 
 
@@ -415,7 +466,11 @@ def _validate(values: Overrides) -> Config:
     try:
         config = Config.model_validate(tables)
     except ValidationError as error:
-        problems += [_problem(details, values.origins) for details in error.errors()]
+        problems += [
+            _problem(details, values.origins)
+            for details in error.errors()
+            if details["type"] != "default_factory_not_called"  # follows from another error
+        ]
     if problems:
         raise UsageError("\n".join(problems))
     return config

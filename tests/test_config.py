@@ -104,7 +104,8 @@ def test_unknown_table_is_named(tmp_path):
         ),
         (
             '[model]\nattention = "flash"',
-            "my.toml: model.attention must be one of 'additive'; it is 'flash'",
+            "my.toml: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
+            "'scaled_dot'; it is 'flash'",
         ),
         (
             '[training]\ndevice = "tpu"',
@@ -216,11 +217,54 @@ def test_other_durations_are_errors(text):
         Overrides().put_duration("training.budget_seconds", text, "--budget")
 
 
-def test_names_that_people_know_set_score_and_wiring():
+@pytest.mark.parametrize(
+    ("name", "score", "wiring"),
+    [
+        ("additive", "additive", "bahdanau"),
+        ("bahdanau", "additive", "bahdanau"),
+        ("dot", "dot", "luong"),
+        ("general", "general", "luong"),
+        ("luong", "general", "luong"),
+        ("concat", "concat", "luong"),
+        ("scaled-dot", "scaled_dot", "luong"),
+    ],
+)
+def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_path):
     overrides = Overrides()
-    overrides.put_attention("bahdanau")
-    model = load_config(overrides).model
-    assert (model.attention, model.wiring) == ("additive", "bahdanau")
+    overrides.put_attention(name)
+    config = load_config(overrides)
+    assert (config.model.attention, config.model.wiring) == (score, wiring)
+    (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+    assert load_config(Overrides.read(tmp_path / "c.toml"), overrides) == config
+
+
+def test_a_wiring_that_is_given_holds_for_any_score():
+    overrides = Overrides()
+    overrides.put("model.wiring", "bahdanau", "test")
+    overrides.put_attention("dot")
+    assert load_config(overrides).model.wiring == "bahdanau"
+
+
+@pytest.mark.parametrize("score", ["dot", "scaled_dot"])
+@pytest.mark.parametrize(("bidirectional", "width"), [(True, 200), (False, 100)])
+def test_a_dot_product_gets_a_decoder_as_wide_as_the_values(score, bidirectional, width):
+    overrides = Overrides()
+    overrides.put_attention(score)
+    overrides.put("model.encoder_units", 100, "test")
+    overrides.put("model.bidirectional", bidirectional, "test")
+    assert load_config(overrides).model.decoder_units == width
+
+
+def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
+    text = '[model]\nattention = "dot"\nencoder_units = 100\ndecoder_units = 300'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.attention 'dot' multiplies the decoder's states, of width 300 "
+        "(model.decoder_units), by the encoder's values, of width 200 (twice model.encoder_units); "
+        "the widths must be equal. Leave out model.decoder_units or set it to 200, or take "
+        "model.attention 'general', which fits any widths"
+    )
+    error = error_of(text + "\nbidirectional = false", tmp_path)
+    assert "of width 100 (model.encoder_units)" in error
 
 
 def test_some_limit_is_always_in_force():

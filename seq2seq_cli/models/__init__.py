@@ -18,4 +18,13 @@ def build_model(
         attention_units=config.attention_units,
         dropout=config.dropout,
         seed=seed,
+        cell=config.cell,
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        bidirectional=config.bidirectional,
+        attention=config.attention,
+        wiring=config.wiring,
+        input_feeding=config.input_feeding,
+        bridge=config.bridge,
+        variational_dropout=config.variational_dropout,
     )

@@ -1,24 +1,32 @@
-"""Attention: a score for each pair of query and key, and one shared weighting of the values."""
+"""Attention: a score for each pair of query and key, and one shared weighting of the values.
 
-from typing import Any
+`AdditiveAttention` and `LuongAttention` are whole layers, for any use. A model that asks step by
+step takes their parts, a `Score`, `attention_weights` and `attend`, to project the keys but once.
+"""
+
+from typing import Any, Literal
 
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.scores import AdditiveScore, Score, make_score
 
-def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor) -> tf.Tensor:
+
+def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor | None = None) -> tf.Tensor:
     """Normalise scores over the source, in float32.
 
     Args:
         scores_BTS: scores of any float dtype; T may be absent.
-        mask_BS: bool, False on padding.
+        mask_BS: bool, False on padding; or a mask_BTS that says so for each query; or None.
 
     Returns:
-        float32 weights of the shape of `scores_BTS`: 0 on the padding and in sum 1 elsewhere. A
-        row whose source is all padding gets zeros, not NaN.
+        float32 weights of the shape of `scores_BTS`: 0 where the mask is False and in sum 1
+        elsewhere. A row whose mask is all False gets zeros, not NaN.
     """
-    mask = mask_BS if scores_BTS.shape.rank == 2 else mask_BS[:, tf.newaxis, :]
     scores = tf.cast(scores_BTS, tf.float32)
+    if mask_BS is None:
+        return tf.nn.softmax(scores)
+    mask = mask_BS if mask_BS.shape.rank == scores.shape.rank else mask_BS[:, tf.newaxis, :]
     weights = tf.nn.softmax(tf.where(mask, scores, tf.float32.min))
     return tf.where(mask, weights, 0.0)
 
@@ -31,15 +39,64 @@ def attend(weights_BTS: tf.Tensor, values_BSD: tf.Tensor) -> tf.Tensor:
     return tf.matmul(weights, values_BSD)
 
 
-class AdditiveScore(keras.layers.Layer):
-    """score(q, k) = v . tanh(Wq q + Wk k + b).
-
-    Bahdanau, Cho, Bengio (2015), "Neural machine translation by jointly learning to align and
-    translate", appendix A.1.2, where v, Wq, Wk are v_a, W_a, U_a, q is the previous decoder state
-    s_{i-1} and k the annotation h_j.
+class ScoredAttention(keras.layers.Layer):
+    """Attention by a score: weights = softmax(score(q, k)), context = sum of weights * values.
 
     Args:
-        units: width of the hidden layer.
+        score: scores queries against keys.
+    """
+
+    def __init__(self, score: Score, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+        self.score = score
+        self.built = True
+
+    def call(
+        self,
+        query: tf.Tensor,
+        values_BSD: tf.Tensor,
+        keys_BSD: tf.Tensor | None = None,
+        mask_BS: tf.Tensor | None = None,
+        causal: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Attend to the values.
+
+        Args:
+            query: a query a sentence (BD) or several (BTD), float32, float16 or bfloat16.
+            values_BSD: what the context is a mean of.
+            keys_BSD: what queries are scored against, in the query's dtype and maybe of another
+                width than the values; None for the values themselves.
+            mask_BS: bool, False on padding; None where there is none.
+            causal: let query t see no key after place t, as in self-attention.
+
+        Returns:
+            The context, BD or BTD, in the values' dtype and width; and the weights, BS or BTS, in
+            float32. A query that may see no key gets zeros for both.
+
+        Raises:
+            ValueError: if a single query without a place is to be causal.
+        """
+        keys_BSD = values_BSD if keys_BSD is None else keys_BSD
+        scores = self.score(query, self.score.project_keys(keys_BSD))
+        mask = mask_BS
+        if causal:
+            if query.shape.rank != 3:
+                raise ValueError("causal=True needs queries of shape BTD, whose places are known")
+            places_T, places_S = tf.range(tf.shape(query)[1]), tf.range(tf.shape(keys_BSD)[1])
+            mask = (places_S <= places_T[:, tf.newaxis])[tf.newaxis]
+            mask = mask if mask_BS is None else mask & mask_BS[:, tf.newaxis, :]
+        weights = attention_weights(scores, mask)
+        return attend(weights, values_BSD), weights
+
+
+class AdditiveAttention(ScoredAttention):
+    """Attention with the score v . tanh(Wq q + Wk k + b) of Bahdanau et al. (2015).
+
+        attention = AdditiveAttention(units=128, query_units=256, key_units=512)
+        context_BD, weights_BS = attention(query_BD, values_BSD, mask_BS=mask_BS)
+
+    Args:
+        units: width of the score's hidden layer.
         query_units: width of a query.
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
@@ -48,37 +105,44 @@ class AdditiveScore(keras.layers.Layer):
     def __init__(
         self, units: int, query_units: int, key_units: int, seed: Any = None, **kwargs: Any
     ):
-        super().__init__(**kwargs)
-        glorot = keras.initializers.GlorotUniform(seed)
-        self.query_kernel = self.add_weight((query_units, units), glorot, name="query_kernel")
-        self.key_kernel = self.add_weight((key_units, units), glorot, name="key_kernel")
-        self.bias = self.add_weight((units,), "zeros", name="bias")
-        # Glorot for the column vector that it is: fan-in units, fan-out 1.
-        self.scale = self.add_weight((units, 1), glorot, name="scale")
-        self.built = True
+        score = AdditiveScore(units, query_units, key_units, seed, name="score")
+        super().__init__(score, **kwargs)
 
-    def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
-        """Return Wk k + b, which need not be computed more than once for a source."""
-        return tf.matmul(keys_BSD, self.key_kernel) + self.bias
 
-    def call(self, query: tf.Tensor, projected_keys_BSD: tf.Tensor) -> tf.Tensor:
-        """Score queries against projected keys.
+class LuongAttention(ScoredAttention):
+    """Global attention with a score of Luong et al. (2015), section 3.1, equation 7.
 
-        Args:
-            query: a query a sentence (BD) or several (BTD).
-            projected_keys_BSD: what `project_keys` returned.
+        dot      q . k
+        general  q . W k
+        concat   v . tanh(Wq q + Wk k)
 
-        Returns:
-            scores_BS, or scores_BTS for several queries.
-        """
-        projected_query = tf.matmul(query, self.query_kernel)
-        return self.score_projected(projected_query, projected_keys_BSD)
+        attention = LuongAttention("general", query_units=256, key_units=512)
+        context_BD, weights_BS = attention(query_BD, values_BSD, mask_BS=mask_BS)
 
-    def score_projected(self, projected_query: tf.Tensor, keys_BSD: tf.Tensor) -> tf.Tensor:
-        """Score queries that have been multiplied by Wq already."""
-        if projected_query.shape.rank == 3:
-            hidden = tf.tanh(projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :])
-        else:
-            hidden = tf.tanh(projected_query[:, tf.newaxis, :] + keys_BSD)
-        # Not tf.matmul: of rank 4 against 2, TensorFlow 2.21's oneDNN kernel corrupts memory.
-        return tf.reduce_sum(hidden * tf.squeeze(self.scale, -1), axis=-1)
+    Args:
+        score: dot, general or concat.
+        query_units: width of a query.
+        key_units: width of a key; for `dot` that of a query.
+        units: width of the hidden layer of `concat`; that of a query where not given.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+
+    Raises:
+        ValueError: if there is no such score, or `dot` is given unequal widths.
+    """
+
+    def __init__(
+        self,
+        score: Literal["dot", "general", "concat"],
+        query_units: int,
+        key_units: int,
+        units: int | None = None,
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        if score not in ("dot", "general", "concat"):
+            raise ValueError(
+                "Invalid value for score. Expected one of 'dot', 'general', 'concat'. "
+                f"Received: {score!r}"
+            )
+        units = query_units if units is None else units
+        super().__init__(make_score(score, units, query_units, key_units, seed), **kwargs)

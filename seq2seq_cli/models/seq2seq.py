@@ -83,12 +83,18 @@ class Dropout(keras.layers.Layer):
         rate: share of the values set to zero, 0 <= rate < 1.
         key: the model's DropoutKey.
         site: a number that no other dropout of the model has.
+        variational: drop the same units at all places of a sequence BTD (Gal and Ghahramani 2016,
+            "A theoretically grounded application of dropout in recurrent neural networks", for
+            connections between layers).
     """
 
-    def __init__(self, rate: float, key: DropoutKey, site: int, **kwargs: Any):
+    def __init__(
+        self, rate: float, key: DropoutKey, site: int, variational: bool = False, **kwargs: Any
+    ):
         super().__init__(**kwargs)
         self.rate = rate
         self.site = site
+        self.variational = variational
         self._key = key
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
@@ -96,8 +102,11 @@ class Dropout(keras.layers.Layer):
         if not training or self.rate == 0:
             return inputs
         seed = tf.random.experimental.stateless_fold_in(self._key.value, self.site, alg="philox")
+        shape = tf.shape(inputs)
+        if self.variational:
+            shape = tf.concat([shape[:1], [1], shape[2:]], axis=0)
         bits = tf.random.stateless_uniform(
-            tf.shape(inputs), seed, minval=None, maxval=None, dtype=tf.int32, alg="philox"
+            shape, seed, minval=None, maxval=None, dtype=tf.int32, alg="philox"
         )
         keep = bits >= int(-(2**31) + self.rate * 2**32)
         return tf.where(keep, inputs / tf.cast(1 - self.rate, inputs.dtype), 0)

@@ -1,78 +1,169 @@
-import keras
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.rnn import RNN, BidirectionalEncoder, GRUCell, scan
-from seq2seq_cli.special_tokens import PAD
+from seq2seq_cli import invariants
+from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
-UNITS, INPUTS = 4, 3
-
-
-def keras_weights(cell: GRUCell) -> list[np.ndarray]:
-    biases = np.stack([cell.bias.numpy(), cell.recurrent_bias.numpy()])
-    return [cell.kernel.numpy(), cell.recurrent_kernel.numpy(), biases]
-
-
-def randomise(layer, seed: int = 0) -> None:
-    rng = np.random.default_rng(seed)
-    for variable in layer.trainable_variables:
-        variable.assign(rng.normal(size=variable.shape, scale=0.5))
-
-
-def test_cell_equals_keras():
-    cell, oracle = GRUCell(UNITS, INPUTS), keras.layers.GRUCell(UNITS)
-    randomise(cell)
-    oracle.build((None, INPUTS))
-    oracle.set_weights(keras_weights(cell))
-    rng = np.random.default_rng(1)
-    x = tf.constant(rng.normal(size=(5, INPUTS)), tf.float32)
-    h = tf.constant(rng.normal(size=(5, UNITS)), tf.float32)
-    with tf.GradientTape(persistent=True) as tape:
-        tape.watch([x, h])
-        found, expected = cell(cell.project(x), h), oracle(x, h)[0]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    for source in (x, h):
-        a, b = tape.gradient(found, source), tape.gradient(expected, source)
-        np.testing.assert_allclose(a, b, atol=1e-6)
+SCORES = ["additive", "dot", "general", "concat", "scaled_dot"]
+WIRINGS = [("bahdanau", False), ("luong", False), ("luong", True)]
+GRID = list(itertools.product(["gru", "lstm"], [1, 3], [False, True], SCORES, WIRINGS))
+# Models that cover the choices, for what takes long: compiling the whole grid takes minutes.
+COVERING = [
+    ("gru", 1, True, "additive", ("bahdanau", False)),
+    ("lstm", 1, False, "dot", ("luong", False)),
+    ("gru", 1, False, "general", ("luong", True)),
+    ("lstm", 2, True, "concat", ("luong", True)),
+    ("gru", 3, False, "scaled_dot", ("bahdanau", False)),
+]
+SOURCE = tf.constant([[5, 6, EOS], [9, EOS, PAD], [EOS, PAD, PAD]])
+TARGET = tf.constant([[BOS, 4, 5], [BOS, 7, PAD], [BOS, 9, 10]])
 
 
-@pytest.mark.parametrize("jit", [False, True])
-def test_encoder_equals_keras_bidirectional_gru(jit):
-    encoder = BidirectionalEncoder(UNITS, INPUTS)
-    randomise(encoder)
-    oracle = keras.layers.Bidirectional(
-        keras.layers.GRU(UNITS, return_sequences=True, return_state=True)
+def make(
+    cell="gru",
+    layers=1,
+    bidirectional=True,
+    score="additive",
+    wiring=("bahdanau", False),
+    **options,
+) -> RNN:
+    """Return a tiny model with random weights, biases included."""
+    options = {
+        "dropout": 0.3,
+        "seed": 1,
+        "encoder_layers": layers,
+        "decoder_layers": layers,
+    } | options
+    model = RNN(
+        16,
+        16,
+        4,
+        3,
+        6 if bidirectional else 3,
+        5,
+        cell=cell,
+        bidirectional=bidirectional,
+        attention=score,
+        wiring=wiring[0],
+        input_feeding=wiring[1],
+        **options,
     )
-    oracle.build((None, None, INPUTS))
-    oracle.set_weights(keras_weights(encoder.forward_cell) + keras_weights(encoder.backward_cell))
-    inputs = tf.constant(np.random.default_rng(2).normal(size=(3, 6, INPUTS)), tf.float32)
-    mask = tf.sequence_mask([6, 2, 4], 6)
-    run = tf.function(lambda x, m: encoder(x, m), jit_compile=jit)
-    values, last = run(inputs, mask)
-    expected, _, expected_last = oracle(inputs, mask=mask)
-    real = mask.numpy()
-    np.testing.assert_allclose(values.numpy()[real], expected.numpy()[real], atol=1e-6)
-    np.testing.assert_allclose(last, expected_last, atol=1e-6)
+    rng = np.random.default_rng(0)
+    for variable in model.trainable_variables:
+        variable.assign(rng.normal(size=variable.shape, scale=0.5))
+    return model
 
 
-@pytest.mark.parametrize("jit", [False, True])
-def test_scan_accumulates_and_can_be_differentiated(jit):
-    @tf.function(jit_compile=jit)
-    def cumulative(x):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            state, (sums,) = scan(
-                lambda slices, s: ([s[0] + slices[0]], [s[0] + slices[0]]), [x], [tf.zeros([2])]
-            )
-            loss = tf.reduce_sum(sums)
-        return state[0], sums, tape.gradient(loss, x)
+@pytest.mark.parametrize("choices", GRID, ids=str)
+def test_invariants_hold(choices):
+    model = make(*choices)
+    for name, deviation in invariants.INVARIANTS.items():
+        if deviation is not invariants.compilation:
+            assert deviation(model, SOURCE, TARGET) < 1e-5, name
 
-    x = tf.constant(np.arange(8.0).reshape(4, 2), tf.float32)
-    last, sums, gradient = cumulative(x)
-    np.testing.assert_allclose(sums, np.cumsum(x, axis=0))
-    np.testing.assert_allclose(last, sums[-1])
-    np.testing.assert_allclose(gradient, [[4, 4], [3, 3], [2, 2], [1, 1]])
+
+@pytest.mark.parametrize("choices", COVERING, ids=str)
+def test_compiled_equals_not_compiled_forward_and_backward(choices):
+    assert invariants.compilation(make(*choices), SOURCE, TARGET) < 1e-5
+
+
+@pytest.mark.parametrize("choices", COVERING, ids=str)
+def test_every_parameter_learns(choices):
+    model = make(*choices)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.nn.log_softmax(model((SOURCE, TARGET), training=True))[..., 5])
+    for variable, gradient in zip(
+        model.trainable_variables,
+        tape.gradient(loss, [v.value for v in model.trainable_variables]),
+        strict=True,
+    ):
+        assert np.any(tf.convert_to_tensor(gradient)), variable.path
+
+
+def test_bahdanau_wiring_by_its_equations():
+    """Two steps of the paper's equations, with Keras' cell and no projection taken out."""
+    model = make()
+    memory = model.encode(SOURCE)
+    decoder, mask = model.decoder, (SOURCE != PAD).numpy()
+    values, state = memory["values"].numpy(), memory["initial_h1"].numpy()
+    kernel = np.concatenate([decoder.cell.kernel, decoder.context_kernel])
+    logits = model((SOURCE, TARGET))
+    for t in range(TARGET.shape[1]):
+        embedded = tf.gather(model.target_embedding.embeddings, TARGET[:, t]).numpy()
+        hidden = np.tanh(
+            (state @ decoder.score.query_kernel.numpy())[:, None]
+            + values @ decoder.score.key_kernel.numpy()
+            + decoder.score.bias.numpy()
+        )
+        exponentials = np.exp(hidden @ decoder.score.scale.numpy())[..., 0] * mask
+        weights = exponentials / exponentials.sum(-1, keepdims=True)
+        context = (weights[..., None] * values).sum(1)
+        inputs = np.concatenate([embedded, context], -1) @ kernel + decoder.cell.bias.numpy()
+        (next_state,) = decoder.cell(tf.constant(inputs), [tf.constant(state)])
+        state = next_state.numpy()
+        readout = model.decoder.readout(np.concatenate([state, embedded, context], -1))
+        np.testing.assert_allclose(model.output_projection(readout), logits[:, t], atol=1e-5)
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+def test_luong_wiring_by_its_equations(feeding):
+    model = make(score="general", wiring=("luong", feeding), bidirectional=False)
+    decoder, mask = model.decoder, (SOURCE != PAD).numpy()
+    memory = model.encode(SOURCE)
+    embedded = model.source_embedding(SOURCE)
+    values = model.encoder(embedded, tf.constant(mask))[0].numpy()
+    state, fed = memory["initial_h1"].numpy(), np.zeros([3, 3], np.float32)
+    logits = model((SOURCE, TARGET))
+    for t in range(TARGET.shape[1]):
+        inputs = tf.gather(model.target_embedding.embeddings, TARGET[:, t]).numpy()
+        kernel = decoder.cell.kernel.numpy()
+        if feeding:
+            inputs = np.concatenate([inputs, fed], -1)
+            kernel = np.concatenate([kernel, decoder.feed_kernel])
+        projected = tf.constant(inputs @ kernel + decoder.cell.bias.numpy())
+        (next_state,) = decoder.cell(projected, [tf.constant(state)])
+        state = next_state.numpy()
+        scores = np.einsum("bq,kq,bsk->bs", state, decoder.score.kernel.numpy(), values)
+        exponentials = np.exp(scores) * mask
+        weights = exponentials / exponentials.sum(-1, keepdims=True)
+        context = (weights[..., None] * values).sum(1)
+        fed = np.tanh(np.concatenate([context, state], -1) @ decoder.attentional_kernel.numpy())
+        np.testing.assert_allclose(model.output_projection(fed), logits[:, t], atol=1e-5)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_bridge_projects_the_state_of_the_cell_that_ends_at_the_first_word(cell):
+    model = make(cell, layers=2)
+    memory = model.encode(SOURCE)
+    _, last = model.encoder(model.source_embedding(SOURCE), SOURCE != PAD)
+    names = ["h1", "h2"] if cell == "gru" else ["h1", "c1", "h2", "c2"]
+    assert model.decoder.state_names == names
+    for name, bridge, state in zip(names, model.bridges, last * 2, strict=True):
+        expected = np.tanh(state @ bridge.kernel.numpy() + bridge.bias.numpy())
+        np.testing.assert_allclose(memory[f"initial_{name}"], expected, atol=1e-6)
+
+
+def test_bridge_of_zeros_begins_with_zeros():
+    model = make("lstm", bridge="zero")
+    memory = model.encode(SOURCE)
+    assert all(not np.any(state) for state in model.initial_state(memory, 5).values())
+    assert not model.bridges
+
+
+def test_variational_dropout_drops_the_same_units_of_each_word():
+    model = make(variational_dropout=True, dropout=0.5)
+    dropped = model.target_dropout(tf.ones([4, 9, 50]), training=True).numpy() == 0
+    assert (dropped == dropped[:, :1]).all()
+    assert (dropped[0] != dropped[1]).any()
+
+
+def test_a_dot_product_of_unequal_widths_is_an_error():
+    with pytest.raises(ValueError, match="query_units=4, key_units=6"):
+        RNN(16, 16, 4, 3, 4, 5, attention="dot")
 
 
 def test_the_same_seed_gives_the_same_weights():
@@ -85,15 +176,17 @@ def test_the_same_seed_gives_the_same_weights():
     )
 
 
-def test_variables_have_unique_stable_paths():
-    first, second = RNN(20, 20, 4, 4, 4, 4), RNN(20, 20, 4, 4, 4, 4)
+@pytest.mark.parametrize("choices", GRID[len(GRID) // 4 :: 7], ids=str)
+def test_variables_have_unique_stable_paths(choices):
+    first, second = make(*choices), make(*choices)
     paths = [v.path for v in first.variables]
     assert len(set(paths)) == len(paths)
     assert paths == [v.path for v in second.variables]
 
 
-def test_a_row_of_padding_gives_no_nan():
-    model = RNN(20, 20, 4, 4, 4, 4)
+@pytest.mark.parametrize("wiring", WIRINGS, ids=str)
+def test_a_row_of_padding_gives_no_nan(wiring):
+    model = make(wiring=wiring)
     source, target = tf.constant([[PAD, PAD], [5, 3]]), tf.constant([[PAD, PAD], [2, 6]])
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(model((source, target)))
