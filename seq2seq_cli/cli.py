@@ -84,7 +84,9 @@ def common(
 @app.command()
 def train(
     config: ConfigOption = None,
-    model: Annotated[str | None, typer.Option(help="Architecture: rnn.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Architecture: rnn, transformer or decoder-only.")
+    ] = None,
     attention: Annotated[str | None, typer.Option(help="Score: additive.")] = None,
     data: DataOption = None,
     source: Annotated[str | None, typer.Option(help="Language translated from.")] = None,
@@ -113,7 +115,7 @@ def train(
         ("data.corpus", data, "--data"),
         ("data.source_language", source, "--source"),
         ("data.target_language", target, "--target"),
-        ("model.kind", model, "--model"),
+        ("model.kind", model and model.replace("-", "_"), "--model"),
         ("training.device", device, "--device"),
         ("training.epochs", epochs, "--epochs"),
         ("training.steps", steps, "--steps"),

@@ -80,7 +80,7 @@ def train(
     model = build_model(
         config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size, config.training.seed
     )
-    run = resume or new_run(name, f"{config.model.kind}-{config.model.attention}")
+    run = resume or new_run(name, config.model.label)
     with run.lock():
         if resume is None:
             run.write(config, tokenizer.model)
@@ -324,11 +324,7 @@ def _summary(
             f"{tokenizer.vocabulary_size:,} SentencePiece {config.tokenizer.kind} "
             "pieces, shared by both languages",
         ),
-        (
-            "model",
-            f"{config.model.kind}, {config.model.attention} attention, "
-            f"{config.model.wiring} wiring, {parameters:,} parameters",
-        ),
+        ("model", f"{config.model.description}, {parameters:,} parameters"),
         (
             "batches",
             f"{data.steps_per_epoch:,} an epoch of about {training.batch_tokens:,} tokens, "
