@@ -153,11 +153,10 @@ def test_variables_have_unique_stable_paths(model):
     assert len(set(paths)) == len(paths)
 
 
-@pytest.mark.parametrize("activation", ["relu", "swiglu"])
 @pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
 @pytest.mark.parametrize("training", [False, True])
-def test_compiled_equals_not_compiled(architecture, activation, training):
-    model = build(architecture, activation=activation, layers=1)
+def test_compiled_equals_not_compiled(architecture, training):
+    model = build(architecture, activation="swiglu", layers=1)
     model.dropout_key.set(5, 1)
     plain = model((SOURCE, TARGET), training=training)
     for jit in (False, True):
