@@ -87,7 +87,9 @@ def common(
 @app.command()
 def train(
     config: ConfigOption = None,
-    model: Annotated[str | None, typer.Option(help="Architecture: rnn.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Architecture: rnn, transformer or decoder-only.")
+    ] = None,
     attention: Annotated[
         str | None,
         typer.Option(help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."),
@@ -119,7 +121,7 @@ def train(
         ("data.corpus", data, "--data"),
         ("data.source_language", source, "--source"),
         ("data.target_language", target, "--target"),
-        ("model.kind", model, "--model"),
+        ("model.kind", model and model.replace("-", "_"), "--model"),
         ("training.device", device, "--device"),
         ("training.epochs", epochs, "--epochs"),
         ("training.steps", steps, "--steps"),

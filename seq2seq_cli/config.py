@@ -7,7 +7,7 @@ import sys
 from importlib import resources
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -165,8 +165,11 @@ def _fitting_decoder_units(model: dict[str, Any]) -> int:
     return 2 * units if model.get("bidirectional") else units
 
 
-class ModelConfig(Table):
-    """`[model]`: the architecture."""
+class RNNConfig(Table):
+    """`[model]` of `kind = "rnn"`: recurrent encoder and decoder with attention."""
+
+    training_defaults: ClassVar[dict[str, Any]] = {"compile": "xla"}
+    """Values of `[training]` that suit this kind, where its own default does not."""
 
     kind: Literal["rnn"] = "rnn"
     """Recurrent encoder and decoder with attention."""
@@ -204,7 +207,7 @@ class ModelConfig(Table):
     """Set the same units to zero at all places of a sentence (Gal and Ghahramani 2016)."""
 
     @model_validator(mode="after")
-    def _widths_of_a_dot_product(self) -> "ModelConfig":
+    def _widths_of_a_dot_product(self) -> "RNNConfig":
         if self.attention not in DOT_PRODUCTS:
             return self
         width = 2 * self.encoder_units if self.bidirectional else self.encoder_units
@@ -219,6 +222,110 @@ class ModelConfig(Table):
             )
         return self
 
+    @property
+    def label(self) -> str:
+        """A short name, for the run's folder."""
+        return f"rnn-{self.attention}"
+
+    @property
+    def description(self) -> str:
+        """A line that says what it is."""
+        return f"rnn, {self.attention} attention, {self.wiring} wiring"
+
+
+class AttentionStackConfig(Table):
+    """What every `[model]` made of Transformer blocks takes."""
+
+    # As fast as XLA on a CPU, without a compilation for each length.
+    training_defaults: ClassVar[dict[str, Any]] = {"compile": "graph", "peak_learning_rate": 1e-3}
+
+    kind: Literal["transformer", "decoder_only"]
+    """Which of them."""
+    units: int = Field(256, ge=4, multiple_of=2)
+    """Width of embeddings and layers (d_model in Vaswani et al. 2017)."""
+    heads: int = Field(4, ge=1)
+    """Number of attention heads; divides `units`."""
+    inner_units: int = Field(1024, ge=1)
+    """Width inside the feed-forward networks (d_ff)."""
+    norm: Literal["pre", "post"] = "pre"
+    """Normalise before each sublayer (Xiong et al. 2020), or after it, as in the first paper."""
+    activation: Literal["relu", "gelu", "swiglu"] = "relu"
+    """Inside the feed-forward networks; `swiglu` (Shazeer 2020) has half as many weights again."""
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    """How a token's place is told; of learned positions the last stands for all later ones."""
+    max_positions: int = Field(2048, ge=1)
+    """How many learned positions there are; the longest sentences of training must fit."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Share of embeddings and of each sublayer's outputs set to zero in training."""
+    attention_dropout: float = Field(0.1, ge=0, lt=1)
+    """Share of attention weights set to zero in training."""
+    tied_embeddings: bool = True
+    """Use the target's embeddings for the output, and for the source where it has the same ids."""
+
+    @model_validator(mode="after")
+    def _heads_divide_units(self) -> "AttentionStackConfig":
+        if self.units % self.heads:
+            raise ValueError(
+                f"model.heads must divide model.units; they are {self.heads} and {self.units}"
+            )
+        return self
+
+    def _described(self, kind: str, layers: str) -> str:
+        return (
+            f"{kind}, {layers} layers of {self.units} units and {self.heads} heads, "
+            f"{self.norm}-norm, {self.activation}, {self.positions} positions"
+        )
+
+
+class TransformerConfig(AttentionStackConfig):
+    """`[model]` of `kind = "transformer"`: encoder and decoder of Vaswani et al. (2017)."""
+
+    kind: Literal["transformer"] = "transformer"
+    """Multi-head attention in an encoder and a decoder."""
+    encoder_layers: int = Field(2, ge=1)
+    """Number of layers in the encoder."""
+    decoder_layers: int = Field(2, ge=1)
+    """Number of layers in the decoder."""
+
+    @property
+    def label(self) -> str:
+        """A short name, for the run's folder."""
+        return "transformer"
+
+    @property
+    def description(self) -> str:
+        """A line that says what it is."""
+        return self._described("transformer", f"{self.encoder_layers} + {self.decoder_layers}")
+
+
+class DecoderOnlyConfig(AttentionStackConfig):
+    """`[model]` of `kind = "decoder_only"`: one stack over source, separator and target."""
+
+    kind: Literal["decoder_only"] = "decoder_only"
+    """A Transformer's decoder without cross-attention, which goes on where the source ends."""
+    layers: int = Field(4, ge=1)
+    """Number of layers."""
+
+    @property
+    def label(self) -> str:
+        """A short name, for the run's folder."""
+        return "decoder-only"
+
+    @property
+    def description(self) -> str:
+        """A line that says what it is."""
+        return self._described("decoder-only", str(self.layers))
+
+
+ModelConfig = RNNConfig | TransformerConfig | DecoderOnlyConfig
+MODELS: dict[str, type[RNNConfig] | type[TransformerConfig] | type[DecoderOnlyConfig]] = {
+    "rnn": RNNConfig,
+    "transformer": TransformerConfig,
+    "decoder_only": DecoderOnlyConfig,
+}
+DEFAULT_KIND = "rnn"
+_AUTO_COMPILE = ("compile", "auto")
+
 
 class TrainingConfig(Table):
     """`[training]`: how long, how fast, and what is kept."""
@@ -228,7 +335,8 @@ class TrainingConfig(Table):
     device: str = Field("auto", pattern=r"^(auto|cpu|gpu|gpu:\d+)$")
     """`auto`, `cpu`, `gpu` or `gpu:N`; what is asked for is used or refused."""
     compile: Literal["auto", "xla", "graph"] = "auto"
-    """Compile the training step with XLA, or run it as a plain graph; `auto` is XLA."""
+    """Compile the training step with XLA, or run it as a plain graph; `auto` is what suits
+    the kind of model: XLA for `rnn`, else a plain graph."""
     epochs: int | None = Field(None, ge=1)
     """Stop after this many passes over the data; 4 where no limit is given."""
     steps: int | None = Field(None, ge=1)
@@ -242,7 +350,8 @@ class TrainingConfig(Table):
     max_target_tokens: int = Field(64, ge=4)
     """Longer targets are left out of training."""
     peak_learning_rate: float = Field(4e-3, gt=0)
-    """Adam's learning rate after warm-up, from where it falls to 0 along a cosine."""
+    """Adam's learning rate after warm-up, from where it falls to 0 along a cosine; another default
+    where `model.kind` is not `rnn`."""
     warmup_steps: int = Field(400, ge=0)
     """Updates in which the learning rate rises; at most a tenth of the training."""
     gradient_clip_norm: float = Field(1.0, gt=0)
@@ -294,9 +403,36 @@ class Config(Table):
 
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig = ModelConfig()
+    model: ModelConfig = Field(RNNConfig(), discriminator="kind")
     training: TrainingConfig = TrainingConfig()
     decoding: DecodingConfig = DecodingConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _suit_training_to_the_kind(cls, tables: dict[str, Any]) -> dict[str, Any]:
+        """Put what suits the kind of model where `[training]` says nothing, or `auto`."""
+        model, training = tables.get("model", {}), tables.get("training", {})
+        kind = model.get("kind") if isinstance(model, dict) else model.kind
+        if isinstance(training, TrainingConfig):
+            return tables
+        given = {key: value for key, value in training.items() if (key, value) != _AUTO_COMPILE}
+        defaults = MODELS[kind or DEFAULT_KIND].training_defaults
+        return {**tables, "training": {**defaults, **given}}
+
+    @model_validator(mode="after")
+    def _positions_for_the_longest_pair(self) -> "Config":
+        model, training = self.model, self.training
+        if isinstance(model, RNNConfig) or model.positions == "sinusoidal":
+            return self
+        source, target = training.max_source_tokens, training.max_target_tokens
+        # The target begins with BOS, and is read up to its last token.
+        longest = source + target if isinstance(model, DecoderOnlyConfig) else max(source, target)
+        if model.max_positions < longest:
+            raise ValueError(
+                f"model.max_positions ({model.max_positions}) is too small for the sentences that "
+                f"training.max_source_tokens and max_target_tokens allow: {longest} are needed"
+            )
+        return self
 
     def to_toml(self) -> str:
         """Write every value that is set, by table."""
@@ -454,20 +590,25 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _validate(values: Overrides) -> Config:
     """Build a Config; one error tells everything that is wrong."""
-    known = Config().flat()
+    kind = values.get("model.kind", DEFAULT_KIND)
+    if kind not in MODELS:  # on which all else depends
+        raise UsageError(_wrong_value("model.kind", DEFAULT_KIND, kind, values.origins))
     problems = []
-    tables: dict[str, dict[str, Any]] = {}
+    known = Config(model=MODELS[kind]()).flat()
+    tables: dict[str, dict[str, Any]] = {"model": {"kind": kind}}
     for key, value in values.items():
         table, _, name = key.partition(".")
+        if key == "model.kind":
+            continue
         if key in known:
             tables.setdefault(table, {})[name] = value
         else:
-            problems.append(f"{values.origins[key]}: {_unknown(key, list(known))}")
+            problems.append(f"{values.origins[key]}: {_unknown(key, kind, list(known))}")
     try:
         config = Config.model_validate(tables)
     except ValidationError as error:
         problems += [
-            _problem(details, values.origins)
+            _problem(details, kind, values.origins)
             for details in error.errors()
             if details["type"] != "default_factory_not_called"  # follows from another error
         ]
@@ -476,9 +617,13 @@ def _validate(values: Overrides) -> Config:
     return config
 
 
-def _unknown(key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+def _unknown(key: str, kind: str, known: list[str]) -> str:
     name = key.rpartition(".")[2]
+    others = [k for k, m in MODELS.items() if key == f"model.{name}" and name in m.model_fields]
+    if others:
+        owners = " or ".join(repr(other) for other in others)
+        return f"{key} belongs to model.kind = {owners}; it is {kind!r}"
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     near = near or [k for k in known if k.rpartition(".")[2] == name]
     if not near:
         by_name = {k.rpartition(".")[2]: k for k in known}
@@ -487,14 +632,15 @@ def _unknown(key: str, known: list[str]) -> str:
     return f"unknown key {key!r}; {hint}"
 
 
-def _problem(details: Any, origins: dict[str, str]) -> str:
+def _problem(details: Any, kind: str, origins: dict[str, str]) -> str:
     """Word one of pydantic's errors as origin, key, what is allowed, what was given."""
-    key = ".".join(str(part) for part in details["loc"][:2])
+    # Between table and key stands the kind of model, where there is one.
+    key = ".".join([str(part) for part in details["loc"] if part != kind][:2])
     message = details["msg"].removeprefix("Value error, ")
     if key not in origins:  # a combination of values, which its own message names
         involved = [origin for k, origin in origins.items() if k.rpartition(".")[2] in message]
         return f"{', '.join(dict.fromkeys(involved)) or 'config'}: {message}"
-    place, inside = key, details["loc"][2:]
+    inside = details["loc"][2:]
     if key == "data.sources" and len(inside) == 2:
         place = f"data.sources[{inside[0]}].{inside[1]}"
         if details["type"] in ("missing", "extra_forbidden"):
@@ -504,13 +650,19 @@ def _problem(details: Any, origins: dict[str, str]) -> str:
             f"{origins[key]}: {place} must be {_allowed(SourceConfig, str(inside[1]))}; "
             f"it is {details['input']!r}"
         )
-    return f"{origins[key]}: {place} must be {allowed(key)}; it is {details['input']!r}"
+    return _wrong_value(key, kind, details["input"], origins)
 
 
-def allowed(key: str) -> str:
-    """Say in words what a key takes."""
+def _wrong_value(key: str, kind: str, value: Any, origins: dict[str, str]) -> str:
+    return f"{origins[key]}: {key} must be {allowed(key, kind)}; it is {value!r}"
+
+
+def allowed(key: str, kind: str = DEFAULT_KIND) -> str:
+    """Say in words what a key takes, with a model of `kind`."""
+    if key == "model.kind":
+        return "one of " + ", ".join(repr(choice) for choice in MODELS)
     table, _, name = key.partition(".")
-    return _allowed(type(getattr(Config(), table)), name)
+    return _allowed(type(getattr(Config(model=MODELS[kind]()), table)), name)
 
 
 def _allowed(table: type[Table], name: str) -> str:
@@ -525,6 +677,7 @@ def _allowed(table: type[Table], name: str) -> str:
     words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
     text = words[options[0]]  # type: ignore[index]
     bounds = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    bounds["multiple_of"] = "a multiple of"
     limits = [
         f"{words} {getattr(constraint, name)}"
         for constraint in field.metadata

@@ -186,8 +186,12 @@ def resumed_config(run: Run, *layers: Overrides) -> Config:
         UsageError: naming each key that differs, with both values.
     """
     before = run.config()
-    now = load_config(Overrides.read(run.path / "config.toml"), *layers)
-    old, new = before.flat(), now.flat()
+    kinds = [layer["model.kind"] for layer in layers if "model.kind" in layer]
+    if kinds and kinds[-1] != before.model.kind:  # another kind has other keys: no more to compare
+        old, new = {"model.kind": before.model.kind}, {"model.kind": kinds[-1]}
+    else:
+        now = load_config(Overrides.read(run.path / "config.toml"), *layers)
+        old, new = before.flat(), now.flat()
     changed = [key for key in old if old[key] != new[key] and key not in _FREE_ON_RESUME]
     if changed:
         lines = [f"  {key}: {old[key]!r} there, {new[key]!r} now" for key in changed]

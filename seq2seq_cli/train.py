@@ -81,8 +81,9 @@ def train(
         tokenizers.source.vocabulary_size,
         tokenizers.target.vocabulary_size,
         config.training.seed,
+        tokenizers.joint,
     )
-    run = resume or new_run(name, f"{config.model.kind}-{config.model.attention}")
+    run = resume or new_run(name, config.model.label)
     with run.lock():
         if resume is None:
             run.write(config, tokenizers.files())
@@ -320,11 +321,7 @@ def _summary(
         ),
         ("dropped", ", ".join(f"{n:,} {why}" for why, n in dropped.items() if n) or "nothing"),
         ("vocabulary", str(tokenizers)),
-        (
-            "model",
-            f"{config.model.kind}, {config.model.attention} attention, "
-            f"{config.model.wiring} wiring, {parameters:,} parameters",
-        ),
+        ("model", f"{config.model.description}, {parameters:,} parameters"),
         (
             "batches",
             f"{data.steps_per_epoch:,} an epoch of about {training.batch_tokens:,} tokens, "

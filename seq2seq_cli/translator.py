@@ -106,7 +106,10 @@ def load_translator(run: Run, report: Callable[[str], None]) -> LoadedTranslator
     tokenizers = Tokenizers.load(run.tokenizer)
     checkpoint = checkpoints.best_valid(run.checkpoints, report)
     model = build_model(
-        config.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+        config.model,
+        tokenizers.source.vocabulary_size,
+        tokenizers.target.vocabulary_size,
+        joint_vocabulary=tokenizers.joint,
     )
     checkpoints.restore(checkpoint, checkpoints.MODEL, model.trainable_variables)
     return LoadedTranslator(

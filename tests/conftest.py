@@ -15,14 +15,22 @@ SUBJECTS = {"I": "yo", "he": "él", "she": "ella", "we": "nosotros", "they": "el
 VERBS = {"see": "mirar", "eat": "comer", "want": "querer", "sell": "vender", "have": "tener"}
 NUMBERS = {"one": "un", "two": "dos", "three": "tres", "many": "muchos", "few": "pocos"}
 NOUNS = {"apples": "manzanas", "houses": "casas", "books": "libros", "cats": "gatos"}
+TINY_STACK = {"model.units": 24, "model.heads": 2, "model.inner_units": 32}
+TINY_MODELS = {
+    "rnn": {
+        "model.embedding_units": 24,
+        "model.encoder_units": 24,
+        "model.decoder_units": 32,
+        "model.attention_units": 16,
+    },
+    "transformer": {**TINY_STACK, "model.encoder_layers": 1, "model.decoder_layers": 1},
+    "decoder_only": {**TINY_STACK, "model.layers": 2},
+}
 TINY = {
     "data.dev_pairs": 40,
     "data.test_pairs": 40,
     "tokenizer.vocabulary_size": 400,
-    "model.embedding_units": 24,
-    "model.encoder_units": 24,
-    "model.decoder_units": 32,
-    "model.attention_units": 16,
+    "model.kind": "rnn",
     "model.dropout": 0.1,
     "training.batch_tokens": 512,
     "training.warmup_steps": 5,
@@ -44,7 +52,8 @@ def tiny_config(corpus: Path | str | None, **settings: object) -> Config:
     overrides = Overrides()
     given = {key.replace("__", "."): value for key, value in settings.items()}
     data = {"data.corpus": str(corpus)} if corpus else {}
-    for key, value in {**TINY, **data, **given}.items():
+    model = TINY_MODELS[str(given.get("model.kind", TINY["model.kind"]))]
+    for key, value in {**TINY, **model, **data, **given}.items():
         overrides.put(key, value, "test")
     return load_config(overrides)
 

@@ -244,7 +244,12 @@ class TestTrain:
         ("arguments", "code", "message"),
         [
             (["--attention", "flash"], 2, "--attention: model.attention must be one of 'additive'"),
-            (["--model", "cnn"], 2, "--model: model.kind must be one of 'rnn'; it is 'cnn'"),
+            (["--model", "cnn"], 2, "--model: model.kind must be one of 'rnn', 'transformer', "),
+            (
+                ["--model", "transformer", "--attention", "additive"],
+                2,
+                "--attention: model.attention belongs to model.kind = 'rnn'; it is 'transformer'",
+            ),
             (["--set", "training.sped=1"], 2, "unknown key 'training.sped'"),
             (["--set", "nonsense"], 2, "expected KEY=VALUE"),
             (["--config", "none"], 2, "--config none: no such file, nor a config of that name"),

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq_cli.config import (
+    MODELS,
     Config,
     Overrides,
     allowed,
@@ -59,9 +60,52 @@ def test_shipped_configs_are_valid(name):
     load_config(Overrides.read(find_config(name)))
 
 
-def test_every_key_says_what_it_takes():
-    for key in Config().flat():
-        assert allowed(key)
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_key_says_what_it_takes(kind):
+    for key in Config(model=MODELS[kind]()).flat():
+        assert allowed(key, kind)
+
+
+def config_of(**values: object) -> Config:
+    overrides = Overrides()
+    for key, value in values.items():
+        overrides.put(key.replace("__", "."), value, "test")
+    return load_config(overrides)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_kind_selects_the_table(kind, tmp_path):
+    config = config_of(model__kind=kind)
+    assert config.model == MODELS[kind]()
+    assert next(iter(config.model_dump()["model"])) == "kind"
+    (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+    assert load_config(Overrides.read(tmp_path / "c.toml")) == config
+    assert config.model.label.startswith(kind.replace("_", "-"))
+    assert config.model.description.startswith(kind.replace("_", "-"))
+
+
+def test_kind_brings_its_own_training_defaults_where_none_are_given():
+    assert config_of().training.peak_learning_rate == 4e-3
+    assert config_of().training.compile == "xla"
+    for kind in ("transformer", "decoder_only"):
+        assert config_of(model__kind=kind).training.peak_learning_rate < 4e-3
+        assert config_of(model__kind=kind, training__compile="auto").training.compile == "graph"
+        given = config_of(
+            model__kind=kind, training__peak_learning_rate=0.5, training__compile="xla"
+        )
+        assert (given.training.peak_learning_rate, given.training.compile) == (0.5, "xla")
+
+
+def test_key_of_another_kind_is_named(tmp_path):
+    assert error_of('[model]\nkind = "transformer"\nattention = "additive"', tmp_path) == (
+        "my.toml: model.attention belongs to model.kind = 'rnn'; it is 'transformer'"
+    )
+    assert error_of("[model]\nheads = 4", tmp_path) == (
+        "my.toml: model.heads belongs to model.kind = 'transformer' or 'decoder_only'; it is 'rnn'"
+    )
+    assert error_of("[data]\nattention = 4", tmp_path) == (
+        "my.toml: unknown key 'data.attention'; did you mean 'model.attention'?"
+    )
 
 
 def test_unknown_key_names_file_and_nearest_key(tmp_path):
@@ -106,6 +150,18 @@ def test_unknown_table_is_named(tmp_path):
             '[model]\nattention = "flash"',
             "my.toml: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
             "'scaled_dot'; it is 'flash'",
+        ),
+        (
+            '[model]\nkind = "cnn"\nheads = 4',
+            "my.toml: model.kind must be one of 'rnn', 'transformer', 'decoder_only'; it is 'cnn'",
+        ),
+        (
+            '[model]\nkind = "transformer"\nnorm = "none"',
+            "my.toml: model.norm must be one of 'pre', 'post'; it is 'none'",
+        ),
+        (
+            '[model]\nkind = "decoder_only"\nunits = 33\nheads = 3',
+            "my.toml: model.units must be a whole number at least 4 and a multiple of 2; it is 33",
         ),
         (
             '[training]\ndevice = "tpu"',
@@ -156,6 +212,18 @@ def test_paths_of_models_are_made_absolute(tmp_path, monkeypatch):
     config = load_config(overrides).tokenizer
     assert config.model == str(tmp_path / "a.model")
     assert config.target_model == str(Path.home() / "b.model")
+
+
+def test_impossible_transformers_are_named(tmp_path):
+    assert error_of('[model]\nkind = "transformer"\nheads = 3', tmp_path) == (
+        "my.toml: model.heads must divide model.units; they are 3 and 256"
+    )
+    learned = '[model]\nkind = "{}"\npositions = "learned"\nmax_positions = 100'
+    config_of(model__kind="transformer", model__positions="learned", model__max_positions=64)
+    assert error_of(learned.format("decoder_only"), tmp_path) == (
+        "my.toml: model.max_positions (100) is too small for the sentences that "
+        "training.max_source_tokens and max_target_tokens allow: 128 are needed"
+    )
 
 
 def test_everything_wrong_is_told_at_once(tmp_path):

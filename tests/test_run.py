@@ -118,6 +118,14 @@ def test_resuming_takes_the_same_config_or_none(tmp_path, corpus):
     assert "  training.batch_tokens: 512 there, 600 now\n" in str(caught.value)
 
 
+def test_resuming_with_another_kind_of_model_names_both(tmp_path, corpus):
+    run = Run(tmp_path)
+    run.write(tiny_config(corpus), {})
+    with pytest.raises(UsageError, match="model.kind: 'rnn' there, 'transformer' now"):
+        resumed_config(run, put("model.kind", "transformer"))
+    assert resumed_config(run, put("model.kind", "rnn")).model.kind == "rnn"
+
+
 def test_resuming_may_change_the_device(tmp_path, corpus):
     run = Run(tmp_path)
     run.write(tiny_config(corpus, training__device="auto"), {})

@@ -18,6 +18,7 @@ from seq2seq_cli.events import Notice, Progress, Summary, Validation
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.run import Run, find_run
 from seq2seq_cli.train import train
+from seq2seq_cli.translator import load_translator
 
 pytestmark = pytest.mark.usefixtures("workdir")
 
@@ -31,6 +32,21 @@ def weights(run: str, step: int | None = None) -> dict[str, bytes]:
     found = checkpoints.checkpoints(Run(Path(run)).checkpoints)
     path = found[0] if step is None else Run(Path(run)).checkpoints / f"step-{step:08d}"
     return {name: (path / name).read_bytes() for name in (checkpoints.MODEL, checkpoints.OPTIMIZER)}
+
+
+@pytest.mark.parametrize("kind", ["transformer", "decoder_only"])
+def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
+    events = []
+    config = tiny_config(corpus, model__kind=kind, training__epochs=2)
+    result = train(config, events.append)
+    losses = [e.loss for e in events if isinstance(e, Progress)]
+    assert losses[-1] < losses[0]
+    assert result.run == f"runs/001-{kind.replace('_', '-')}"
+    summary = next(e for e in events if isinstance(e, Summary))
+    assert dict(summary.rows)["model"].startswith(config.model.description)
+    assert dict(summary.rows)["device"].endswith("plain graph, float32")
+    loaded = load_translator(Run(Path(result.run)), ignore)
+    assert len(loaded.translator.translate(["I see one apples.", ""])) == 2
 
 
 def test_it_learns_reports_and_logs(corpus):

@@ -1,30 +1,32 @@
 """Architectures behind one seam; `build_model` is the only branch on their kind."""
 
 from seq2seq_cli.config import ModelConfig
+from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.models.transformer import Transformer
 
 
 def build_model(
-    config: ModelConfig, source_vocabulary: int, target_vocabulary: int, seed: int = 0
+    config: ModelConfig,
+    source_vocabulary: int,
+    target_vocabulary: int,
+    seed: int = 0,
+    joint_vocabulary: bool = True,
 ) -> Seq2Seq:
-    """Build the model that `config` describes, with initial weights that follow from `seed`."""
-    return RNN(
+    """Build the model that `config` describes, with initial weights that follow from `seed`.
+
+    With `joint_vocabulary` an id means the same in source and target, and tied embeddings are those
+    of the source too.
+    """
+    options = config.model_dump(exclude={"kind"})
+    if config.kind == "rnn":
+        return RNN(source_vocabulary, target_vocabulary, seed=seed, **options)
+    architecture = Transformer if config.kind == "transformer" else DecoderOnly
+    return architecture(
         source_vocabulary,
         target_vocabulary,
-        embedding_units=config.embedding_units,
-        encoder_units=config.encoder_units,
-        decoder_units=config.decoder_units,
-        attention_units=config.attention_units,
-        dropout=config.dropout,
+        joint_vocabulary=joint_vocabulary,
         seed=seed,
-        cell=config.cell,
-        encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers,
-        bidirectional=config.bidirectional,
-        attention=config.attention,
-        wiring=config.wiring,
-        input_feeding=config.input_feeding,
-        bridge=config.bridge,
-        variational_dropout=config.variational_dropout,
+        **options,
     )

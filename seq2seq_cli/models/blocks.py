@@ -1,0 +1,344 @@
+"""What the stacks of Transformers are made of: embeddings, positions, feed-forward, one block."""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention, linear
+from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
+
+EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
+MakeDropout = Callable[[float], Dropout]
+
+
+def dropout_maker(key: DropoutKey) -> MakeDropout:
+    """Return a function from a rate to a Dropout, each at a site of its own."""
+    sites = itertools.count()
+
+    def make(rate: float) -> Dropout:
+        site = next(sites)
+        return Dropout(rate, key, site, name=f"dropout_{site}")
+
+    return make
+
+
+class Embeddings(keras.layers.Layer):
+    """A vector for each id, and the way back from vectors to logits.
+
+    Vaswani et al. (2017), section 3.4: a table is multiplied by sqrt(units) where it embeds and not
+    where it gives logits, so that one table can do both (Press and Wolf 2017, "Using the output
+    embedding to improve language models").
+
+    Args:
+        source_vocabulary, target_vocabulary: number of ids.
+        units: width of a vector.
+        tied: whether the target's table is the output's too, and with `joint` the source's.
+        joint: whether an id means the same in source and target.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        units: int,
+        tied: bool,
+        joint: bool,
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        normal = keras.initializers.RandomNormal(stddev=units**-0.5, seed=seed)
+
+        def table(vocabulary: int, name: str) -> keras.Variable:
+            return self.add_weight((vocabulary, units), normal, name=f"{name}_table")
+
+        self.scale = math.sqrt(units)
+        self.target_table = table(target_vocabulary, "target")
+        self.source_table = (
+            self.target_table if tied and joint else table(source_vocabulary, "source")
+        )
+        self.output_table = self.target_table if tied else table(target_vocabulary, "output")
+        self.output_bias = self.add_weight((target_vocabulary,), "zeros", name="output_bias")
+        self.built = True
+
+    def embed_source(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return a vector for each source id, along a new last axis."""
+        return tf.gather(tf.convert_to_tensor(self.source_table), ids) * self.scale
+
+    def embed_target(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return a vector for each target id, along a new last axis."""
+        return tf.gather(tf.convert_to_tensor(self.target_table), ids) * self.scale
+
+    def logits(self, hidden_BTD: tf.Tensor) -> tf.Tensor:
+        """Return logits_BTV, float32."""
+        table_VD = tf.convert_to_tensor(self.output_table)
+        vocabulary, units = table_VD.shape
+        logits = tf.matmul(tf.reshape(hidden_BTD, [-1, units]), table_VD, transpose_b=True)
+        shape = tf.concat([tf.shape(hidden_BTD)[:2], [vocabulary]], axis=0)
+        return tf.cast(tf.reshape(logits + self.output_bias, shape), tf.float32)
+
+
+class Positions(keras.layers.Layer):
+    """A vector for each position, the first of which is 0.
+
+    `sinusoidal`: for position p and i from 0 to units/2 - 1,
+
+        PE(p, i)           = sin((p + 1) / 10000^(i / (units/2 - 1)))
+        PE(p, i + units/2) = cos((p + 1) / 10000^(i / (units/2 - 1)))
+
+    which is Vaswani et al. (2017), section 3.5, in the order and with the exponent of its authors'
+    own code (tensor2tensor) and counted from 1 as in OpenNMT: the form that CTranslate2 knows.
+    `learned`: a table of `max_positions` rows (Gehring et al. 2017); all later positions share its
+    last row, so a sentence that is longer than any in training is neither cut nor an error.
+
+    Args:
+        kind: `sinusoidal` or `learned`.
+        units: width of a vector; even and at least 4.
+        max_positions: rows of the learned table.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(self, kind: str, units: int, max_positions: int, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.units = units
+        self.table = None
+        if kind == "learned":
+            normal = keras.initializers.RandomNormal(stddev=units**-0.5, seed=seed)
+            self.table = self.add_weight((max_positions, units), normal, name="table")
+        self.built = True
+
+    def call(self, positions: tf.Tensor) -> tf.Tensor:
+        """Return a vector for each of `positions` (int32), along a new last axis."""
+        if self.table is not None:
+            table = tf.convert_to_tensor(self.table)
+            return tf.gather(table, tf.minimum(positions, table.shape[0] - 1))
+        half = self.units // 2
+        frequencies = tf.exp(tf.range(half, dtype=tf.float32) * (-math.log(10_000) / (half - 1)))
+        angles = tf.cast(positions + 1, tf.float32)[..., tf.newaxis] * frequencies
+        vectors = tf.concat([tf.sin(angles), tf.cos(angles)], axis=-1)
+        return tf.cast(vectors, self.compute_dtype)
+
+
+class FeedForward(keras.layers.Layer):
+    """The same two-layer network at each position.
+
+        relu, gelu:  FFN(x) = f(x W1 + b1) W2 + b2                       Vaswani et al., equation 2
+        swiglu:      FFN(x) = (swish(x W1 + b1) * (x V + c)) W2 + b2     Shazeer (2020), equation 6
+
+    Shazeer's has no biases. With `swiglu` the layer has half as many weights again; the paper takes
+    two thirds of the inner units to make up for it. GELU is exact (Hendrycks and Gimpel 2016).
+
+    Args:
+        units: width of inputs and outputs.
+        inner_units: width in between.
+        activation: `relu`, `gelu` or `swiglu`.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(
+        self, units: int, inner_units: int, activation: str, seed: Any = None, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.activation = activation
+        glorot = keras.initializers.GlorotUniform(seed)
+
+        def projection(inputs: int, outputs: int, name: str) -> tuple:
+            kernel = self.add_weight((inputs, outputs), glorot, name=f"{name}_kernel")
+            return kernel, self.add_weight((outputs,), "zeros", name=f"{name}_bias")
+
+        self.inner_kernel, self.inner_bias = projection(units, inner_units, "inner")
+        if activation == "swiglu":
+            self.gate_kernel, self.gate_bias = projection(units, inner_units, "gate")
+        self.output_kernel, self.output_bias = projection(inner_units, units, "output")
+        self.built = True
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return outputs of the shape of `inputs`."""
+        inner = linear(inputs, self.inner_kernel, self.inner_bias)
+        if self.activation == "relu":
+            inner = tf.nn.relu(inner)
+        elif self.activation == "gelu":
+            inner = tf.nn.gelu(inner)
+        else:
+            inner = tf.nn.silu(inner) * linear(inputs, self.gate_kernel, self.gate_bias)
+        return linear(inner, self.output_kernel, self.output_bias)
+
+
+def layer_norm(units: int, name: str) -> keras.layers.Layer:
+    """Return a layer normalisation (Ba et al. 2016) with gain and bias."""
+    layer = keras.layers.LayerNormalization(epsilon=EPSILON, name=name)
+    layer.build((None, units))
+    return layer
+
+
+class Residual(keras.layers.Layer):
+    """What stands around a sublayer f: a residual connection, dropout and normalisation.
+
+        post:  norm(x + dropout(f(x)))     Vaswani et al. (2017), section 5.4
+        pre:   x + dropout(f(norm(x)))     Xiong et al. (2020), "On layer normalization in the
+                                           Transformer architecture"
+
+    Pre-norm learns at higher rates and with little warm-up; its stack needs a last normalisation.
+
+    Args:
+        units: width of x.
+        norm: `pre` or `post`.
+        dropout: applied to f's outputs.
+    """
+
+    def __init__(self, units: int, norm: str, dropout: Dropout, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.is_pre = norm == "pre"
+        with keras.name_scope(self.name):
+            self.norm = layer_norm(units, "norm")
+        self.dropout = dropout
+        self.built = True
+
+    def before(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return what goes into f."""
+        return self.norm(inputs) if self.is_pre else inputs
+
+    def after(self, inputs: tf.Tensor, outputs: tf.Tensor, training: bool) -> tf.Tensor:
+        """Join x, `inputs`, with f's outputs."""
+        joined = inputs + self.dropout(outputs, training=training)
+        return joined if self.is_pre else self.norm(joined)
+
+
+class BlockOutput(NamedTuple):
+    """What a block gives.
+
+    outputs_BTD: the inputs of the next block.
+    keys_values: all that self-attention saw, but for the prefix; with a cache, the new cache.
+    weights_BHTS: of the cross-attention; without one, of the self-attention.
+    """
+
+    outputs_BTD: tf.Tensor
+    keys_values: KeysValues
+    weights_BHTS: tf.Tensor
+
+
+class Block(keras.layers.Layer):
+    """Self-attention, cross-attention if wanted, feed-forward; each in a Residual.
+
+    An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model, at any
+    number of positions at once: a step of decoding is a call with one position and a cache.
+
+    Args:
+        units: width of the inputs, the outputs and all heads together.
+        heads: number of heads; divides `units`.
+        inner_units: width inside the feed-forward network.
+        norm: `pre` or `post`.
+        activation: `relu`, `gelu` or `swiglu`.
+        dropout: rate on the outputs of each sublayer.
+        attention_dropout: rate on attention weights.
+        make_dropout: gives each dropout its site.
+        cross: whether there is a cross-attention.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        heads: int,
+        inner_units: int,
+        norm: str,
+        activation: str,
+        dropout: float,
+        attention_dropout: float,
+        make_dropout: MakeDropout,
+        cross: bool = False,
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+
+        def attention(name: str) -> MultiHeadAttention:
+            weights_dropout = make_dropout(attention_dropout)
+            return MultiHeadAttention(units, heads, dropout=weights_dropout, seed=seed, name=name)
+
+        def residual(name: str) -> Residual:
+            return Residual(units, norm, make_dropout(dropout), name=name)
+
+        with keras.name_scope(self.name):  # for the variables' paths
+            self.self_attention = attention("self_attention")
+            self.self_residual = residual("self_residual")
+            if cross:
+                self.cross_attention = attention("cross_attention")
+                self.cross_residual = residual("cross_residual")
+            self.feed_forward = FeedForward(
+                units, inner_units, activation, seed, name="feed_forward"
+            )
+            self.feed_forward_residual = residual("feed_forward_residual")
+        self.built = True
+
+    def call(
+        self,
+        inputs_BTD: tf.Tensor,
+        attention_mask: tf.Tensor | None = None,
+        causal: bool = False,
+        prefix: KeysValues | None = None,
+        cache: KeysValues | None = None,
+        position: tf.Tensor | None = None,
+        memory: KeysValues | None = None,
+        memory_mask_BS: tf.Tensor | None = None,
+        training: bool = False,
+    ) -> BlockOutput:
+        """Transform a sequence.
+
+        Args:
+            inputs_BTD: the sequence; one position where there is a cache.
+            attention_mask: of the self-attention: `mask` of `scaled_dot_product_attention`.
+            causal: see there.
+            prefix: keys and values that stand before the sequence's own.
+            cache: keys and values of the positions before `position`.
+            position: int32 scalar, where in the cache `inputs_BTD` belongs.
+            memory: keys and values that the cross-attention sees.
+            memory_mask_BS: bool, False on padding of `memory`.
+            training: whether to drop.
+        """
+        x = inputs_BTD
+        query, keys_values = self.self_attention.project_self(self.self_residual.before(x))
+        if cache is not None:
+            keys_values = cache.write(keys_values, position)
+        seen = prefix.extend(keys_values) if prefix is not None else keys_values
+        outputs, weights = self.self_attention.combine(
+            query, seen, attention_mask, causal, training
+        )
+        x = self.self_residual.after(x, outputs, training)
+
+        if memory is not None:
+            query = self.cross_attention.project_query(self.cross_residual.before(x))
+            outputs, weights = self.cross_attention.combine(
+                query, memory, memory_mask_BS, training=training
+            )
+            x = self.cross_residual.after(x, outputs, training)
+
+        outputs = self.feed_forward(self.feed_forward_residual.before(x))
+        return BlockOutput(
+            self.feed_forward_residual.after(x, outputs, training), keys_values, weights
+        )
+
+
+def layer_cache(tensors: dict[str, tf.Tensor], layer: int) -> KeysValues:
+    """Return a layer's keys and values from a memory or a state."""
+    return KeysValues(tensors[f"keys_{layer}"], tensors[f"values_{layer}"])
+
+
+def store(tensors: dict[str, tf.Tensor], layer: int, keys_values: KeysValues) -> None:
+    """Put a layer's keys and values where `layer_cache` finds them."""
+    tensors[f"keys_{layer}"], tensors[f"values_{layer}"] = keys_values
+
+
+def empty_state(memory: dict[str, tf.Tensor], max_length: int | tf.Tensor) -> dict[str, tf.Tensor]:
+    """Return position 0 and caches of `max_length`, for as many layers as `memory` has."""
+    state = {"position": tf.constant(0)}
+    for name, like_BHSD in memory.items():
+        if name.startswith(("keys_", "values_")):
+            batch, heads, width = tf.shape(like_BHSD)[0], like_BHSD.shape[1], like_BHSD.shape[3]
+            state[name] = tf.zeros([batch, heads, max_length, width], like_BHSD.dtype)
+    return state

@@ -1,0 +1,281 @@
+"""What holds for every stack of Transformer blocks behind the seam."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from seq2seq_cli.models.decoder_only import DecoderOnly
+from seq2seq_cli.models.transformer import Transformer
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
+
+VOCABULARY = 30
+SOURCE = tf.constant([[5, 6, 7, 8, EOS], [9, 4, EOS, PAD, PAD], [EOS, PAD, PAD, PAD, PAD]])
+TARGET = tf.constant([[BOS, 4, 5, 6], [BOS, 7, 8, PAD], [BOS, 9, 10, 11]])
+SIGNATURE = [tf.TensorSpec([None, None], tf.int32)] * 2
+# Tying alternates, so that it meets each value of the others.
+GRID = [
+    (architecture, norm, activation, positions, (n + a + p) % 2 == 0)
+    for architecture in (Transformer, DecoderOnly)
+    for n, norm in enumerate(["pre", "post"])
+    for a, activation in enumerate(["relu", "gelu", "swiglu"])
+    for p, positions in enumerate(["sinusoidal", "learned"])
+]
+
+
+def build(
+    architecture,
+    norm="pre",
+    activation="relu",
+    positions="sinusoidal",
+    tied=True,
+    layers=2,
+):
+    depth = ("layers",) if architecture is DecoderOnly else ("encoder_layers", "decoder_layers")
+    model = architecture(
+        VOCABULARY,
+        VOCABULARY,
+        units=8,
+        heads=2,
+        inner_units=6,
+        norm=norm,
+        activation=activation,
+        positions=positions,
+        max_positions=16,
+        dropout=0.3,
+        attention_dropout=0.2,
+        tied_embeddings=tied,
+        seed=3,
+        **dict.fromkeys(depth, layers),
+    )
+    rng = np.random.default_rng(0)
+    for variable in model.trainable_variables:
+        variable.assign(rng.normal(size=variable.shape, scale=0.4) + (variable.name == "gamma"))
+    return model
+
+
+@pytest.fixture(
+    scope="module", params=GRID, ids=lambda p: f"{p[0].__name__}-{'-'.join(p[1:4])}-{p[4]}"
+)
+def model(request):
+    return build(*request.param)
+
+
+@pytest.fixture(scope="module", params=[Transformer, DecoderOnly])
+def default(request):
+    return build(request.param, layers=1)
+
+
+def steps(model, source, target, max_length=None) -> tuple[np.ndarray, np.ndarray]:
+    memory = model.encode(source)
+    state = model.initial_state(memory, max_length or target.shape[1])
+    logits, attention = [], []
+    for t in range(target.shape[1]):
+        output = model.decode_step(target[:, t], state, memory)
+        state = output.state
+        logits.append(output.logits_BV)
+        attention.append(output.attention_BS)
+    return np.stack(logits, 1), np.stack(attention, 1)
+
+
+def test_stepping_equals_teacher_forcing(model):
+    logits, _ = steps(model, SOURCE, TARGET, max_length=7)
+    np.testing.assert_allclose(logits, model((SOURCE, TARGET)), atol=1e-5)
+
+
+def test_later_target_tokens_change_no_earlier_logit(model):
+    before = model((SOURCE, TARGET)).numpy()
+    changed = tf.concat([TARGET[:, :2], TARGET[:, 2:] + 3], axis=1)
+    after = model((SOURCE, changed)).numpy()
+    np.testing.assert_allclose(after[:, :2], before[:, :2], atol=1e-6)
+    assert not np.allclose(after[:, 2:], before[:, 2:], atol=1e-3)
+
+
+def test_no_gradient_flows_from_a_logit_to_later_tokens(model):
+    embeddings = {}
+    embed = model.embeddings.embed_target
+
+    def watched(ids):
+        embeddings["target"] = embed(ids)
+        tape.watch(embeddings["target"])
+        return embeddings["target"]
+
+    for t in range(TARGET.shape[1]):
+        with pytest.MonkeyPatch.context() as patch, tf.GradientTape() as tape:
+            patch.setattr(model.embeddings, "embed_target", watched)
+            loss = tf.reduce_sum(model((SOURCE, TARGET))[0, t] ** 2)
+        gradient = tape.gradient(loss, embeddings["target"])[0].numpy()
+        assert (np.abs(gradient[: t + 1]).sum(axis=-1) > 0).all()
+        assert (gradient[t + 1 :] == 0).all()
+
+
+def test_more_source_padding_changes_nothing(model):
+    padded = tf.pad(SOURCE, [[0, 0], [0, 4]], constant_values=PAD)
+    np.testing.assert_allclose(model((padded, TARGET)), model((SOURCE, TARGET)), atol=1e-5)
+    np.testing.assert_allclose(steps(model, padded, TARGET)[0], model((SOURCE, TARGET)), atol=1e-5)
+
+
+def test_every_source_token_and_its_place_matter(model):
+    before = model((SOURCE, TARGET)).numpy()[0]
+    for place in range(SOURCE.shape[1]):
+        changed = SOURCE.numpy()
+        changed[0, place] += 7
+        assert not np.allclose(model((tf.constant(changed), TARGET))[0], before, atol=1e-6)
+    swapped = tf.gather(SOURCE, [1, 0, 2, 3, 4], axis=1)
+    assert not np.allclose(model((swapped, TARGET))[0], before, atol=1e-6)
+
+
+def test_the_order_of_the_batch_changes_nothing(model):
+    order = [2, 0, 1]
+    found = model((tf.gather(SOURCE, order), tf.gather(TARGET, order)))
+    np.testing.assert_allclose(found, tf.gather(model((SOURCE, TARGET)), order), atol=1e-5)
+
+
+def test_attention_sums_to_one_off_the_padding_and_is_zero_on_it(model):
+    _, attention = steps(model, SOURCE, TARGET)
+    np.testing.assert_allclose(attention.sum(-1), 1, atol=1e-6)
+    padding = np.broadcast_to((SOURCE.numpy() == PAD)[:, None], attention.shape)
+    assert (attention[padding] == 0).all()
+
+
+def test_memory_and_state_lead_with_the_batch(model):
+    memory = model.encode(SOURCE)
+    state = model.initial_state(memory, 8)
+    for tensor in [*memory.values(), *(s for s in state.values() if s.shape.rank)]:
+        assert tensor.shape[0] == SOURCE.shape[0]
+    after = model.decode_step(TARGET[:, 0], state, memory).state
+    assert {k: (v.shape, v.dtype) for k, v in after.items()} == {
+        k: (v.shape, v.dtype) for k, v in state.items()
+    }
+
+
+def test_variables_have_unique_stable_paths(model):
+    paths = [v.path for v in model.variables]
+    assert len(set(paths)) == len(paths)
+
+
+@pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
+@pytest.mark.parametrize("training", [False, True])
+def test_compiled_equals_not_compiled(architecture, training):
+    model = build(architecture, activation="swiglu", layers=1)
+    model.dropout_key.set(5, 1)
+    plain = model((SOURCE, TARGET), training=training)
+    for jit in (False, True):
+
+        @tf.function(input_signature=SIGNATURE, jit_compile=jit)
+        def compiled(source, target):
+            return model((source, target), training=training)
+
+        np.testing.assert_allclose(compiled(SOURCE, TARGET), plain, atol=1e-5)
+
+
+def test_a_compiled_loop_of_steps_equals_teacher_forcing(default):
+    length = TARGET.shape[1]
+
+    @tf.function(input_signature=SIGNATURE, jit_compile=True)
+    def loop(source, target):
+        memory = default.encode(source)
+        logits = tf.TensorArray(tf.float32, size=length, element_shape=[3, VOCABULARY])
+
+        def step(t, state, logits):
+            output = default.decode_step(tf.gather(target, t, axis=1), state, memory)
+            return t + 1, output.state, logits.write(t, output.logits_BV)
+
+        state = default.initial_state(memory, length)
+        return tf.while_loop(lambda t, *_: t < length, step, (0, state, logits))[2].stack()
+
+    found = tf.transpose(loop(SOURCE, TARGET), [1, 0, 2])
+    np.testing.assert_allclose(found, default((SOURCE, TARGET)), atol=1e-5)
+
+
+def test_gradients_reach_every_weight_and_are_the_same_compiled(default):
+    default.dropout_key.set(1, 1)
+
+    def gradients(source, target):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(default((source, target), training=True) ** 2)
+        found = tape.gradient(loss, default.trainable_variables)
+        return [tf.convert_to_tensor(g) for g in found]
+
+    plain = tf.function(gradients, input_signature=SIGNATURE)(SOURCE, TARGET)
+    compiled = tf.function(gradients, input_signature=SIGNATURE, jit_compile=True)(SOURCE, TARGET)
+    for variable, one, other in zip(default.trainable_variables, plain, compiled, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+        # What is the same for all keys does not change a softmax.
+        assert np.abs(one).max() > 1e-7 or variable.name == "key_bias", variable.path
+
+
+def test_a_source_of_padding_alone_gives_no_nan(default):
+    source = tf.constant([[PAD, PAD], [5, EOS]])
+    target = tf.constant([[PAD, PAD], [BOS, 6]])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(default((source, target)))
+    gradients = tape.gradient(loss, default.trainable_variables)
+    assert np.isfinite(loss)
+    assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in gradients)
+    assert np.isfinite(steps(default, source, target)[1]).all()
+
+
+def test_dropout_is_a_function_of_seed_and_step(default):
+    def logits(seed: int, step: int) -> np.ndarray:
+        default.dropout_key.set(seed, step)
+        return default((SOURCE, TARGET), training=True).numpy()
+
+    assert np.array_equal(logits(1, 2), logits(1, 2))
+    assert not np.allclose(logits(1, 2), logits(1, 3))
+    assert not np.allclose(logits(1, 2), logits(2, 2))
+
+
+def test_the_same_seed_gives_the_same_weights():
+    def weights(seed: int) -> list[np.ndarray]:
+        model = Transformer(20, 20, 8, 2, 8, 1, 1, seed=seed)
+        return [v.numpy() for v in model.trainable_variables]
+
+    first, same, other = weights(1), weights(1), weights(2)
+    assert all(np.array_equal(a, b) for a, b in zip(first, same, strict=True))
+    assert any(not np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("tied", "joint", "tables"),
+    [
+        (True, True, ["target"]),
+        (True, False, ["target", "source"]),
+        (False, True, ["target", "source", "output"]),
+    ],
+)
+@pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
+def test_tying_shares_tables_where_ids_mean_the_same(architecture, tied, joint, tables):
+    layers = (1,) if architecture is DecoderOnly else (1, 1)
+    target = 20 if joint else 25
+    model = architecture(20, target, 8, 2, 8, *layers, tied_embeddings=tied, joint_vocabulary=joint)
+    found = [v.path for v in model.trainable_variables if v.path.startswith("embeddings")]
+    assert found == [*(f"embeddings/{t}_table" for t in tables), "embeddings/output_bias"]
+    assert model((SOURCE, TARGET % 12)).shape == (3, 4, target)
+
+
+def test_longer_sentences_than_learned_positions_share_the_last():
+    model = build(Transformer, positions="learned")
+    long = tf.concat([tf.fill([1, 29], 7), [[EOS]]], axis=1)
+    assert np.isfinite(model((long, tf.fill([1, 30], 4)))).all()
+
+
+def test_decoder_only_reads_target_where_the_source_really_ends():
+    model = build(DecoderOnly)
+    lengths = model.encode(SOURCE)["length"]
+    np.testing.assert_array_equal(lengths, [5, 3, 1])
+
+
+def test_decoder_only_equals_one_pass_of_its_stack():
+    model = build(DecoderOnly)
+    source, target = SOURCE[:1], TARGET[:1]
+    vectors = tf.concat(
+        [model.embeddings.embed_source(source), model.embeddings.embed_target(target)], axis=1
+    )
+    x = vectors + model.positions(tf.range(9))
+    place = np.arange(9)
+    # All of the source; of separator and target, what stands before.
+    mask = tf.constant((place[None] < 5) | (place[:, None] >= place[None]))[tf.newaxis]
+    for block in model.blocks:
+        x = block(x, mask).outputs_BTD
+    expected = model.embeddings.logits(model.norm(x))[:, 5:]
+    np.testing.assert_allclose(model((source, target)), expected, atol=1e-5)
