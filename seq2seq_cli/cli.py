@@ -13,7 +13,8 @@ import typer
 from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import DataConfig, Overrides
+    from seq2seq_cli.config import DataConfig
+    from seq2seq_cli.config_files import Overrides
 
 app = typer.Typer(
     name="s2s",
@@ -112,7 +113,7 @@ def train(
 ) -> None:
     """Train a model, into the next numbered folder below runs/."""
     from seq2seq_cli import console
-    from seq2seq_cli.config import load_config
+    from seq2seq_cli.config_files import load_config
     from seq2seq_cli.run import find_run, resumed_config
 
     layers = _layers(
@@ -262,7 +263,7 @@ def stats(
 ) -> None:
     """Show sizes, lengths, splits and coverage of a corpus."""
     from seq2seq_cli import console
-    from seq2seq_cli.config import load_config
+    from seq2seq_cli.config_files import load_config
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*_layers(config, settings, ("data.corpus", data, "--data")))
@@ -295,7 +296,7 @@ def data_check(
 ) -> None:
     """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
     from seq2seq_cli import console
-    from seq2seq_cli.config import load_config
+    from seq2seq_cli.config_files import load_config
     from seq2seq_cli.data.check import check
 
     layers = _layers(
@@ -328,7 +329,7 @@ def prepare(
 ) -> None:
     """Write a corpus as a data set on disk, which need not fit in memory. Train on it by --data."""
     from seq2seq_cli import console
-    from seq2seq_cli.config import load_config
+    from seq2seq_cli.config_files import load_config
 
     resolved = load_config(
         *_layers(
@@ -366,7 +367,7 @@ def config_show(
     config: ConfigOption = None, data: DataOption = None, settings: SetOption = None
 ) -> None:
     """Print the resolved config as TOML: defaults, file and overrides together."""
-    from seq2seq_cli.config import load_config
+    from seq2seq_cli.config_files import load_config
 
     layers = _layers(config, settings, ("data.corpus", data, "--data"))
     _print(load_config(*layers).to_toml().rstrip())
@@ -378,7 +379,7 @@ def config_check(
     settings: SetOption = None,
 ) -> None:
     """Check a config file; everything that is wrong is named."""
-    from seq2seq_cli.config import load_config
+    from seq2seq_cli.config_files import load_config
 
     load_config(*_layers(config, settings))
     _print(f"{config}: valid")
@@ -391,7 +392,7 @@ def _layers(
 
     `flags` are (key, value or None, option).
     """
-    from seq2seq_cli.config import Overrides, find_config
+    from seq2seq_cli.config_files import Overrides, find_config
 
     layers = [Overrides.read(find_config(config))] if config else []
     options = Overrides()

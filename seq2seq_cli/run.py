@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq_cli import checkpoints
-from seq2seq_cli.config import Config, Overrides, load_config
+from seq2seq_cli.config import Config
+from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 
 RUNS = Path("runs")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq_cli.config import Config, Overrides, load_config
+from seq2seq_cli.config import Config
+from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.devices import import_tensorflow
 
 import_tensorflow()

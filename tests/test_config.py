@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import (
-    MODELS,
-    Config,
-    Overrides,
-    allowed,
-    find_config,
-    load_config,
-    shipped_configs,
-)
+from seq2seq_cli.config import MODELS, Config
+from seq2seq_cli.config_files import Overrides, allowed, find_config, load_config, shipped_configs
 from seq2seq_cli.errors import UsageError
 
 

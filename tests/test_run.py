@@ -6,7 +6,7 @@ import pytest
 from conftest import tiny_config
 
 from seq2seq_cli import checkpoints
-from seq2seq_cli.config import Overrides
+from seq2seq_cli.config_files import Overrides
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 from seq2seq_cli.run import Run, find_run, new_run, resumed_config
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 from conftest import TINY, tiny_config, toy_pairs
 
-from seq2seq_cli.config import Overrides, load_config
+from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.run import Run

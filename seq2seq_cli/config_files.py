@@ -1,0 +1,266 @@
+"""Config files and options: read, merged, validated, and what is wrong with them worded."""
+
+import difflib
+import os
+import re
+import sys
+from importlib import resources
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import ValidationError
+
+from seq2seq_cli.config import CATALOG, CORPORA, DEFAULT_KIND, MODELS, Config, SourceConfig, Table
+from seq2seq_cli.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    from importlib.resources.abc import Traversable
+
+    import tomllib
+else:
+    from importlib.abc import Traversable
+
+    import tomli as tomllib
+
+ATTENTION_ALIASES = {
+    "bahdanau": {"model.attention": "additive", "model.wiring": "bahdanau"},
+    "luong": {"model.attention": "general", "model.wiring": "luong"},
+}
+
+
+class Overrides(dict[str, Any]):
+    """Values by dotted key, and for each the words by which an error names its origin."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.origins: dict[str, str] = {}
+
+    @classmethod
+    def read(cls, path: Path) -> "Overrides":
+        """Read the values of a TOML file.
+
+        Raises:
+            UsageError: if it cannot be read or is not TOML.
+        """
+        overrides = cls()
+        for key, value in _read_toml(path).items():
+            overrides.put(key, value, str(path))
+        return overrides
+
+    def put(self, key: str, value: Any, origin: str) -> None:
+        """Set `key`; a later origin wins over an earlier."""
+        self[key] = value
+        self.origins[key] = origin
+
+    def put_all(self, later: "Overrides") -> None:
+        """Take over all values of `later`."""
+        for key, value in later.items():
+            self.put(key, value, later.origins[key])
+
+    def put_attention(self, name: str) -> None:
+        """Set from `--attention NAME`, a score or a name that people know."""
+        name = name.replace("-", "_")
+        for key, value in ATTENTION_ALIASES.get(name, {"model.attention": name}).items():
+            self.put(key, value, "--attention")
+
+    def put_duration(self, key: str, text: str, origin: str) -> None:
+        """Set a number of seconds from a text such as 90s, 10m or 1.5h."""
+        match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh])", text.strip())
+        if not match:
+            raise UsageError(f"{origin} {text}: expected a time such as 90s, 10m or 1.5h")
+        self.put(key, float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]], origin)
+
+    def put_assignment(self, assignment: str) -> None:
+        """Set from `--set KEY=VALUE`, with VALUE in TOML or, failing that, a plain string."""
+        key, equals, text = assignment.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise UsageError(
+                f"--set {assignment}: expected KEY=VALUE, such as --set training.batch_tokens=4096"
+            )
+        try:
+            value = tomllib.loads(f"value = {text.strip()}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        self.put(key, value, f"--set {key}")
+
+
+def load_config(*layers: Overrides) -> Config:
+    """Validate the defaults with the values of `layers` in their place, the last ones winning.
+
+    Relative paths in `[data]` and `[tokenizer]` are made absolute, so that the config holds in any
+    folder.
+
+    Raises:
+        UsageError: naming the file or option, the key, what is allowed and what was given.
+    """
+    merged = Overrides()
+    for layer in layers:
+        merged.put_all(layer)
+    config = _validate(merged)
+    data = config.data
+    paths: dict[str, Any] = {
+        key: _absolute(getattr(data, key)) for key in ("corpus", "dev", "test")
+    }
+    paths["sources"] = [
+        source.model_copy(update={"corpus": _absolute(source.corpus)}) for source in data.sources
+    ]
+    tokenizer = config.tokenizer
+    models = {key: _absolute(getattr(tokenizer, key)) for key in ("model", "target_model")}
+    return config.model_copy(
+        update={
+            "data": data.model_copy(update=paths),
+            "tokenizer": tokenizer.model_copy(update=models),
+        }
+    )
+
+
+def _absolute(name: str | None) -> str | None:
+    """Return a path that holds in any folder; a corpus that has a name keeps it."""
+    if name is None or name in CORPORA or name.startswith(CATALOG):
+        return name
+    return os.path.abspath(os.path.expanduser(name))
+
+
+def shipped_configs() -> dict[str, Traversable]:
+    """Return the config files that travel with the package, by name."""
+    package = resources.files("seq2seq_cli") / "configs"
+    folder = package if package.is_dir() else resources.files("seq2seq_cli") / "../configs"
+    files = {f.name.removesuffix(".toml"): f for f in folder.iterdir() if f.name.endswith(".toml")}
+    return dict(sorted(files.items()))
+
+
+def find_config(name: str) -> Path:
+    """Return the file that `--config` means: a path, or the name of a shipped config."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = shipped_configs()
+    if name in shipped:
+        return Path(str(shipped[name]))
+    raise UsageError(
+        f"--config {name}: no such file, nor a config of that name. "
+        f"Shipped configs: {', '.join(shipped) or 'none'}"
+    )
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """Read a file of tables into values by dotted key."""
+    try:
+        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+    values: dict[str, Any] = {}
+    for name, table in tables.items():
+        if isinstance(table, dict):
+            values.update({f"{name}.{key}": value for key, value in table.items()})
+        else:
+            values[name] = table
+    return values
+
+
+def _validate(values: Overrides) -> Config:
+    """Build a Config; one error tells everything that is wrong."""
+    kind = values.get("model.kind", DEFAULT_KIND)
+    if kind not in MODELS:  # on which all else depends
+        raise UsageError(_wrong_value("model.kind", DEFAULT_KIND, kind, values.origins))
+    problems = []
+    known = Config(model=MODELS[kind]()).flat()
+    tables: dict[str, dict[str, Any]] = {"model": {"kind": kind}}
+    for key, value in values.items():
+        table, _, name = key.partition(".")
+        if key == "model.kind":
+            continue
+        if key in known:
+            tables.setdefault(table, {})[name] = value
+        else:
+            problems.append(f"{values.origins[key]}: {_unknown(key, kind, list(known))}")
+    try:
+        config = Config.model_validate(tables)
+    except ValidationError as error:
+        problems += [
+            _problem(details, kind, values.origins)
+            for details in error.errors()
+            if details["type"] != "default_factory_not_called"  # follows from another error
+        ]
+    if problems:
+        raise UsageError("\n".join(problems))
+    return config
+
+
+def _unknown(key: str, kind: str, known: list[str]) -> str:
+    name = key.rpartition(".")[2]
+    others = [k for k, m in MODELS.items() if key == f"model.{name}" and name in m.model_fields]
+    if others:
+        owners = " or ".join(repr(other) for other in others)
+        return f"{key} belongs to model.kind = {owners}; it is {kind!r}"
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    near = near or [k for k in known if k.rpartition(".")[2] == name]
+    if not near:
+        by_name = {k.rpartition(".")[2]: k for k in known}
+        near = [by_name[n] for n in difflib.get_close_matches(name, list(by_name), n=1)]
+    hint = f"did you mean {near[0]!r}?" if near else "`s2s config show` lists every key"
+    return f"unknown key {key!r}; {hint}"
+
+
+def _problem(details: Any, kind: str, origins: dict[str, str]) -> str:
+    """Word one of pydantic's errors as origin, key, what is allowed, what was given."""
+    # Between table and key stands the kind of model, where there is one.
+    key = ".".join([str(part) for part in details["loc"] if part != kind][:2])
+    message = details["msg"].removeprefix("Value error, ")
+    if key not in origins:  # a combination of values, which its own message names
+        involved = [origin for k, origin in origins.items() if k.rpartition(".")[2] in message]
+        return f"{', '.join(dict.fromkeys(involved)) or 'config'}: {message}"
+    inside = details["loc"][2:]
+    if key == "data.sources" and len(inside) == 2:
+        place = f"data.sources[{inside[0]}].{inside[1]}"
+        if details["type"] in ("missing", "extra_forbidden"):
+            keys = ", ".join(SourceConfig.model_fields)
+            return f"{origins[key]}: {place}: {message}. An entry's keys are {keys}"
+        return (
+            f"{origins[key]}: {place} must be {_allowed(SourceConfig, str(inside[1]))}; "
+            f"it is {details['input']!r}"
+        )
+    return _wrong_value(key, kind, details["input"], origins)
+
+
+def _wrong_value(key: str, kind: str, value: Any, origins: dict[str, str]) -> str:
+    return f"{origins[key]}: {key} must be {allowed(key, kind)}; it is {value!r}"
+
+
+def allowed(key: str, kind: str = DEFAULT_KIND) -> str:
+    """Say in words what a key takes, with a model of `kind`."""
+    if key == "model.kind":
+        return "one of " + ", ".join(repr(choice) for choice in MODELS)
+    table, _, name = key.partition(".")
+    return _allowed(type(getattr(Config(model=MODELS[kind]()), table)), name)
+
+
+def _allowed(table: type[Table], name: str) -> str:
+    field = table.model_fields[name]
+    annotation, options = field.annotation, [field.annotation]
+    if get_origin(annotation) in (Union, UnionType):
+        options = [option for option in get_args(annotation) if option is not type(None)]
+    if get_origin(options[0]) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in get_args(options[0]))
+    if get_origin(options[0]) is list:
+        return 'a list of tables, such as [[data.sources]] with corpus = "a.tsv", weight = 2.0'
+    words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+    text = words[options[0]]  # type: ignore[index]
+    bounds = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    bounds["multiple_of"] = "a multiple of"
+    limits = [
+        f"{words} {getattr(constraint, name)}"
+        for constraint in field.metadata
+        for name, words in bounds.items()
+        if getattr(constraint, name, None) is not None
+    ]
+    pattern = next((c.pattern for c in field.metadata if getattr(c, "pattern", None)), None)
+    if name == "device":
+        return "auto, cpu, gpu or gpu:N"
+    if pattern:
+        limits.append(f"of the form {pattern}")
+    return " ".join([text, " and ".join(limits)]).strip()
