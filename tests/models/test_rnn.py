@@ -176,7 +176,7 @@ def test_the_same_seed_gives_the_same_weights():
     )
 
 
-@pytest.mark.parametrize("choices", GRID[len(GRID) // 4 :: 7], ids=str)
+@pytest.mark.parametrize("choices", GRID[::7], ids=str)
 def test_variables_have_unique_stable_paths(choices):
     first, second = make(*choices), make(*choices)
     paths = [v.path for v in first.variables]
