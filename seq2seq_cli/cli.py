@@ -55,6 +55,15 @@ DataOption = Annotated[
 DeviceOption = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N.", metavar="DEVICE")
 ]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="Architecture: rnn, transformer or decoder-only.")
+]
+AttentionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--attention", help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."
+    ),
+]
 SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
 TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
 RunOption = Annotated[
@@ -88,13 +97,8 @@ def common(
 @app.command()
 def train(
     config: ConfigOption = None,
-    model: Annotated[
-        str | None, typer.Option(help="Architecture: rnn, transformer or decoder-only.")
-    ] = None,
-    attention: Annotated[
-        str | None,
-        typer.Option(help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."),
-    ] = None,
+    model: ModelOption = None,
+    attention: AttentionOption = None,
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,
@@ -167,9 +171,9 @@ def translate(
     chosen = find_run(run, console.show_warning)
     _start_tensorflow(device or "auto")
 
-    from seq2seq_cli.translator import load_translator, translate_lines
+    from seq2seq_cli.translator import load_run, translate_lines
 
-    translator = load_translator(chosen, console.show_warning).translator
+    translator = load_run(chosen, console.show_warning).translator()
 
     def show(number: int, source: str, translation: Any) -> None:
         if translation.cut:
@@ -239,6 +243,48 @@ def evaluate(
         ("chrF", f"{scores.chrf:.2f}   {scores.chrf_signature}"),
     ]
     console.show_rows(rows)
+
+
+@app.command()
+def selftest(
+    run: RunOption = None,
+    config: ConfigOption = None,
+    model: ModelOption = None,
+    attention: AttentionOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check what must hold for every model, on that of a run or on a new one of a config.
+
+    The exit code is 1 if something does not hold.
+    """
+    from seq2seq_cli import console
+    from seq2seq_cli.config_files import load_config
+    from seq2seq_cli.run import find_run
+
+    layers = _layers(config, settings, ("model.kind", model and model.replace("-", "_"), "--model"))
+    if attention is not None:
+        layers[-1].put_attention(attention)
+    if run is not None and any(layers):
+        raise UsageError("--run has a config of its own; leave out the other options")
+    resolved = load_config(*layers)
+    chosen = find_run(run, console.show_warning) if run is not None else None
+    _start_tensorflow(device or "auto")
+
+    from seq2seq_cli import selftest as tests
+
+    checks = (
+        tests.check_run(chosen, console.show_warning) if chosen else tests.check_fresh(resolved)
+    )
+    rows = [(check.name, check.deviation, check.holds) for check in checks]
+    if as_json:
+        keys = ("property", "deviation", "holds")
+        _print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows]))
+    else:
+        console.show_selftest(rows)
+    if not all(check.holds for check in checks):
+        raise typer.Exit(1)
 
 
 @data_app.command()

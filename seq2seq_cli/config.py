@@ -142,6 +142,12 @@ def _usual_wiring(model: dict[str, Any]) -> Literal["bahdanau", "luong"]:
     return "bahdanau" if model.get("attention") == "additive" else "luong"
 
 
+def _fitting_encoder_units(model: dict[str, Any]) -> int:
+    """Return a width for which a dot product with a decoder of 256 units is defined."""
+    halved = model.get("attention") in DOT_PRODUCTS and model.get("bidirectional")
+    return 128 if halved else 256
+
+
 def _fitting_decoder_units(model: dict[str, Any]) -> int:
     """Return a width for which the score is defined, given the values before it."""
     if model.get("attention") not in DOT_PRODUCTS:
@@ -178,11 +184,12 @@ class RNNConfig(Table):
     """How the decoder begins: with a projection of the encoder's last state, or with zeros."""
     embedding_units: int = Field(256, ge=1)
     """Width of the embeddings, and of the readout in Bahdanau's wiring."""
-    encoder_units: int = Field(256, ge=1)
-    """Width of the encoder in each direction."""
+    encoder_units: int = Field(default_factory=_fitting_encoder_units, ge=1)
+    """Width of the encoder in each direction: 256, or for `dot` and `scaled_dot` half of that where
+    there are two."""
     decoder_units: int = Field(default_factory=_fitting_decoder_units, ge=1)
-    """Width of the decoder's state: 256; for `dot` and `scaled_dot` that of the encoder's values,
-    which it has to equal: `encoder_units`, or twice that if `bidirectional`."""
+    """Width of the decoder's state: 256, or for `dot` and `scaled_dot` that of the encoder's
+    values, which it has to equal: `encoder_units`, or twice that if `bidirectional`."""
     attention_units: int = Field(256, ge=1)
     """Width of the hidden layer of the scores `additive` and `concat`."""
     dropout: float = Field(0.1, ge=0, lt=1)
@@ -222,7 +229,7 @@ class AttentionStackConfig(Table):
     """What every `[model]` made of Transformer blocks takes."""
 
     # As fast as XLA on a CPU, without a compilation for each length.
-    training_defaults: ClassVar[dict[str, Any]] = {"compile": "graph", "peak_learning_rate": 1e-3}
+    training_defaults: ClassVar[dict[str, Any]] = {"compile": "graph", "peak_learning_rate": 2e-3}
 
     kind: Literal["transformer", "decoder_only"]
     """Which of them."""

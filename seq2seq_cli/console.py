@@ -141,6 +141,16 @@ def show_statistics(found: Statistics) -> None:
     stdout.print(splits)
 
 
+def show_selftest(checks: list[tuple[str, float, bool]]) -> None:
+    """Print each property, how far the model is from it, and whether it holds."""
+    table = Table("property", "largest deviation", "", box=None, header_style="bold cyan")
+    table.columns[1].justify = "right"
+    for name, deviation, holds in checks:
+        verdict = Text("holds", style="green") if holds else Text("FAILS", style="bold red")
+        table.add_row(name, f"{deviation:.1e}", verdict)
+    stdout.print(table)
+
+
 def show_check(report: Report) -> None:
     """Print what is wrong with a corpus: the files, what was found, and what a copy leaves out."""
     names = {file.split: Path(file.files[0]).name for file in report.files}

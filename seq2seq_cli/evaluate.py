@@ -12,7 +12,7 @@ from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.run import Run
-from seq2seq_cli.translator import Translator, load_translator
+from seq2seq_cli.translator import Translator, load_run
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,17 @@ def evaluate(run: Run, data: DataConfig, split: str, report: Callable[[str], Non
         CheckpointError: if the run has no valid checkpoint.
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
     """
-    translator, checkpoint, state = load_translator(run, report)
+    loaded = load_run(run, report)
     corpus = read_corpus(data)
-    if corpus.fingerprint != state["data_fingerprint"]:
+    trained_on = loaded.state["data_fingerprint"]
+    if corpus.fingerprint != trained_on:
         raise DataError(
             f"{corpus.description}: is not what {run.path} was trained on (fingerprint "
-            f"{corpus.fingerprint[:12]}, then {state['data_fingerprint'][:12]}), so its splits "
-            "would not be the same. Give the corpus it was trained on by --data"
+            f"{corpus.fingerprint[:12]}, then {trained_on[:12]}), so its splits would not be the "
+            "same. Give the corpus it was trained on by --data"
         )
     sources, references = group_references(getattr(corpus, split))
-    scores, translations = evaluate_translator(translator, sources, references)
-    return Evaluation(str(run.path), checkpoint, split, scores, sources, translations, references)
+    scores, translations = evaluate_translator(loaded.translator(), sources, references)
+    return Evaluation(
+        str(run.path), loaded.checkpoint, split, scores, sources, translations, references
+    )

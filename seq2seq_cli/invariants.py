@@ -40,6 +40,23 @@ def order(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
     return _difference(model((source, target)), tf.reverse(reversed_logits, [0]))
 
 
+def reordering(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
+    """All that a step hands on is in its state: reordered halfway, sentences go on as they would.
+
+    This is what a beam search does to the state at each step.
+    """
+    half = target.shape[1] // 2
+    memory = model.encode(source)
+    state = model.initial_state(memory, target.shape[1])
+    for token in tf.unstack(target[:, :half], axis=1):
+        state = model.decode_step(token, state, memory).state
+    went_on = model.decode_step(target[:, half], state, memory).logits_BV
+    reordered = model.decode_step(
+        tf.reverse(target[:, half], [0]), _reversed(state), _reversed(memory)
+    ).logits_BV
+    return _difference(went_on, tf.reverse(reordered, [0]))
+
+
 def attention(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
     """Attention is 1 in sum off the padding and 0 on it; 0 where a source is all padding."""
     _, weights = _steps(model, source, target)
@@ -71,6 +88,7 @@ INVARIANTS: dict[str, Invariant] = {
     "later target tokens change no earlier logit": causality,
     "more source padding changes nothing": padding,
     "the order of the batch changes nothing": order,
+    "the state can be reordered between steps": reordering,
     "attention sums to 1 off the padding and is 0 on it": attention,
     "compiled by XLA equals not compiled": compilation,
 }
@@ -87,6 +105,11 @@ def _steps(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> tuple[np.nda
         logits.append(output.logits_BV)
         weights.append(output.attention_BS)
     return np.stack(logits, axis=1), np.stack(weights, axis=1)
+
+
+def _reversed(tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """Reverse the batch: every tensor leads with it, but for scalars."""
+    return {k: v if v.shape.rank == 0 else tf.reverse(v, [0]) for k, v in tensors.items()}
 
 
 def _largest(differences: list[float]) -> float:

@@ -84,15 +84,21 @@ class Translator:
         ]
 
 
-class LoadedTranslator(NamedTuple):
-    """A translator, the name of its checkpoint, and the training's state there."""
+class LoadedRun(NamedTuple):
+    """A run's model and tokenizers, the name of its checkpoint, and the training's state there."""
 
-    translator: Translator
+    model: Seq2Seq
+    tokenizers: Tokenizers
+    decoding: DecodingConfig
     checkpoint: str
     state: dict[str, Any]
 
+    def translator(self) -> Translator:
+        """Return what translates with the model."""
+        return Translator(self.model, self.tokenizers, self.decoding)
 
-def load_translator(run: Run, report: Callable[[str], None]) -> LoadedTranslator:
+
+def load_run(run: Run, report: Callable[[str], None]) -> LoadedRun:
     """Rebuild a run's model at its best checkpoint.
 
     Args:
@@ -112,10 +118,8 @@ def load_translator(run: Run, report: Callable[[str], None]) -> LoadedTranslator
         joint_vocabulary=tokenizers.joint,
     )
     checkpoints.restore(checkpoint, checkpoints.MODEL, model.trainable_variables)
-    return LoadedTranslator(
-        Translator(model, tokenizers, config.decoding),
-        checkpoint.name,
-        checkpoints.read_state(checkpoint),
+    return LoadedRun(
+        model, tokenizers, config.decoding, checkpoint.name, checkpoints.read_state(checkpoint)
     )
 
 

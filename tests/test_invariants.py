@@ -41,6 +41,15 @@ class ChangesWhenCompiled(RNN):
         return logits_BTV if tf.executing_eagerly() else logits_BTV + 1e-3
 
 
+class KeepsItsStateToItself(RNN):
+    def decode_step(self, token_B, state, memory):
+        if all((state[k].numpy() == memory[f"initial_{k}"].numpy()).all() for k in state):
+            self.kept = state
+        output = super().decode_step(token_B, self.kept, memory)
+        self.kept = output.state
+        return output
+
+
 class GivesNoNumber(RNN):
     def decode_step(self, token_B, state, memory):
         output = super().decode_step(token_B, state, memory)
@@ -68,8 +77,9 @@ def test_all_hold_for_a_sound_model():
         (SeesTheNextToken, {"stepping", "causality"}),
         (LosesItsState, {"stepping"}),
         (MixesTheBatch, {"stepping", "order"}),
+        (KeepsItsStateToItself, {"reordering"}),
         (AttendsToHalf, {"attention"}),
-        (GivesNoNumber, {"stepping", "attention"}),
+        (GivesNoNumber, {"stepping", "reordering", "attention"}),
     ],
 )
 def test_a_broken_model_breaks_its_invariants_and_no_other(kind, broken):

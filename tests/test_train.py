@@ -18,7 +18,7 @@ from seq2seq_cli.events import Notice, Progress, Summary, Validation
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.run import Run, find_run
 from seq2seq_cli.train import train
-from seq2seq_cli.translator import load_translator
+from seq2seq_cli.translator import load_run
 
 pytestmark = pytest.mark.usefixtures("workdir")
 
@@ -45,8 +45,8 @@ def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
     summary = next(e for e in events if isinstance(e, Summary))
     assert dict(summary.rows)["model"].startswith(config.model.description)
     assert dict(summary.rows)["device"].endswith("plain graph, float32")
-    loaded = load_translator(Run(Path(result.run)), ignore)
-    assert len(loaded.translator.translate(["I see one apples.", ""])) == 2
+    loaded = load_run(Run(Path(result.run)), ignore)
+    assert len(loaded.translator().translate(["I see one apples.", ""])) == 2
 
 
 def test_it_learns_reports_and_logs(corpus):

@@ -9,7 +9,7 @@ from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.run import Run
-from seq2seq_cli.translator import Translation, load_translator, translate_lines
+from seq2seq_cli.translator import Translation, load_run, translate_lines
 
 
 def fail(message: str) -> None:
@@ -18,7 +18,7 @@ def fail(message: str) -> None:
 
 @pytest.fixture(scope="module")
 def translator(trained):
-    return load_translator(Run(trained), fail).translator
+    return load_run(Run(trained), fail).translator()
 
 
 def test_a_trained_model_translates(translator):
@@ -47,7 +47,7 @@ def test_batches_change_no_translation(trained, translator, batch):
     overrides.put("decoding.batch_sentences", batch, "test")
     sentences = [source for source, _ in toy_pairs()[::7]]
     expected = translator.translate(sentences)
-    other = load_translator(Run(trained), fail).translator
+    other = load_run(Run(trained), fail).translator()
     other._config = load_config(overrides).decoding
     assert [t.text for t in other.translate(sentences)] == [t.text for t in expected]
 
@@ -116,4 +116,4 @@ def test_a_checkpoint_of_another_model_is_refused(trained, tmp_path):
     run.write(config, Tokenizers.load(Run(trained).tokenizer).files())
     run.checkpoints.symlink_to(Run(trained).checkpoints)
     with pytest.raises(CheckpointError, match="belongs to another model: .* has shape"):
-        load_translator(run, fail)
+        load_run(run, fail)
