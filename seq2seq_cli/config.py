@@ -112,7 +112,7 @@ class AttentionStackConfig(Table):
     """What every `[model]` made of Transformer blocks takes."""
 
     # As fast as XLA on a CPU, without a compilation for each length.
-    training_defaults: ClassVar[dict[str, Any]] = {"compile": "graph", "peak_learning_rate": 1e-3}
+    training_defaults: ClassVar[dict[str, Any]] = {"compile": "graph", "peak_learning_rate": 2e-3}
 
     kind: Literal["transformer", "decoder_only"]
     """Which of them."""
