@@ -143,9 +143,9 @@ def _usual_wiring(model: dict[str, Any]) -> Literal["bahdanau", "luong"]:
 
 
 def _fitting_encoder_units(model: dict[str, Any]) -> int:
-    """Return a width for which a dot product with a decoder of 256 units is defined."""
-    halved = model.get("attention") in DOT_PRODUCTS and model.get("bidirectional")
-    return 128 if halved else 256
+    """Return a width with which the score learns fast, and a dot product is defined."""
+    multiplies = model.get("attention") in (*DOT_PRODUCTS, "general")
+    return 128 if multiplies and model.get("bidirectional") else 256
 
 
 def _fitting_decoder_units(model: dict[str, Any]) -> int:
@@ -185,8 +185,8 @@ class RNNConfig(Table):
     embedding_units: int = Field(256, ge=1)
     """Width of the embeddings, and of the readout in Bahdanau's wiring."""
     encoder_units: int = Field(default_factory=_fitting_encoder_units, ge=1)
-    """Width of the encoder in each direction: 256, or for `dot` and `scaled_dot` half of that where
-    there are two."""
+    """Width of the encoder in each direction: 256, or half of that for `dot`, `scaled_dot` and
+    `general` where there are two: with values as wide as the decoder's states they learn faster."""
     decoder_units: int = Field(default_factory=_fitting_decoder_units, ge=1)
     """Width of the decoder's state: 256, or for `dot` and `scaled_dot` that of the encoder's
     values, which it has to equal: `encoder_units`, or twice that if `bidirectional`."""

@@ -125,6 +125,10 @@ class DotScore(Score):
 class GeneralScore(DotScore):
     """score(q, k) = q . W k, with W as W_a in Luong et al. (2015), section 3.1, `general`.
 
+    What is learned is `scaled_kernel`, sqrt(D) W for queries D wide. So scores begin near 0,
+    attention near even, and one step of Adam changes a score less; large scores without a meaning,
+    on which the softmax saturates, take many epochs to unlearn.
+
     Args:
         query_units: width of a query.
         key_units: width of a key.
@@ -134,7 +138,12 @@ class GeneralScore(DotScore):
     def __init__(self, query_units: int, key_units: int, seed: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
         glorot = keras.initializers.GlorotUniform(seed)
-        self.kernel = self.add_weight((key_units, query_units), glorot, name="kernel")
+        self.scaled_kernel = self.add_weight((key_units, query_units), glorot, name="scaled_kernel")
+
+    @property
+    def kernel(self) -> tf.Tensor:
+        """W, transposed: of the shape (key_units, query_units)."""
+        return self.scaled_kernel / math.sqrt(self.scaled_kernel.shape[1])
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
         """Return W k."""

@@ -163,10 +163,11 @@ def test_dot_scores_by_hand():
 
 def test_general_score_by_hand():
     score = GeneralScore(2, 1)
-    score.kernel.assign([[3.0, -1.0]])
+    score.scaled_kernel.assign(np.sqrt(2) * np.array([[3.0, -1.0]]))
+    np.testing.assert_allclose(score.kernel, [[3.0, -1.0]], rtol=1e-6)
     # W k = [3*0.5, -1*0.5]; q . W k = 1*1.5 + 2*-0.5
     keys = score.project_keys(tf.constant([[[0.5]]]))
-    np.testing.assert_allclose(score(tf.constant([[1.0, 2.0]]), keys), [[0.5]])
+    np.testing.assert_allclose(score(tf.constant([[1.0, 2.0]]), keys), [[0.5]], rtol=1e-5)
 
 
 def test_attention_by_hand():
