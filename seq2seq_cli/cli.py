@@ -246,6 +246,68 @@ def evaluate(
 
 
 @app.command()
+def ablate(
+    folder: Annotated[Path, typer.Argument(help="Where the runs and the results come.")],
+    config: ConfigOption = None,
+    models: Annotated[
+        str, typer.Option("--model", help="Architectures, separated by commas.")
+    ] = "rnn,transformer",
+    attentions: Annotated[
+        str, typer.Option("--attention", help="Scores of the rnn, separated by commas.")
+    ] = "additive,dot,general,concat",
+    data: DataOption = None,
+    epochs: Annotated[int | None, typer.Option(help="Train each so many epochs.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Train each so many updates.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Train each so long: 90s, 10m, 1.5h.", metavar="TIME")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of each training.")] = None,
+    equal_parameters: Annotated[
+        bool,
+        typer.Option("--equal-parameters", help="Give all as many weights as the first, by width."),
+    ] = False,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train several models alike and compare them in one table; again, it goes on."""
+    from seq2seq_cli import console
+    from seq2seq_cli.config_files import Overrides, load_config
+
+    layers = _layers(
+        config,
+        settings,
+        ("data.corpus", data, "--data"),
+        ("training.epochs", epochs, "--epochs"),
+        ("training.steps", steps, "--steps"),
+        ("training.seed", seed, "--seed"),
+        ("training.device", device, "--device"),
+    )
+    if budget is not None:
+        layers[-1].put_duration("training.budget_seconds", budget, "--budget")
+    configs = {}
+    for kind in models.replace("-", "_").split(","):
+        for score in attentions.split(",") if kind == "rnn" else [None]:
+            chosen = Overrides()
+            chosen.put("model.kind", kind, "--model")
+            if score:
+                chosen.put_attention(score)
+            variant = load_config(*layers, chosen)
+            configs[variant.model.label] = variant
+    _download_if_needed(variant.data)
+    _start_tensorflow(variant.training.device)
+
+    from seq2seq_cli import ablate as ablation
+
+    with console.TrainingDisplay() as display:
+        rows = ablation.ablate(configs, folder, display, equal_parameters)
+    if as_json:
+        _print(json.dumps([asdict(row) for row in rows]))
+    else:
+        _print(ablation.to_markdown(rows).rstrip())
+
+
+@app.command()
 def selftest(
     run: RunOption = None,
     config: ConfigOption = None,
