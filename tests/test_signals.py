@@ -7,7 +7,15 @@ import pytest
 from seq2seq_cli.signals import caught_signals
 
 
-def test_a_second_signal_is_no_longer_caught():
+@pytest.fixture
+def interruptible():
+    """SIGINT as a terminal's programs have it; what runs in the background may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_signal_is_no_longer_caught(interruptible):
     notices = []
     with caught_signals(notices.append) as caught:
         os.kill(os.getpid(), signal.SIGINT)

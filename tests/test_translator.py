@@ -3,7 +3,7 @@ import os
 import threading
 
 import pytest
-from conftest import TINY, tiny_config, toy_pairs
+from conftest import TINY_MODELS, tiny_config, toy_pairs
 
 from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.data.tokenizers import Tokenizers
@@ -111,7 +111,9 @@ def test_a_pipe_is_answered_line_by_line(translator):
 
 def test_a_checkpoint_of_another_model_is_refused(trained, tmp_path):
     other = tmp_path / "run"
-    config = tiny_config(tmp_path / "x", model__decoder_units=TINY["model.decoder_units"] + 1)
+    config = tiny_config(
+        tmp_path / "x", model__decoder_units=TINY_MODELS["rnn"]["model.decoder_units"] + 1
+    )
     run = Run(other)
     run.write(config, Tokenizers.load(Run(trained).tokenizer).files())
     run.checkpoints.symlink_to(Run(trained).checkpoints)
