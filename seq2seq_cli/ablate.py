@@ -201,13 +201,13 @@ def _nearest(
 ) -> ModelConfig:
     """Return what comes nearest to `wanted` weights of the model widened by factors."""
     low, high = 0.1, 10.0
-    best = model
+    best, distance = model, abs(count(model) - wanted)
     for _ in range(16):
         factor = math.sqrt(low * high)
         tried = widen(model, factor)
         found = count(tried)
-        if abs(found - wanted) <= abs(count(best) - wanted):
-            best = tried
+        if abs(found - wanted) <= distance:
+            best, distance = tried, abs(found - wanted)
         low, high = (factor, high) if found < wanted else (low, factor)
     return best
 

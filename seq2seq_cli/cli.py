@@ -123,17 +123,13 @@ def train(
     layers = _layers(
         config,
         settings,
-        ("data.corpus", data, "--data"),
-        ("data.source_language", source, "--source"),
-        ("data.target_language", target, "--target"),
-        ("model.kind", model and model.replace("-", "_"), "--model"),
+        *_corpus(data, source, target),
         ("training.device", device, "--device"),
         ("training.epochs", epochs, "--epochs"),
         ("training.steps", steps, "--steps"),
         ("training.seed", seed, "--seed"),
     )
-    if attention is not None:
-        layers[-1].put_attention(attention)
+    _put_model(layers[-1], model, attention)
     if budget is not None:
         layers[-1].put_duration("training.budget_seconds", budget, "--budget")
     resumed = find_run(run, console.show_warning) if resume else None
@@ -286,12 +282,10 @@ def ablate(
     if budget is not None:
         layers[-1].put_duration("training.budget_seconds", budget, "--budget")
     configs = {}
-    for kind in models.replace("-", "_").split(","):
+    for kind in models.split(","):
         for score in attentions.split(",") if kind == "rnn" else [None]:
             chosen = Overrides()
-            chosen.put("model.kind", kind, "--model")
-            if score:
-                chosen.put_attention(score)
+            _put_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
     _download_if_needed(variant.data)
@@ -325,9 +319,8 @@ def selftest(
     from seq2seq_cli.config_files import load_config
     from seq2seq_cli.run import find_run
 
-    layers = _layers(config, settings, ("model.kind", model and model.replace("-", "_"), "--model"))
-    if attention is not None:
-        layers[-1].put_attention(attention)
+    layers = _layers(config, settings)
+    _put_model(layers[-1], model, attention)
     if run is not None and any(layers):
         raise UsageError("--run has a config of its own; leave out the other options")
     resolved = load_config(*layers)
@@ -410,9 +403,7 @@ def data_check(
     layers = _layers(
         config,
         settings,
-        ("data.corpus", data, "--data"),
-        ("data.source_language", source, "--source"),
-        ("data.target_language", target, "--target"),
+        *_corpus(data, source, target),
     )
     resolved = load_config(*layers)
     _download_if_needed(resolved.data)
@@ -443,9 +434,7 @@ def prepare(
         *_layers(
             config,
             settings,
-            ("data.corpus", data, "--data"),
-            ("data.source_language", source, "--source"),
-            ("data.target_language", target, "--target"),
+            *_corpus(data, source, target),
         )
     )
     _download_if_needed(resolved.data)
@@ -510,6 +499,22 @@ def _layers(
         if value is not None:
             options.put(key, value, flag)
     return [*layers, options]
+
+
+def _corpus(data: str | None, source: str | None, target: str | None) -> list[tuple]:
+    """Return what `_layers` takes for --data, --source and --target."""
+    return [
+        ("data.corpus", data, "--data"),
+        ("data.source_language", source, "--source"),
+        ("data.target_language", target, "--target"),
+    ]
+
+
+def _put_model(options: "Overrides", model: str | None, attention: str | None) -> None:
+    if model is not None:
+        options.put_model(model)
+    if attention is not None:
+        options.put_attention(attention)
 
 
 def _start_tensorflow(device: str) -> str:

@@ -58,6 +58,10 @@ class Overrides(dict[str, Any]):
         for key, value in later.items():
             self.put(key, value, later.origins[key])
 
+    def put_model(self, name: str) -> None:
+        """Set from `--model NAME`, with a dash or an underscore."""
+        self.put("model.kind", name.replace("-", "_"), "--model")
+
     def put_attention(self, name: str) -> None:
         """Set from `--attention NAME`, a score or a name that people know."""
         name = name.replace("-", "_")

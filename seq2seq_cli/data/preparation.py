@@ -191,12 +191,13 @@ class PairsBuilder(  # type: ignore[call-arg]
         chunks, sides, held_out, _ = self._read
         counts = [int((side == TRAIN).sum()) for side in sides]
         total = sum(count > 0 for count in counts)
-        number = 0
+        number = done = 0
         for chunk, side, count in zip(chunks, sides, counts, strict=True):
             shard = self._shard("train", number, total) if count else None
             self._pool.submit(write_shard, chunk.path, side, shard, self._languages)
             number += count > 0
-            self._report("Writing", sum(chunk.pairs for chunk in chunks[:number]))
+            done += chunk.pairs
+            self._report("Writing", done)
         shards = self._pool.results()
         files = {"train": [count for count in counts if count]}
         for name in ("dev", "test"):
@@ -204,9 +205,9 @@ class PairsBuilder(  # type: ignore[call-arg]
             pairs = given or [pair for shard in shards for pair in getattr(shard, name)]
             write_records(self._shard(name, 0, 1), pairs, self._languages)
             files[name] = [len(pairs)]
-        weights = np.repeat([chunk.weight for chunk in chunks], counts).astype(np.float32)
+        weights = np.array([chunk.weight for chunk in chunks], np.float32)
         if (weights != 1).any():
-            np.save(self.data_path / WEIGHTS, weights)
+            np.save(self.data_path / WEIGHTS, np.repeat(weights, counts))
         self.info.metadata["shard_bytes"] = {
             file.name: file.stat().st_size for file in Path(self.data_path).glob("*.array_record-*")
         }

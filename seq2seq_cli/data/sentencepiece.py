@@ -163,9 +163,6 @@ class SentencePiece(Tokenizer):
             )
         return [[*self._ours[ids].tolist(), EOS] for ids in drawn]
 
-    def _makeshift_ids(self) -> list[int]:
-        return [UNK, *(i for i, theirs in self._models.items() if self._processor.is_byte(theirs))]
-
 
 def _hex(text: str) -> str:
     """Write characters as the rules of a normaliser have them."""

@@ -4,10 +4,9 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.special_tokens import EOS, UNK
+from seq2seq_cli.special_tokens import EOS
 
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 SPACE = "▁"  # as pieces have it
@@ -62,14 +61,6 @@ class Tokenizer(ABC):
             seed: determines the draw; at least 0 and below 2**32.
         """
         return self.tokenize(tf.constant(list(sentences), tf.string)).to_list()
-
-    def coverage(self, sentences: Sequence[str]) -> float:
-        """Return the share of tokens that are neither unknown nor bytes in want of a piece."""
-        ids = self._ids(tf.constant(list(sentences), tf.string)).flat_values.numpy()
-        return 1 - float(np.isin(ids, self._makeshift_ids()).sum()) / max(len(ids), 1)
-
-    def _makeshift_ids(self) -> list[int]:
-        return [UNK]
 
 
 class Bytes(Tokenizer):

@@ -58,20 +58,11 @@ class Words(Tokenizer):
 
     def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
-        return [self.join(_written(sequence, self._pieces, SPACE)) for sequence in ids]
+        return [_join(_written(sequence, self._pieces, SPACE)) for sequence in ids]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the written form of each id."""
         return [self._pieces[int(i)] for i in ids]
-
-    def split(self, sentences: Sequence[str]) -> list[list[str]]:
-        """Return the words of each sentence, unknown ones too: as many as ids before EOS."""
-        words = _split(tf.constant(list(sentences), tf.string))
-        return [[word.decode() for word in row] for row in words.to_list()]
-
-    def join(self, words: Iterable[str]) -> str:
-        """Return the text of words as `split` gives them; exactly the text that was split."""
-        return _join(words)
 
 
 class WordPiece(Tokenizer):

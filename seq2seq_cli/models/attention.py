@@ -25,12 +25,20 @@ def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor | None = None) -
         float32 weights of the shape of `scores_BTS`: 0 where the mask is False and in sum 1
         elsewhere. A row whose mask is all False gets zeros, not NaN.
     """
-    scores = tf.cast(scores_BTS, tf.float32)
-    if mask_BS is None:
+    if mask_BS is not None and mask_BS.shape.rank < scores_BTS.shape.rank:
+        mask_BS = mask_BS[:, tf.newaxis, :]
+    return masked_softmax(scores_BTS, mask_BS)
+
+
+def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
+    """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
+
+    A row that is masked everywhere gets zeros, not NaN.
+    """
+    scores = tf.cast(scores, tf.float32)
+    if mask is None:
         return tf.nn.softmax(scores)
-    mask = mask_BS if mask_BS.shape.rank == scores.shape.rank else mask_BS[:, tf.newaxis, :]
-    weights = tf.nn.softmax(tf.where(mask, scores, tf.float32.min))
-    return tf.where(mask, weights, 0.0)
+    return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, tf.float32.min)), 0.0)
 
 
 def attend(weights_BTS: tf.Tensor, values_BSD: tf.Tensor) -> tf.Tensor:
@@ -188,17 +196,6 @@ def scaled_dot_product_attention(
     weights = masked_softmax(scores, _scores_mask(scores, mask, causal))
     kept = weights if dropout is None else dropout(weights)
     return tf.matmul(tf.cast(kept, value.dtype), value), weights
-
-
-def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
-    """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
-
-    A row that is masked everywhere gets zeros, not NaN.
-    """
-    scores = tf.cast(scores, tf.float32)
-    if mask is None:
-        return tf.nn.softmax(scores)
-    return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, tf.float32.min)), 0.0)
 
 
 def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.Tensor | None:

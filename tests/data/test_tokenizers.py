@@ -155,13 +155,6 @@ def test_any_ids_have_a_text(kind, by_kind, ids):
     assert isinstance(by_kind[kind].source.detokenize([ids])[0], str)
 
 
-def test_coverage_counts_neither_unknown_nor_bytes_in_want_of_a_piece(by_kind):
-    for kind, tokenizers in by_kind.items():
-        assert tokenizers.source.coverage(["I see one cats."]) == 1
-        rare = tokenizers.source.coverage(["日日日日 I"])
-        assert rare == 1 if kind == "bytes" else 0 < rare <= 0.5
-
-
 def test_bytes_are_those_of_utf8(by_kind):
     tokenizer = by_kind["bytes"].source
     assert ids_of(tokenizer, "añ", "") == [[*(byte + 4 for byte in "añ".encode()), EOS], [EOS]]
