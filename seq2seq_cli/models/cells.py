@@ -1,15 +1,13 @@
-"""Recurrent cells, the loop that runs them over time, and layers of them upon one another."""
+"""Recurrent cells, and layers of them upon one another."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.recurrence import LINEAR, Factors, Product, Tensors, product, recurrence
 from seq2seq_cli.models.seq2seq import Dropout
-
-Tensors = list[tf.Tensor]
 
 
 class Cell(keras.layers.Layer):
@@ -47,21 +45,22 @@ class Cell(keras.layers.Layer):
         self.bias = self.add_weight((self.gates * units,), "zeros", name="bias")
         self.built = True
 
-    def project(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return W x + b for all gates, of width gates * units; `inputs` is of any rank."""
-        return tf.matmul(inputs, self.kernel) + self.bias
+    def project(self, inputs: tf.Tensor) -> Tensors:
+        """Return W x + b, one tensor a gate; `inputs` is of any rank."""
+        return tf.split(tf.matmul(inputs, self.kernel) + self.bias, self.gates, axis=-1)
 
     def zeros(self, batch: int | tf.Tensor, dtype: tf.DType = tf.float32) -> Tensors:
         """Return a state of zeros."""
         return [tf.zeros([batch, self.units], dtype) for _ in self.state_names]
 
-    def call(self, projected: tf.Tensor, state: Tensors) -> Tensors:
+    def call(self, projected: Tensors, state: Tensors) -> Tensors:
         """Return the next state."""
-        return self.update(projected, tf.matmul(state[0], self.recurrent_kernel), state)
+        kernel = tf.convert_to_tensor(self.recurrent_kernel)
+        return self.update(projected, product(LINEAR, state[0], kernel, self.gates), state)
 
     @abstractmethod
-    def update(self, projected: tf.Tensor, recurrent: tf.Tensor, state: Tensors) -> Tensors:
-        """Return the next state, given W x + b and U h."""
+    def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
+        """Return the next state, given W x + b and U h, one tensor a gate."""
 
 
 class GRUCell(Cell):
@@ -81,12 +80,12 @@ class GRUCell(Cell):
         super().__init__(units, input_units, seed, **kwargs)
         self.recurrent_bias = self.add_weight((3 * units,), "zeros", name="recurrent_bias")
 
-    def update(self, projected: tf.Tensor, recurrent: tf.Tensor, state: Tensors) -> Tensors:
+    def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
         """See Cell.update."""
-        xz, xr, xn = tf.split(projected, 3, axis=-1)
-        hz, hr, hn = tf.split(recurrent + self.recurrent_bias, 3, axis=-1)
-        z = tf.sigmoid(xz + hz)
-        candidate = tf.tanh(xn + tf.sigmoid(xr + hr) * hn)
+        (xz, xr, xn), (hz, hr, hn) = projected, recurrent
+        bz, br, bn = tf.split(self.recurrent_bias, 3)
+        z = tf.sigmoid(xz + hz + bz)
+        candidate = tf.tanh(xn + tf.sigmoid(xr + hr + br) * (hn + bn))
         return [z * state[0] + (1 - z) * candidate]
 
 
@@ -110,9 +109,9 @@ class LSTMCell(Cell):
         super().__init__(units, input_units, seed, **kwargs)
         self.bias.assign([0.0] * units + [1.0] * units + [0.0] * 2 * units)
 
-    def update(self, projected: tf.Tensor, recurrent: tf.Tensor, state: Tensors) -> Tensors:
+    def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
         """See Cell.update."""
-        i, f, g, o = tf.split(projected + recurrent, 4, axis=-1)
+        i, f, g, o = map(tf.add, projected, recurrent)
         memory = tf.sigmoid(f) * state[1] + tf.sigmoid(i) * tf.tanh(g)
         return [tf.sigmoid(o) * tf.tanh(memory), memory]
 
@@ -120,48 +119,17 @@ class LSTMCell(Cell):
 CELLS: dict[str, type[Cell]] = {"gru": GRUCell, "lstm": LSTMCell}
 
 
-def scan(
-    step: Callable[[Tensors, Tensors], tuple[Tensors, Tensors]],
-    sequences: Tensors,
-    state: Tensors,
-) -> tuple[Tensors, Tensors]:
-    """Run `step(slices, state) -> (state, outputs)` over the first axis of `sequences`.
-
-    The number of steps is bounded by the shape, so that XLA can differentiate through the loop.
-
-    Returns:
-        The final state and each output stacked over time.
-    """
-    length = tf.shape(sequences[0])[0]
-    inputs = [tf.TensorArray(x.dtype, size=length).unstack(x) for x in sequences]
-
-    def body(t: tf.Tensor, state: Tensors, arrays: list[tf.TensorArray]) -> tuple:
-        state, outputs = step([array.read(t) for array in inputs], state)
-        return t + 1, state, [a.write(t, o) for a, o in zip(arrays, outputs, strict=True)]
-
-    # The outputs' shapes and dtypes are needed before the loop exists.
-    slices = [x[0] for x in sequences]
-    _, examples = step(slices, state)
-    arrays = [
-        tf.TensorArray(e.dtype, size=length, element_shape=e.shape, clear_after_read=False)
-        for e in examples
-    ]
-    _, state, arrays = tf.while_loop(
-        lambda t, *_: t < length, body, (0, state, arrays), maximum_iterations=length
-    )
-    return state, [array.stack() for array in arrays]
-
-
 def run_cell(cell: Cell, inputs_BTD: tf.Tensor, state: Tensors) -> tf.Tensor:
     """Return a cell's outputs_BTD over a whole sequence that begins in `state`."""
 
-    def step(slices: Tensors, state: Tensors) -> tuple:
-        state = cell(slices[0], state)
-        return state, state[:1]
+    def step(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
+        recurrent = product(LINEAR, state[0], factors["kernel"], cell.gates)
+        return cell.update(slices, recurrent, state), []
 
-    projected_TBD = tf.transpose(cell.project(inputs_BTD), [1, 0, 2])
-    _, (outputs_TBD,) = scan(step, [projected_TBD], state)
-    return tf.transpose(outputs_TBD, [1, 0, 2])
+    projected = cell.project(tf.transpose(inputs_BTD, [1, 0, 2]))
+    kernel = tf.convert_to_tensor(cell.recurrent_kernel)
+    states, _ = recurrence(step, projected, state, {"kernel": kernel})
+    return tf.transpose(states[0], [1, 0, 2])
 
 
 class UpperLayers(keras.layers.Layer):

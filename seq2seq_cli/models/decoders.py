@@ -7,7 +7,15 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.attention import attend, attention_weights
-from seq2seq_cli.models.cells import Cell, Tensors, UpperLayers, run_cell, scan
+from seq2seq_cli.models.cells import Cell, UpperLayers, run_cell
+from seq2seq_cli.models.recurrence import (
+    LINEAR,
+    Factors,
+    Product,
+    Tensors,
+    product,
+    recurrence,
+)
 from seq2seq_cli.models.scores import Score
 from seq2seq_cli.models.seq2seq import Dropout, Memory
 
@@ -43,6 +51,7 @@ class Decoder(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self.units = units
         self.score = score
         self.cell = cell(units, input_units, seed, name=f"{self.name}_1")
         self.upper = UpperLayers(cell, layers, units, dropouts, seed, name=self.name)
@@ -65,19 +74,32 @@ class Decoder(keras.layers.Layer):
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """Return a step's output_BD and weights_BS, and the next state."""
 
-    def attention(self, projected_query: tf.Tensor, memory: Memory) -> tf.Tensor:
+    def attention(
+        self, projected_query: tf.Tensor, memory: Memory, product: Product = product
+    ) -> tf.Tensor:
         """Return the attention of queries that have been through `query_and`."""
-        scores = self.score.score_projected(projected_query, memory["keys"])
+        scores = self.score.score_projected(projected_query, memory["keys"], product)
         return attention_weights(scores, memory["mask"])
 
-    def query_and(self, states: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return what `states` ask and their product with `kernel`: one product gives both."""
+    def with_query(self, kernel: tf.Tensor) -> tf.Tensor:
+        """Return `kernel` beside the query's, so that one product gives both; see `multiply`."""
+        query_kernel = self.score.query_kernel
+        return kernel if query_kernel is None else tf.concat([query_kernel, kernel], axis=1)
+
+    def multiply(
+        self, states_BD: tf.Tensor, kernel: tf.Tensor, parts: int, product: Product
+    ) -> tuple[tf.Tensor, Tensors]:
+        """Return what the states ask, and equal parts of their product with a kernel.
+
+        The kernel is what `with_query` returned.
+        """
         query_kernel = self.score.query_kernel
         if query_kernel is None:
-            return states, tf.matmul(states, kernel)
-        both = tf.matmul(states, tf.concat([query_kernel, kernel], axis=1))
-        query, product = tf.split(both, [query_kernel.shape[1], -1], axis=-1)
-        return query, product
+            return states_BD, product(LINEAR, states_BD, kernel, parts)
+        asked = query_kernel.shape[1]
+        widths = [asked, *[(kernel.shape[1] - asked) // parts] * parts]
+        query_BD, *others = product(LINEAR, states_BD, kernel, widths)
+        return query_BD, others
 
 
 class BahdanauDecoder(Decoder):
@@ -131,14 +153,15 @@ class BahdanauDecoder(Decoder):
     ) -> tf.Tensor:
         """See Decoder.run. Only what depends on the first layer's state runs step by step."""
         size = len(self.cell.state_names)
-        projected_TBD = tf.transpose(self.cell.project(embedded_BTD), [1, 0, 2])
+        projected = self.cell.project(tf.transpose(embedded_BTD, [1, 0, 2]))
 
-        def step(slices: Tensors, state: Tensors) -> tuple[Tensors, Tensors]:
-            state, weights_BS = self._advance(slices[0], state, memory)
-            return state, [state[0], weights_BS]
+        def step(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
+            state, weights_BS = self._advance(slices, state, factors, product)
+            return state, [weights_BS]
 
-        _, (states_TBD, weights_TBS) = scan(step, [projected_TBD], state[:size])
-        states_BTD = tf.transpose(states_TBD, [1, 0, 2])
+        factors = self._factors(memory)
+        states, (weights_TBS,) = recurrence(step, projected, state[:size], factors)
+        states_BTD = tf.transpose(states[0], [1, 0, 2])
         contexts_BTD = attend(tf.transpose(weights_TBS, [1, 0, 2]), memory["values"])
         outputs_BTD = self.upper.run(states_BTD, state[size:], training)
         return self.readout(tf.concat([outputs_BTD, embedded_BTD, contexts_BTD], axis=-1))
@@ -148,20 +171,30 @@ class BahdanauDecoder(Decoder):
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
         size = len(self.cell.state_names)
-        first, weights_BS = self._advance(self.cell.project(embedded_BD), state[:size], memory)
+        projected = self.cell.project(embedded_BD)
+        first, weights_BS = self._advance(projected, state[:size], self._factors(memory))
         output_BD, others = self.upper.step(first[0], state[size:], [])
         context_BD = attend(weights_BS, memory["values"])
         readout_BD = self.readout(tf.concat([output_BD, embedded_BD, context_BD], axis=-1))
         return readout_BD, weights_BS, first + others
 
+    def _factors(self, memory: Memory) -> Factors:
+        kernel = self.with_query(tf.convert_to_tensor(self.cell.recurrent_kernel))
+        return {name: memory[name] for name in ("keys", "cell_values", "mask")} | {"kernel": kernel}
+
     def _advance(
-        self, projected_BD: tf.Tensor, state: Tensors, memory: Memory
+        self,
+        projected: Tensors,
+        state: Tensors,
+        factors: Factors,
+        product: Product = product,
     ) -> tuple[Tensors, tf.Tensor]:
         """Return the first layer's next state and the attention that led to it."""
-        query_BD, recurrent_BD = self.query_and(state[0], self.cell.recurrent_kernel)
-        weights_BS = self.attention(query_BD, memory)
-        projected_BD += attend(weights_BS, memory["cell_values"])
-        return self.cell.update(projected_BD, recurrent_BD, state), weights_BS
+        gates = self.cell.gates
+        query_BD, recurrent = self.multiply(state[0], factors["kernel"], gates, product)
+        weights_BS = self.attention(query_BD, factors, product)
+        contexts = product("bs,bsd->bd", weights_BS, factors["cell_values"], gates)
+        return self.cell.update([*map(tf.add, projected, contexts)], recurrent, state), weights_BS
 
 
 class LuongDecoder(Decoder):
@@ -223,40 +256,63 @@ class LuongDecoder(Decoder):
         if self.feed_kernel is None:
             states_BTD = run_cell(self.cell, embedded_BTD, state[:size])
             states_BTD = self.upper.run(states_BTD, state[size:], training)
-            return self._attentional(states_BTD, memory)[0]
+            return self._attentional(states_BTD, memory)
 
-        def step(slices: Tensors, state: Tensors) -> tuple[Tensors, Tensors]:
-            output_BD, _, state = self._advance(slices[0], state, memory, slices[1:])
-            return state, [output_BD]
+        def step(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
+            gates, masks = slices[: self.cell.gates], slices[self.cell.gates :]
+            return self._advance(gates, state, factors, masks, product)[2], []
 
-        projected_TBD = tf.transpose(self.cell.project(embedded_BTD), [1, 0, 2])
+        projected = self.cell.project(tf.transpose(embedded_BTD, [1, 0, 2]))
         batch, length = tf.shape(embedded_BTD)[0], tf.shape(embedded_BTD)[1]
         masks = self.upper.masks(batch, length, training)
-        _, (outputs_TBD,) = scan(step, [projected_TBD, *masks], state)
-        return tf.transpose(outputs_TBD, [1, 0, 2])
+        factors = self._factors(memory)
+        states, _ = recurrence(step, [*projected, *masks], state, factors)
+        return tf.transpose(states[-1], [1, 0, 2])
 
     def step(
         self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
-        return self._advance(self.cell.project(embedded_BD), state, memory, [])
+        projected = self.cell.project(embedded_BD)
+        return self._advance(projected, state, self._factors(memory), [])
+
+    def _factors(self, memory: Memory) -> Factors:
+        factors = {name: memory[name] for name in ("keys", "attentional_values", "mask")}
+        factors["kernel"] = tf.convert_to_tensor(self.cell.recurrent_kernel)
+        factors["attentional_kernel"] = self.with_query(self.attentional_kernel[-self.units :])
+        if self.feed_kernel is not None:
+            factors["feed_kernel"] = tf.convert_to_tensor(self.feed_kernel)
+        return factors
 
     def _advance(
-        self, projected_BD: tf.Tensor, state: Tensors, memory: Memory, masks: Tensors
+        self,
+        projected: Tensors,
+        state: Tensors,
+        factors: Factors,
+        masks: Tensors,
+        product: Product = product,
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
-        size = len(self.cell.state_names)
+        size, gates = len(self.cell.state_names), self.cell.gates
         if self.feed_kernel is not None:
             *state, fed_BD = state
-            projected_BD += tf.matmul(fed_BD, self.feed_kernel)
-        first = self.cell(projected_BD, state[:size])
+            fed = product(LINEAR, fed_BD, factors["feed_kernel"], gates)
+            projected = [*map(tf.add, projected, fed)]
+        recurrent = product(LINEAR, state[0], factors["kernel"], gates)
+        first = self.cell.update(projected, recurrent, state[:size])
         states_BD, others = self.upper.step(first[0], state[size:], masks)
-        output_BD, weights_BS = self._attentional(states_BD, memory)
-        fed = [] if self.feed_kernel is None else [output_BD]
-        return output_BD, weights_BS, [*first, *others, *fed]
+        query_BD, (attentional_BD,) = self.multiply(
+            states_BD, factors["attentional_kernel"], 1, product
+        )
+        weights_BS = self.attention(query_BD, factors, product)
+        (context_BD,) = product("bs,bsd->bd", weights_BS, factors["attentional_values"])
+        output_BD = tf.tanh(context_BD + attentional_BD)
+        feed = [] if self.feed_kernel is None else [output_BD]
+        return output_BD, weights_BS, [*first, *others, *feed]
 
-    def _attentional(self, states: tf.Tensor, memory: Memory) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return attentional vectors and attention of states, BD or BTD."""
-        kernel = self.attentional_kernel[-states.shape[-1] :]
-        query, projected = self.query_and(states, kernel)
-        weights = self.attention(query, memory)
-        return tf.tanh(attend(weights, memory["attentional_values"]) + projected), weights
+    def _attentional(self, states_BTD: tf.Tensor, memory: Memory) -> tf.Tensor:
+        """Return the attentional vectors of states that were not fed any."""
+        kernel = self.attentional_kernel[-self.units :]
+        query_kernel = self.score.query_kernel
+        query_BTD = states_BTD if query_kernel is None else tf.matmul(states_BTD, query_kernel)
+        attended_BTD = attend(self.attention(query_BTD, memory), memory["attentional_values"])
+        return tf.tanh(attended_BTD + tf.matmul(states_BTD, kernel))

@@ -5,7 +5,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.cells import Cell, Tensors, scan
+from seq2seq_cli.models.cells import Cell
+from seq2seq_cli.models.recurrence import LINEAR, Factors, Product, Tensors, recurrence
 from seq2seq_cli.models.seq2seq import Dropout
 
 
@@ -43,29 +44,33 @@ class EncoderLayer(keras.layers.Layer):
         inputs_SBD = tf.transpose(inputs_BSD, [1, 0, 2])
         mask_SB1 = tf.transpose(mask_BS)[:, :, tf.newaxis]
         cells = [self.forward_cell]
-        sequences = [self.forward_cell.project(inputs_SBD), mask_SB1]
+        sequences = [mask_SB1, *self.forward_cell.project(inputs_SBD)]
         if self.backward_cell is not None:
             cells.append(self.backward_cell)
-            projected = self.backward_cell.project(inputs_SBD)
-            sequences += [tf.reverse(projected, [0]), tf.reverse(mask_SB1, [0])]
-        size = len(self.forward_cell.state_names)
+            reversed_SBD = tf.reverse(inputs_SBD, [0])
+            sequences += [tf.reverse(mask_SB1, [0]), *self.backward_cell.project(reversed_SBD)]
+        size, gates = len(self.forward_cell.state_names), self.forward_cell.gates
 
-        def step(slices: Tensors, states: Tensors) -> tuple:
-            states = [
-                tf.where(slices[2 * i + 1], new, old)
-                for i, cell in enumerate(cells)
-                for new, old in zip(
-                    cell(slices[2 * i], states[i * size : (i + 1) * size]),
-                    states[i * size : (i + 1) * size],
-                    strict=True,
-                )
-            ]
-            return states, states[::size]
+        def step(slices: Tensors, states: Tensors, factors: Factors, product: Product) -> tuple:
+            after: Tensors = []
+            for i, cell in enumerate(cells):
+                state = states[i * size : (i + 1) * size]
+                mask, *projected = slices[i * (1 + gates) : (i + 1) * (1 + gates)]
+                recurrent = product(LINEAR, state[0], factors[f"kernel_{i}"], gates)
+                updated = cell.update(projected, recurrent, state)
+                after += [tf.where(mask, n, s) for n, s in zip(updated, state, strict=True)]
+            return after, []
 
         zeros = self.forward_cell.zeros(tf.shape(inputs_BSD)[0], inputs_BSD.dtype)
-        states, outputs = scan(step, sequences, zeros * len(cells))
+        factors = {
+            f"kernel_{i}": tf.convert_to_tensor(cell.recurrent_kernel)
+            for i, cell in enumerate(cells)
+        }
+        states, _ = recurrence(step, sequences, zeros * len(cells), factors)
+        last = [states_SBD[-1] for states_SBD in states[-size:]]
+        outputs = states[::size]
         outputs[1:] = [tf.reverse(outputs_SBD, [0]) for outputs_SBD in outputs[1:]]
-        return tf.transpose(tf.concat(outputs, axis=-1), [1, 0, 2]), states[-size:]
+        return tf.transpose(tf.concat(outputs, axis=-1), [1, 0, 2]), last
 
 
 class Encoder(keras.layers.Layer):

@@ -7,6 +7,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.recurrence import Product, product
+
 
 class Score(keras.layers.Layer):
     """How well a query fits a key.
@@ -28,8 +30,16 @@ class Score(keras.layers.Layer):
         """Return what `call` takes for the keys."""
 
     @abstractmethod
-    def score_projected(self, projected_query: tf.Tensor, keys_BSD: tf.Tensor) -> tf.Tensor:
-        """Score queries that have been multiplied by `query_kernel` already."""
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
+        """Score queries that have been multiplied by `query_kernel` already.
+
+        Args:
+            projected_query: BD or BTD.
+            keys_BSD: what `project_keys` returned.
+            product: multiplies a query (BD) and keys.
+        """
 
     def call(self, query: tf.Tensor, projected_keys_BSD: tf.Tensor) -> tf.Tensor:
         """Score queries against projected keys.
@@ -88,7 +98,9 @@ class AdditiveScore(Score):
         projected = tf.matmul(keys_BSD, tf.cast(self.key_kernel, keys_BSD.dtype))
         return projected if self.bias is None else projected + tf.cast(self.bias, keys_BSD.dtype)
 
-    def score_projected(self, projected_query: tf.Tensor, keys_BSD: tf.Tensor) -> tf.Tensor:
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
         """See Score.score_projected."""
         if projected_query.shape.rank == 3:
             hidden = tf.tanh(projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :])
@@ -115,11 +127,13 @@ class DotScore(Score):
         """Return the keys, scaled where the score is."""
         return keys_BSD / math.sqrt(keys_BSD.shape[-1]) if self.scaled else keys_BSD
 
-    def score_projected(self, projected_query: tf.Tensor, keys_BSD: tf.Tensor) -> tf.Tensor:
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
         """See Score.score_projected."""
         if projected_query.shape.rank == 3:
             return tf.matmul(projected_query, keys_BSD, transpose_b=True)
-        return tf.einsum("bd,bsd->bs", projected_query, keys_BSD)
+        return product("bd,bsd->bs", projected_query, keys_BSD)[0]
 
 
 class GeneralScore(DotScore):

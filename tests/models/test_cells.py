@@ -5,7 +5,8 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq_cli.models.cells import CELLS, Cell, GRUCell, LSTMCell, UpperLayers, run_cell, scan
+from seq2seq_cli.models.cells import CELLS, Cell, GRUCell, LSTMCell, UpperLayers, run_cell
+from seq2seq_cli.models.recurrence import scan
 from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
 
 ORACLES = {

@@ -103,7 +103,7 @@ def test_bahdanau_wiring_by_its_equations():
         weights = exponentials / exponentials.sum(-1, keepdims=True)
         context = (weights[..., None] * values).sum(1)
         inputs = np.concatenate([embedded, context], -1) @ kernel + decoder.cell.bias.numpy()
-        (next_state,) = decoder.cell(tf.constant(inputs), [tf.constant(state)])
+        (next_state,) = decoder.cell(tf.split(inputs, 3, axis=-1), [tf.constant(state)])
         state = next_state.numpy()
         readout = model.decoder.readout(np.concatenate([state, embedded, context], -1))
         np.testing.assert_allclose(model.output_projection(readout), logits[:, t], atol=1e-5)
@@ -125,7 +125,7 @@ def test_luong_wiring_by_its_equations(feeding):
             inputs = np.concatenate([inputs, fed], -1)
             kernel = np.concatenate([kernel, decoder.feed_kernel])
         projected = tf.constant(inputs @ kernel + decoder.cell.bias.numpy())
-        (next_state,) = decoder.cell(projected, [tf.constant(state)])
+        (next_state,) = decoder.cell(tf.split(projected, 3, axis=-1), [tf.constant(state)])
         state = next_state.numpy()
         scores = np.einsum("bq,kq,bsk->bs", state, decoder.score.kernel.numpy(), values)
         exponentials = np.exp(scores) * mask

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from seq2seq_cli.models.recurrence import LINEAR, product, recurrence
+
+RNG = np.random.default_rng(0)
+
+
+def random(*shape: int) -> tf.Tensor:
+    return tf.constant(RNG.normal(size=shape), tf.float32)
+
+
+SEQUENCES = [random(5, 3, 4), random(5, 3, 4), tf.constant(RNG.random((5, 3, 1)) < 0.7)]
+STATE = [random(3, 4), random(3, 6)]
+FACTORS = {"kernel": random(4, 10), "values": random(3, 7, 4), "shift": random(3, 4)}
+BIAS = tf.Variable(random(4))
+
+
+def step(slices, state, factors, product):
+    """A step with all that may occur: a mask, products of both kinds, a variable, an output."""
+    first, second = product(LINEAR, state[0], factors["kernel"], [4, 6])
+    weights = tf.nn.softmax(tf.tanh(state[1] + second))
+    weights = tf.concat([weights, weights[:, :1]], axis=1)
+    (context,) = product("bs,bsd->bd", weights, factors["values"])
+    (again,) = product(LINEAR, context, factors["kernel"])
+    new = tf.tanh(first + context * slices[0] + slices[1] + factors["shift"] + BIAS + again[:, :4])
+    state = [tf.where(slices[2], new, state[0]), 0.5 * tf.tanh(state[1]) + again[:, 4:]]
+    return state, [weights * 2.0]
+
+
+def by_recurrence(sequences, state, factors):
+    return recurrence(step, sequences, state, factors)
+
+
+def by_python(sequences, state, factors):
+    states, outputs = [], []
+    for t in range(5):
+        state, output = step([x[t] for x in sequences], state, factors, product)
+        states.append(state)
+        outputs.append(output)
+    return [tf.stack(s) for s in zip(*states, strict=True)], [
+        tf.stack(o) for o in zip(*outputs, strict=True)
+    ]
+
+
+def results_and_gradients(run):
+    watched = [SEQUENCES[:2], STATE, FACTORS]
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        states, outputs = run(SEQUENCES, STATE, FACTORS)
+        loss = tf.add_n([tf.reduce_sum(x * tf.cos(x)) for x in (*states, *outputs)])
+    return states, outputs, tape.gradient(loss, [*watched, BIAS])
+
+
+@pytest.mark.parametrize("compiled", ["eager", "graph", "xla"])
+def test_recurrence_is_a_loop_with_the_loop_s_gradient(compiled):
+    run = results_and_gradients
+    if compiled != "eager":
+        run = tf.function(run, jit_compile=compiled == "xla")
+    found, expected = run(by_recurrence), results_and_gradients(by_python)
+    for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-5)
+
+
+def test_a_factor_that_is_not_one_of_the_factors_is_refused():
+    stranger = random(4, 4)
+
+    def bad(slices, state, factors, product):
+        return product(LINEAR, state[0], stranger), []
+
+    with pytest.raises(ValueError, match="one of the factors"):
+        recurrence(bad, [random(5, 3, 4)], [random(3, 4)], {"kernel": random(4, 4)})
