@@ -68,6 +68,26 @@ def use_device(name: str) -> str:
     return f"GPU {index} ({details.get('device_name', 'unknown model')})"
 
 
+def choose_precision(precision: str, compiled: str) -> str:
+    """Return the dtype of matrix products, float32 or bfloat16, for the device in use.
+
+    Args:
+        precision: `training.precision`.
+        compiled: `training.compile`, xla or graph.
+    """
+    import tensorflow as tf
+
+    if precision != "auto":
+        return precision
+    gpus = tf.config.get_visible_devices("GPU")
+    if gpus:
+        details = tf.config.experimental.get_device_details(gpus[0])
+        has_bfloat16 = details.get("compute_capability", (0, 0)) >= (8, 0)  # Ampere
+    else:
+        has_bfloat16 = compiled == "graph" and bool(_cpu_flags() & {"avx512_bf16", "amx_bf16"})
+    return "bfloat16" if has_bfloat16 else "float32"
+
+
 def _xla_cache() -> Path:
     """Return the folder where XLA keeps what it compiled, for this TensorFlow on this processor.
 
@@ -121,11 +141,20 @@ def _loads(library: str) -> bool:
 
 
 def _cpu_name() -> str:
+    return _cpu_info("model name") or platform.machine()
+
+
+def _cpu_flags() -> set[str]:
+    return set(_cpu_info("flags").split())
+
+
+def _cpu_info(key: str) -> str:
+    """Return what Linux says of the first core; nothing elsewhere."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith(key))
     except (OSError, StopIteration):
-        return platform.machine()
+        return ""
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.special_tokens import PAD
 
@@ -73,21 +74,26 @@ class Updater:
     Args:
         model: its trainable variables are updated.
         config: clipping, label smoothing, seed and how the step is compiled.
+        precision: dtype of matrix products, float32 or bfloat16.
 
     Attributes:
         variables: the optimizer's own state, for checkpoints.
     """
 
-    def __init__(self, model: Seq2Seq, config: TrainingConfig):
+    def __init__(self, model: Seq2Seq, config: TrainingConfig, precision: str = "float32"):
         self._model = model
+        self._precision = precision
         self._config = config
         self._optimizer = keras.optimizers.Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
+        # Even in a plain graph, where each operation on the logits reads and writes them all.
+        self._loss = tf.function(cross_entropy, jit_compile=True, autograph=False)
         # One trace for all shapes; XLA still compiles each of the few that come.
         self._step = tf.function(
             self._update,
             input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
             jit_compile=config.compile != "graph",
+            autograph=False,
         )
 
     @property
@@ -108,9 +114,9 @@ class Updater:
 
     def _update(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         variables = self._model.trainable_variables
-        with tf.GradientTape() as tape:
+        with products_in(self._precision), tf.GradientTape() as tape:
             logits_BTV = self._model((source_BS, target_BT[:, :-1]), training=True)
-            total, tokens = cross_entropy(
+            total, tokens = self._loss(
                 logits_BTV, target_BT[:, 1:], self._config.label_smoothing
             )
             loss = total / tokens

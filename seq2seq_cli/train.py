@@ -16,6 +16,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.devices import choose_precision
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
@@ -90,7 +91,8 @@ def train(
         trainer = Trainer(config, run, corpus, tokenizers, data, model, report)
         if resume is not None:
             trainer.restore()
-        report(Summary(_summary(config, run, corpus, data, tokenizers, model, device)))
+        where = f"{device}, {trainer.precision}"
+        report(Summary(_summary(config, run, corpus, data, tokenizers, model, where)))
         return trainer.train()
 
 
@@ -99,6 +101,7 @@ class Trainer:
 
     Attributes:
         position: where the training stands.
+        precision: dtype of matrix products.
     """
 
     def __init__(
@@ -118,7 +121,8 @@ class Trainer:
         self._data = data
         self._model = model
         self._report = report
-        self._updater = Updater(model, config.training)
+        self.precision = choose_precision(config.training.precision, config.training.compile)
+        self._updater = Updater(model, config.training, self.precision)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
         self._validator = Validator(config, model, tokenizers, corpus.dev)
         self._learning_rate = 0.0
@@ -328,5 +332,5 @@ def _summary(
             f"{data.padding_share:.1%} padding",
         ),
         ("until", " or ".join(limit for limit in limits if limit)),
-        ("device", f"{device}, {compiled}, float32"),
+        ("device", f"{device}, {compiled}"),
     ]

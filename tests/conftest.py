@@ -36,6 +36,7 @@ TINY = {
     "training.batch_tokens": 512,
     "training.warmup_steps": 5,
     "training.compile": "graph",
+    "training.precision": "float32",
     "training.device": "cpu",
 }
 

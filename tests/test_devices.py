@@ -108,3 +108,30 @@ def test_a_gpu_that_is_not_there_is_refused(two_gpus):
     with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs, gpu:0 to gpu:1"):
         devices.use_device("gpu:2")
     assert two_gpus == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "compiled", "chosen"),
+    [
+        ("fpu avx512f avx512_bf16", "graph", "bfloat16"),
+        ("fpu amx_bf16", "graph", "bfloat16"),
+        ("fpu avx512_bf16", "xla", "float32"),
+        ("fpu avx512f", "graph", "float32"),
+    ],
+)
+def test_a_cpu_multiplies_in_what_it_is_fast_at(monkeypatch, flags, compiled, chosen):
+    monkeypatch.setattr(devices, "_cpu_info", {"flags": flags}.get)
+    assert devices.choose_precision("auto", compiled) == chosen
+    assert devices.choose_precision("float32", compiled) == "float32"
+    assert devices.choose_precision("bfloat16", compiled) == "bfloat16"
+
+
+@pytest.mark.parametrize(("capability", "chosen"), [((7, 5), "float32"), ((9, 0), "bfloat16")])
+def test_a_gpu_from_ampere_on_multiplies_in_bfloat16(monkeypatch, two_gpus, capability, chosen):
+    monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
+    monkeypatch.setattr(
+        tf.config.experimental,
+        "get_device_details",
+        lambda _: {"compute_capability": capability},
+    )
+    assert devices.choose_precision("auto", "xla") == chosen

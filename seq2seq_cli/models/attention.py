@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.products import linear
 from seq2seq_cli.models.scores import AdditiveScore, Score, make_score
 
 
@@ -363,13 +364,3 @@ class MultiHeadAttention(keras.layers.Layer):
         shape = [batch, length, len(names), self.heads, self.units // self.heads]
         projected = tf.reshape(linear(inputs_BTD, kernel, bias), shape)
         return tf.unstack(tf.transpose(projected, [2, 0, 3, 1, 4]))
-
-
-def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-    """Return W x + b over the last axis of inputs of any rank, as one product of two matrices.
-
-    A product of rank 3 with 2 would have a gradient of the kernel's size for each sentence.
-    """
-    inputs_units, units = kernel.shape
-    outputs = tf.matmul(tf.reshape(inputs, [-1, inputs_units]), kernel) + bias
-    return tf.reshape(outputs, tf.concat([tf.shape(inputs)[:-1], [units]], axis=0))

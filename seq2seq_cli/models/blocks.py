@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention, linear
+from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention
+from seq2seq_cli.models.products import linear, matmul
 from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
@@ -78,7 +79,7 @@ class Embeddings(keras.layers.Layer):
         """Return logits_BTV, float32."""
         table_VD = tf.convert_to_tensor(self.output_table)
         vocabulary, units = table_VD.shape
-        logits = tf.matmul(tf.reshape(hidden_BTD, [-1, units]), table_VD, transpose_b=True)
+        logits = matmul(tf.reshape(hidden_BTD, [-1, units]), table_VD, transpose_b=True)
         shape = tf.concat([tf.shape(hidden_BTD)[:2], [vocabulary]], axis=0)
         return tf.cast(tf.reshape(logits + self.output_bias, shape), tf.float32)
 

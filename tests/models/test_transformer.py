@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from seq2seq_cli.models.decoder_only import DecoderOnly
+from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
@@ -279,3 +280,20 @@ def test_decoder_only_equals_one_pass_of_its_stack():
         x = block(x, mask).outputs_BTD
     expected = model.embeddings.logits(model.norm(x))[:, 5:]
     np.testing.assert_allclose(model((source, target)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
+def test_products_in_bfloat16_round_logits_and_gradients_and_no_more(architecture):
+    def run(dtype):
+        with products_in(dtype), tf.GradientTape() as tape:
+            logits = model((SOURCE, TARGET))
+            loss = tf.reduce_mean(tf.nn.log_softmax(logits)[..., EOS])
+        gradients = tape.gradient(loss, model.trainable_variables)
+        return [logits, *(tf.convert_to_tensor(g) for g in gradients)]
+
+    model = build(architecture)
+    for exact, rounded in zip(run("float32"), run("bfloat16"), strict=True):
+        assert rounded.dtype == tf.float32
+        error = tf.norm(rounded - exact) / (tf.norm(exact) + 1e-6)
+        assert error < 0.15  # a rounding is 2^-9, and ReLU and large weights make more of it
+    assert not np.array_equal(run("bfloat16")[0], run("float32")[0])
