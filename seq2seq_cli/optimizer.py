@@ -116,9 +116,7 @@ class Updater:
         variables = self._model.trainable_variables
         with products_in(self._precision), tf.GradientTape() as tape:
             logits_BTV = self._model((source_BS, target_BT[:, :-1]), training=True)
-            total, tokens = self._loss(
-                logits_BTV, target_BT[:, 1:], self._config.label_smoothing
-            )
+            total, tokens = self._loss(logits_BTV, target_BT[:, 1:], self._config.label_smoothing)
             loss = total / tokens
         # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
         # Adam's second moment would be right; as tensors the repeated rows are summed.
