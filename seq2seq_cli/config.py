@@ -330,8 +330,8 @@ class TrainingConfig(Table):
     """Compile the training step with XLA, or run it as a plain graph; `auto` is what suits
     the kind of model: XLA for `rnn`, else a plain graph."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of a Transformer's matrix products in training; all else is float32. `auto` is bfloat16
-    where the device has it in hardware, except on a CPU with XLA, which is slow at it."""
+    """Of matrix products in training; all else is float32. `auto` is bfloat16 where the device
+    has it in hardware, except on a CPU with XLA, which is slow at it."""
     epochs: int | None = Field(None, ge=1)
     """Stop after this many passes over the data; 4 where no limit is given."""
     steps: int | None = Field(None, ge=1)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.products import linear
 from seq2seq_cli.models.recurrence import LINEAR, Factors, Product, Tensors, product, recurrence
 from seq2seq_cli.models.seq2seq import Dropout
 
@@ -47,7 +48,7 @@ class Cell(keras.layers.Layer):
 
     def project(self, inputs: tf.Tensor) -> Tensors:
         """Return W x + b, one tensor a gate; `inputs` is of any rank."""
-        return tf.split(tf.matmul(inputs, self.kernel) + self.bias, self.gates, axis=-1)
+        return tf.split(linear(inputs, self.kernel, self.bias), self.gates, axis=-1)
 
     def zeros(self, batch: int | tf.Tensor, dtype: tf.DType = tf.float32) -> Tensors:
         """Return a state of zeros."""

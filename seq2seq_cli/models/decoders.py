@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from seq2seq_cli.models.attention import attend, attention_weights
 from seq2seq_cli.models.cells import Cell, UpperLayers, run_cell
+from seq2seq_cli.models.products import Linear, matmul
 from seq2seq_cli.models.recurrence import (
     LINEAR,
     Factors,
@@ -133,10 +134,7 @@ class BahdanauDecoder(Decoder):
         self.context_kernel = self.add_weight(
             (value_units, cell.gates * units), glorot, name="context_kernel"
         )
-        self.readout = keras.layers.Dense(
-            input_units, activation="tanh", kernel_initializer=glorot, name="readout"
-        )
-        self.readout.build((None, units + input_units + value_units))
+        self.readout = Linear(input_units, units + input_units + value_units, seed, name="readout")
 
     def prepare(self, values_BSD: tf.Tensor) -> Memory:
         """See Decoder.prepare."""
@@ -145,7 +143,7 @@ class BahdanauDecoder(Decoder):
             "keys": self.score.project_keys(values_BSD),
             # W c = W sum(a v) = sum(a W v): projecting the values, not each step's context, takes
             # the widest product out of the decoder's loop.
-            "cell_values": tf.matmul(values_BSD, self.context_kernel),
+            "cell_values": matmul(values_BSD, self.context_kernel),
         }
 
     def run(
@@ -164,7 +162,8 @@ class BahdanauDecoder(Decoder):
         states_BTD = tf.transpose(states[0], [1, 0, 2])
         contexts_BTD = attend(tf.transpose(weights_TBS, [1, 0, 2]), memory["values"])
         outputs_BTD = self.upper.run(states_BTD, state[size:], training)
-        return self.readout(tf.concat([outputs_BTD, embedded_BTD, contexts_BTD], axis=-1))
+        joined_BTD = tf.concat([outputs_BTD, embedded_BTD, contexts_BTD], axis=-1)
+        return tf.tanh(self.readout(joined_BTD))
 
     def step(
         self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory
@@ -175,8 +174,8 @@ class BahdanauDecoder(Decoder):
         first, weights_BS = self._advance(projected, state[:size], self._factors(memory))
         output_BD, others = self.upper.step(first[0], state[size:], [])
         context_BD = attend(weights_BS, memory["values"])
-        readout_BD = self.readout(tf.concat([output_BD, embedded_BD, context_BD], axis=-1))
-        return readout_BD, weights_BS, first + others
+        joined_BD = tf.concat([output_BD, embedded_BD, context_BD], axis=-1)
+        return tf.tanh(self.readout(joined_BD)), weights_BS, first + others
 
     def _factors(self, memory: Memory) -> Factors:
         kernel = self.with_query(tf.convert_to_tensor(self.cell.recurrent_kernel))
@@ -243,7 +242,7 @@ class LuongDecoder(Decoder):
         return {
             "keys": self.score.project_keys(values_BSD),
             # Wc [c; h] = sum(a W v) + W' h: the context itself is never needed.
-            "attentional_values": tf.matmul(
+            "attentional_values": matmul(
                 values_BSD, self.attentional_kernel[: values_BSD.shape[-1]]
             ),
         }
@@ -313,6 +312,6 @@ class LuongDecoder(Decoder):
         """Return the attentional vectors of states that were not fed any."""
         kernel = self.attentional_kernel[-self.units :]
         query_kernel = self.score.query_kernel
-        query_BTD = states_BTD if query_kernel is None else tf.matmul(states_BTD, query_kernel)
+        query_BTD = states_BTD if query_kernel is None else matmul(states_BTD, query_kernel)
         attended_BTD = attend(self.attention(query_BTD, memory), memory["attentional_values"])
-        return tf.tanh(attended_BTD + tf.matmul(states_BTD, kernel))
+        return tf.tanh(attended_BTD + matmul(states_BTD, kernel))

@@ -1,9 +1,11 @@
 """Products of matrices, in float32 or in a shorter dtype."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
+import keras
 import tensorflow as tf
 
 _DTYPE: ContextVar[tf.DType] = ContextVar("dtype of products", default=tf.float32)
@@ -28,11 +30,21 @@ def products_in(dtype: str) -> Iterator[None]:
 
 def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
     """Return what tf.matmul does, in its dtype; float32 is multiplied as `products_in` says."""
+    return _rounded(lambda a, b: tf.matmul(a, b, transpose_b=transpose_b), a, b)
+
+
+def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    """Return what tf.einsum does, in its dtype; float32 is multiplied as `products_in` says."""
+    return _rounded(lambda a, b: tf.einsum(equation, a, b), a, b)
+
+
+def _rounded(
+    multiply: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], a: tf.Tensor, b: tf.Tensor
+) -> tf.Tensor:
     dtype = _DTYPE.get()
     if dtype == tf.float32 or a.dtype != tf.float32:
-        return tf.matmul(a, b, transpose_b=transpose_b)
-    product = tf.matmul(tf.cast(a, dtype), tf.cast(b, dtype), transpose_b=transpose_b)
-    return tf.cast(product, tf.float32)
+        return multiply(a, b)
+    return tf.cast(multiply(tf.cast(a, dtype), tf.cast(b, dtype)), tf.float32)
 
 
 def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
@@ -43,3 +55,24 @@ def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
     inputs_units, units = kernel.shape
     outputs = matmul(tf.reshape(inputs, [-1, inputs_units]), kernel) + bias
     return tf.reshape(outputs, tf.concat([tf.shape(inputs)[:-1], [units]], axis=0))
+
+
+class Linear(keras.layers.Layer):
+    """W x + b, over the last axis of inputs of any rank.
+
+    Args:
+        units: width of the outputs.
+        input_units: width of the inputs.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(self, units: int, input_units: int, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        glorot = keras.initializers.GlorotUniform(seed)
+        self.kernel = self.add_weight((input_units, units), glorot, name="kernel")
+        self.bias = self.add_weight((units,), "zeros", name="bias")
+        self.built = True
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return the outputs."""
+        return linear(inputs, self.kernel, self.bias)

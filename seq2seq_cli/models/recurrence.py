@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from seq2seq_cli.models.products import einsum
+
 Tensors = list[tf.Tensor]
 Factors = dict[str, tf.Tensor]
 Parts = int | list[int]  # how many equal parts, or the width of each
@@ -27,7 +29,7 @@ Step = Callable[[Tensors, Tensors, Factors, Product], tuple[Tensors, Tensors]]
 
 def product(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) -> Tensors:
     """Return the product that tf.einsum computes, divided along its last axis as by tf.split."""
-    return tf.split(tf.einsum(equation, x, factor), parts, axis=-1)
+    return tf.split(einsum(equation, x, factor), parts, axis=-1)
 
 
 def recurrence(
@@ -160,7 +162,7 @@ class _Recurrence:
             self._products, xs_and_dys[:number], xs_and_dys[number:], strict=True
         ):
             left, right, result = _subscripts(equation)
-            dfactor = tf.einsum(f"t{left},t{result}->{right}", x, dy)
+            dfactor = einsum(f"t{left},t{result}->{right}", x, dy)
             dfactors[name] = dfactors[name] + dfactor if name in dfactors else dfactor
         flat = [*dsequences, *carried[:size], *(dfactors.get(n) for n in sorted(self._factors))]
         return (flat, carried[size + len(others) :]) if variables else flat
@@ -185,7 +187,7 @@ def _replay(
 
         def gradient(*dparts: tf.Tensor) -> tuple:
             dy = tf.concat(dparts, axis=-1)
-            return tf.einsum(f"{result},{right}->{left}", dy, factor), *dparts
+            return einsum(f"{result},{right}->{left}", dy, factor), *dparts
 
         return tf.nest.map_structure(tf.identity, parts), gradient
 

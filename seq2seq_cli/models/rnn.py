@@ -1,13 +1,12 @@
 """A recurrent encoder-decoder with attention."""
 
-from typing import Any
-
 import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.cells import CELLS
 from seq2seq_cli.models.decoders import BahdanauDecoder, Decoder, LuongDecoder
 from seq2seq_cli.models.encoder import Encoder
+from seq2seq_cli.models.products import Linear
 from seq2seq_cli.models.scores import make_score
 from seq2seq_cli.models.seq2seq import (
     Dropout,
@@ -76,7 +75,6 @@ class RNN(Seq2Seq):
     ):
         super().__init__(name="rnn")
         generator = keras.random.SeedGenerator(seed)
-        glorot = keras.initializers.GlorotUniform(generator)
         self.dropout_key = DropoutKey()
 
         def dropouts(first: int, number: int) -> list[Dropout]:
@@ -94,11 +92,6 @@ class RNN(Seq2Seq):
                 vocabulary, embedding_units, embeddings_initializer=normal, name=name
             )
             layer.build()
-            return layer
-
-        def dense(units: int, input_units: int, name: str, **options: Any) -> keras.layers.Dense:
-            layer = keras.layers.Dense(units, kernel_initializer=glorot, name=name, **options)
-            layer.build((None, input_units))
             return layer
 
         self.source_dropout, self.target_dropout, self.value_dropout, self.output_dropout = (
@@ -120,7 +113,7 @@ class RNN(Seq2Seq):
         names = [f"{n}{i}" for i in range(1, decoder_layers + 1) for n in CELLS[cell].state_names]
         self.decoder_units = decoder_units
         self.bridges = [
-            dense(decoder_units, encoder_units, f"bridge_{name}", activation="tanh")
+            Linear(decoder_units, encoder_units, generator, name=f"bridge_{name}")
             for name in (names if bridge == "projection" else [])
         ]
         value_units = self.encoder.value_units
@@ -134,8 +127,8 @@ class RNN(Seq2Seq):
                 *arguments, value_units, input_feeding, decoder_dropouts, generator, name="decoder"
             )
         )
-        self.output_projection = dense(
-            target_vocabulary, self.decoder.output_units, "output_projection"
+        self.output_projection = Linear(
+            target_vocabulary, self.decoder.output_units, generator, name="output_projection"
         )
         self.built = True
 
@@ -148,7 +141,7 @@ class RNN(Seq2Seq):
         zeros_BD = tf.zeros([tf.shape(source_BS)[0], self.decoder_units], values_BSD.dtype)
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}
         for number, (name, bridge) in enumerate(zip(initial, self.bridges, strict=False)):
-            initial[name] = bridge(last[number % len(last)])
+            initial[name] = tf.tanh(bridge(last[number % len(last)]))
         return {"mask": mask_BS, **self.decoder.prepare(values_BSD), **initial}
 
     def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:

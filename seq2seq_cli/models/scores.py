@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.products import matmul
 from seq2seq_cli.models.recurrence import Product, product
 
 
@@ -95,7 +96,7 @@ class AdditiveScore(Score):
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
         """Return Wk k + b."""
-        projected = tf.matmul(keys_BSD, tf.cast(self.key_kernel, keys_BSD.dtype))
+        projected = matmul(keys_BSD, tf.cast(self.key_kernel, keys_BSD.dtype))
         return projected if self.bias is None else projected + tf.cast(self.bias, keys_BSD.dtype)
 
     def score_projected(
@@ -161,7 +162,7 @@ class GeneralScore(DotScore):
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
         """Return W k."""
-        return tf.matmul(keys_BSD, tf.cast(self.kernel, keys_BSD.dtype))
+        return matmul(keys_BSD, tf.cast(self.kernel, keys_BSD.dtype))
 
 
 def make_score(kind: str, units: int, query_units: int, key_units: int, seed: Any = None) -> Score:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.recurrence import LINEAR, product, recurrence
 
 RNG = np.random.default_rng(0)
@@ -71,3 +72,12 @@ def test_a_factor_that_is_not_one_of_the_factors_is_refused():
 
     with pytest.raises(ValueError, match="one of the factors"):
         recurrence(bad, [random(5, 3, 4)], [random(3, 4)], {"kernel": random(4, 4)})
+
+
+def test_products_in_bfloat16_are_rounded_forth_and_back():
+    exact = tf.nest.flatten(results_and_gradients(by_recurrence))
+    with products_in("bfloat16"):
+        rounded = tf.nest.flatten(results_and_gradients(by_recurrence))
+    for a, b in zip(rounded, exact, strict=True):
+        assert a.dtype == tf.float32
+        assert 1e-5 < tf.norm(a - b) / tf.norm(b) < 0.1

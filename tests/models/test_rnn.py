@@ -105,7 +105,8 @@ def test_bahdanau_wiring_by_its_equations():
         inputs = np.concatenate([embedded, context], -1) @ kernel + decoder.cell.bias.numpy()
         (next_state,) = decoder.cell(tf.split(inputs, 3, axis=-1), [tf.constant(state)])
         state = next_state.numpy()
-        readout = model.decoder.readout(np.concatenate([state, embedded, context], -1))
+        joined = np.concatenate([state, embedded, context], -1)
+        readout = np.tanh(model.decoder.readout(joined))
         np.testing.assert_allclose(model.output_projection(readout), logits[:, t], atol=1e-5)
 
 
