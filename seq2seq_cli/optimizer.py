@@ -86,13 +86,17 @@ class Updater:
         self._config = config
         self._optimizer = keras.optimizers.Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
-        # Even in a plain graph, where each operation on the logits reads and writes them all.
-        self._loss = tf.function(cross_entropy, jit_compile=True, autograph=False)
+        xla = config.compile != "graph"
+        # In a plain graph each operation on the logits would read and write them all; inside XLA,
+        # a compiled function is many times slower than its operations.
+        self._loss = (
+            cross_entropy if xla else tf.function(cross_entropy, jit_compile=True, autograph=False)
+        )
         # One trace for all shapes; XLA still compiles each of the few that come.
         self._step = tf.function(
             self._update,
             input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
-            jit_compile=config.compile != "graph",
+            jit_compile=xla,
             autograph=False,
         )
 
