@@ -220,9 +220,19 @@ class KeysValues(NamedTuple):
     values_BHSD: tf.Tensor
 
     def write(self, new: "KeysValues", position: tf.Tensor) -> "KeysValues":
-        """Return this cache with `new`, which is of length 1, at `position`."""
-        here = (tf.range(tf.shape(self.keys_BHSD)[2]) == position)[:, tf.newaxis]
-        return KeysValues(*(tf.where(here, n, old) for old, n in zip(self, new, strict=True)))
+        """Return this cache with `new`, which is of length 1, at `position`: in the same memory."""
+        batch, heads = tf.unstack(tf.shape(new.keys_BHSD)[:2])
+        rows_BH, heads_BH = tf.meshgrid(tf.range(batch), tf.range(heads), indexing="ij")
+        places_BH3 = tf.stack([rows_BH, heads_BH, tf.fill([batch, heads], position)], axis=2)
+        pairs = zip(self, new, strict=True)
+        return KeysValues(
+            *(tf.tensor_scatter_nd_update(old, places_BH3, n[:, :, 0]) for old, n in pairs)
+        )
+
+    def resize(self, length: tf.Tensor) -> "KeysValues":
+        """Return this cache with room for `length`, at least as much as it has."""
+        more = [[0, 0], [0, 0], [0, length - tf.shape(self.keys_BHSD)[2]], [0, 0]]
+        return KeysValues(*(tf.pad(tensor, more) for tensor in self))
 
     def extend(self, later: "KeysValues") -> "KeysValues":
         """Return these followed by `later`."""

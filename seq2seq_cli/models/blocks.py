@@ -342,3 +342,11 @@ def empty_state(memory: dict[str, tf.Tensor], max_length: int | tf.Tensor) -> di
             batch, heads, width = tf.shape(like_BHSD)[0], like_BHSD.shape[1], like_BHSD.shape[3]
             state[name] = tf.zeros([batch, heads, max_length, width], like_BHSD.dtype)
     return state
+
+
+def extend_state(state: dict[str, tf.Tensor], max_length: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Return a state of `empty_state` with caches of `max_length`, at least as long as they are."""
+    after = dict(state)
+    for layer in range(len(state) // 2):
+        store(after, layer, layer_cache(state, layer).resize(max_length))
+    return after

@@ -35,6 +35,9 @@ class Seq2Seq(keras.Model):
 
     `memory` does not change while decoding. `state` changes at each step; each of its tensors that
     is not a scalar leads with B. A search needs to know no more than that.
+
+    Several hypotheses of a sentence are rows that stand together, and their memory is what `widen`
+    makes of the sentence's.
     """
 
     @abstractmethod
@@ -48,6 +51,15 @@ class Seq2Seq(keras.Model):
     @abstractmethod
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """Return the state before the first token of at most `max_length`."""
+
+    def widen(self, memory: Memory, times: int) -> Memory:
+        """Return the memory that `decode_step` takes for `times` rows of each sentence."""
+        return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
+
+    def extend(self, state: State, max_length: tf.Tensor) -> State:
+        """Return the same state with room for `max_length` tokens in all."""
+        del max_length  # a state that does not grow has room for any number
+        return state
 
     @abstractmethod
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:

@@ -9,6 +9,7 @@ from seq2seq_cli.models.blocks import (
     Positions,
     dropout_maker,
     empty_state,
+    extend_state,
     layer_cache,
     layer_norm,
     store,
@@ -140,6 +141,10 @@ class Transformer(Seq2Seq):
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
         return empty_state(memory, max_length)
+
+    def extend(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.extend."""
+        return extend_state(state, max_length)
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
