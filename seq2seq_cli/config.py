@@ -415,10 +415,10 @@ class DecodingConfig(Table):
     min_length_ratio: float = Field(0.0, ge=0)
     """A translation has at least this times the source's tokens."""
     max_source_tokens: int = Field(512, ge=4)
-    """A longer source is cut, with a warning."""
+    """A longer source, and target to be scored, is cut, with a warning."""
     batch_sentences: int = Field(128, ge=1)
     """Sentences translated at once."""
-    batch_tokens: int = Field(8192, ge=1)
+    batch_tokens: int = Field(4096, ge=1)
     """Size of a batch: sentences times the length of the longest, padding included; a batch has one
     sentence at least."""
 

@@ -37,6 +37,7 @@ class Translation:
         text: the translation; empty for an empty source.
         score: its log-probability in nats, EOS included, after the penalties of `[decoding]`.
         log_probability: the same before them.
+        tokens: how many it has, EOS included.
         cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
         alignment: of its words to those of the source, if it was asked for.
         others: the next best translations, as many as were asked for and found.
@@ -45,6 +46,7 @@ class Translation:
     text: str
     score: float = 0.0
     log_probability: float = 0.0
+    tokens: int = 0
     cut: bool = False
     alignment: Alignment | None = None
     others: tuple["Translation", ...] = ()
@@ -162,7 +164,8 @@ class Translator:
                 # One line for each sentence, whatever bytes the model composed.
                 text = " ".join(text.split())
                 score, total = float(scores[b, n]), float(totals[b, n])
-                each.append(Translation(text, score, total, len(cut[b]) < len(row), alignment))
+                is_cut = len(cut[b]) < len(row)
+                each.append(Translation(text, score, total, length, is_cut, alignment))
             # None is found only where the model gives no numbers.
             best, *others = each or [Translation("", -math.inf, -math.inf)]
             translations.append(replace(best, others=tuple(others)))
