@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from seq2seq_cli.config import DecodingConfig
-from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State
+from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 _ROOM = 16  # steps by which the caches grow
@@ -37,7 +37,7 @@ class Hypotheses(NamedTuple):
     attention_BNTS: tf.Tensor
 
 
-class Step(NamedTuple):
+class Options(NamedTuple):
     """What a choice depends on.
 
     logits_BKV: float32; minus infinity for a token that is forbidden here.
@@ -65,15 +65,15 @@ class Candidates(NamedTuple):
     total_BC: tf.Tensor
 
 
-Choose = Callable[[Step], Candidates]
+Choose = Callable[[Options], Candidates]
 
 
-def greedy(step: Step) -> Candidates:
+def greedy(step: Options) -> Candidates:
     """Continue each hypothesis by its most probable token."""
     return _continued(step, tf.argmax(step.logits_BKV, axis=-1, output_type=tf.int32))
 
 
-def beam(step: Step) -> Candidates:
+def beam(step: Options) -> Candidates:
     """Return the 2K most probable continuations of all hypotheses together, the best first.
 
     K of them may end here, and K are left to go on.
@@ -98,7 +98,7 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
             `top_k` leaves.
     """
 
-    def choose(step: Step) -> Candidates:
+    def choose(step: Options) -> Candidates:
         vocabulary = step.logits_BKV.shape[2]
         logits_BKV, tokens_BKV = step.logits_BKV / temperature, None
         if top_k is not None or top_p < 1:
@@ -246,7 +246,10 @@ class Search:
     ) -> Hypotheses:
         """Do the same without compiling; what `__call__` traces."""
         begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
-        found = _while(lambda p: tf.size(p.sentences["row_B"]) > 0, self._chunk, begun).results
+        predict = self._model.stepper()
+        found = _while(
+            lambda p: tf.size(p.sentences["row_B"]) > 0, lambda p: self._chunk(p, predict), begun
+        ).results
         batch, source_length = tf.unstack(tf.shape(source_BS))
         none = tf.zeros([batch, self._results, 0, source_length])
         attention = found.get("attention_BKTS", none)
@@ -307,9 +310,9 @@ class Search:
         }
         return _Progress(tf.constant(0), room, memory, state, sentences, alive, ended, ended)
 
-    def _chunk(self, progress: _Progress) -> _Progress:
+    def _chunk(self, progress: _Progress, predict: Step) -> _Progress:
         """Make steps until sentences may leave the batch or the caches are full; then see to it."""
-        wide = self._model.widen(progress.memory, self._beams)
+        memory = self._model.widen(progress.memory, self._beams)
 
         def has_room_and_work(p: _Progress) -> tf.Tensor:
             open_B = tf.logical_not(p.sentences["done_B"])
@@ -318,7 +321,7 @@ class Search:
 
         # The memory is the same throughout, so it is no variable of the loop.
         begun = progress._replace(memory={}, results={})
-        p = _while(has_room_and_work, lambda p: self._step(p, wide), begun)
+        p = _while(has_room_and_work, lambda p: self._step(p, memory, predict), begun)
 
         rows_B1 = p.sentences["row_B"][:, tf.newaxis]
         results = {
@@ -341,19 +344,18 @@ class Search:
             results,
         )
 
-    def _step(self, p: _Progress, memory: Memory) -> _Progress:
+    def _step(self, p: _Progress, memory: Memory, predict: Step) -> _Progress:
         """Predict a token for each hypothesis, choose, and part those that end from the others."""
         beams, sentences = self._beams, p.sentences
-        logits_RV, attention_RS, state = self._model.decode_step(
-            tf.reshape(p.alive["token_BK"], [-1]), p.state, memory
-        )
+        tokens_R = tf.reshape(p.alive["token_BK"], [-1])
+        logits_RV, attention_RS, state = predict(tokens_R, p.state, memory)
         vocabulary = logits_RV.shape[1]
         logits_RV = self._penalise_repetition(forbid(logits_RV), p)
         normaliser_BK = tf.reshape(tf.reduce_logsumexp(logits_RV, axis=1), [-1, beams])
         logits_BKV = tf.reshape(self._constrain(logits_RV, p), [-1, beams, vocabulary])
         uniform_BK = sentences["uniform_BKT"][:, :, p.t]
         parent_BC, token_BC, total_BC = self._choose(
-            Step(logits_BKV, normaliser_BK, p.alive["total_BK"], uniform_BK)
+            Options(logits_BKV, normaliser_BK, p.alive["total_BK"], uniform_BK)
         )
         total_BC = tf.where(sentences["done_B"][:, tf.newaxis], _IMPOSSIBLE, total_BC)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention, linear
+from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention, attend_step, linear
 from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
@@ -73,6 +73,10 @@ class Embeddings(keras.layers.Layer):
     def embed_target(self, ids: tf.Tensor) -> tf.Tensor:
         """Return a vector for each target id, along a new last axis."""
         return tf.gather(tf.convert_to_tensor(self.target_table), ids) * self.scale
+
+    def step_logits(self, hidden_RD: tf.Tensor, table_DV: tf.Tensor) -> tf.Tensor:
+        """Return logits_RV, float32, given the output table transposed: which is faster."""
+        return tf.cast(tf.matmul(hidden_RD, table_DV) + self.output_bias, tf.float32)
 
     def logits(self, hidden_BTD: tf.Tensor) -> tf.Tensor:
         """Return logits_BTV, float32."""
@@ -213,7 +217,7 @@ class BlockOutput(NamedTuple):
     """What a block gives.
 
     outputs_BTD: the inputs of the next block.
-    keys_values: all that self-attention saw, but for the prefix; with a cache, the new cache.
+    keys_values: all that self-attention saw, but for the prefix.
     weights_BHTS: of the cross-attention; without one, of the self-attention.
     """
 
@@ -225,8 +229,7 @@ class BlockOutput(NamedTuple):
 class Block(keras.layers.Layer):
     """Self-attention, cross-attention if wanted, feed-forward; each in a Residual.
 
-    An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model, at any
-    number of positions at once: a step of decoding is a call with one position and a cache.
+    An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model.
 
     Args:
         units: width of the inputs, the outputs and all heads together.
@@ -274,6 +277,7 @@ class Block(keras.layers.Layer):
                 units, inner_units, activation, seed, name="feed_forward"
             )
             self.feed_forward_residual = residual("feed_forward_residual")
+        self.has_cross = cross
         self.built = True
 
     def call(
@@ -282,8 +286,6 @@ class Block(keras.layers.Layer):
         attention_mask: tf.Tensor | None = None,
         causal: bool = False,
         prefix: KeysValues | None = None,
-        cache: KeysValues | None = None,
-        position: tf.Tensor | None = None,
         memory: KeysValues | None = None,
         memory_mask_BS: tf.Tensor | None = None,
         training: bool = False,
@@ -291,20 +293,16 @@ class Block(keras.layers.Layer):
         """Transform a sequence.
 
         Args:
-            inputs_BTD: the sequence; one position where there is a cache.
+            inputs_BTD: the sequence.
             attention_mask: of the self-attention: `mask` of `scaled_dot_product_attention`.
             causal: see there.
             prefix: keys and values that stand before the sequence's own.
-            cache: keys and values of the positions before `position`.
-            position: int32 scalar, where in the cache `inputs_BTD` belongs.
             memory: keys and values that the cross-attention sees.
             memory_mask_BS: bool, False on padding of `memory`.
             training: whether to drop.
         """
         x = inputs_BTD
         query, keys_values = self.self_attention.project_self(self.self_residual.before(x))
-        if cache is not None:
-            keys_values = cache.write(keys_values, position)
         seen = prefix.extend(keys_values) if prefix is not None else keys_values
         outputs, weights = self.self_attention.combine(
             query, seen, attention_mask, causal, training
@@ -322,6 +320,50 @@ class Block(keras.layers.Layer):
         return BlockOutput(
             self.feed_forward_residual.after(x, outputs, training), keys_values, weights
         )
+
+    def step(
+        self,
+        inputs_RD: tf.Tensor,
+        self_weights: tuple[tf.Tensor, tf.Tensor],
+        cache: KeysValues,
+        position: tf.Tensor,
+        memory: KeysValues,
+        memory_mask_BS: tf.Tensor,
+    ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
+        """Do what `call` does for one position of each of R = B K rows, K of each sentence.
+
+        Args:
+            inputs_RD: the position's vectors.
+            self_weights: `self_attention.self_weights()`.
+            cache: keys and values of the positions before `position`, of R rows.
+            position: int32 scalar, where in the cache the inputs belong.
+            memory: keys and values of B sentences: what the cross-attention sees, or without one
+                what stands before the sequence.
+            memory_mask_BS: bool, False on padding of `memory`.
+
+        Returns:
+            The inputs of the next block; the new cache; and weights_RHS over the memory, without a
+            cross-attention over the cache too.
+        """
+        x = inputs_RD
+        attention = self.self_attention
+        query, new = attention.step_self(self.self_residual.before(x), self_weights)
+        cache = cache.write(new, position)
+        written_1L = tf.range(tf.shape(cache.keys_BHSD)[2])[tf.newaxis] <= position
+        parts = [(cache, written_1L)]
+        if not self.has_cross:
+            parts.insert(0, (memory, memory_mask_BS))
+        heads_RHD, weights = attend_step(query, *parts)
+        x = self.self_residual.after(x, attention.step_output(heads_RHD), training=False)
+
+        if self.has_cross:
+            query = self.cross_attention.step_query(self.cross_residual.before(x))
+            heads_RHD, weights = attend_step(query, (memory, memory_mask_BS))
+            outputs = self.cross_attention.step_output(heads_RHD)
+            x = self.cross_residual.after(x, outputs, training=False)
+
+        outputs = self.feed_forward(self.feed_forward_residual.before(x))
+        return self.feed_forward_residual.after(x, outputs, training=False), cache, weights
 
 
 def layer_cache(tensors: dict[str, tf.Tensor], layer: int) -> KeysValues:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, StepOutput
+from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
 
 
 class Ensemble(Seq2Seq):
@@ -41,14 +41,22 @@ class Ensemble(Seq2Seq):
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. The logits are log-probabilities."""
-        outputs = [
-            member.decode_step(token_B, *parts) for member, *parts in self._parts(state, memory)
-        ]
-        return StepOutput(
-            _mean_logits([output.logits_BV for output in outputs]),
-            tf.add_n([output.attention_BS for output in outputs]) / len(outputs),
-            _join([output.state for output in outputs]),
-        )
+        return self.stepper()(token_B, state, memory)
+
+    def stepper(self) -> Step:
+        """See Seq2Seq.stepper."""
+        steps = [member.stepper() for member in self.members]
+
+        def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            parts = self._parts(state, memory)
+            outputs = [step(token_B, *own) for step, (_, *own) in zip(steps, parts, strict=True)]
+            return StepOutput(
+                _mean_logits([output.logits_BV for output in outputs]),
+                tf.add_n([output.attention_BS for output in outputs]) / len(outputs),
+                _join([output.state for output in outputs]),
+            )
+
+        return step
 
     def _parts(self, *joined: dict[str, tf.Tensor]) -> list[tuple]:
         """Return each member with its part of what `_join` made."""

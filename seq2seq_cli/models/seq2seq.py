@@ -6,6 +6,7 @@ Suffixes name the dimensions of a tensor, here, in the other models and in `deco
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
@@ -28,6 +29,9 @@ class StepOutput(NamedTuple):
     logits_BV: tf.Tensor
     attention_BS: tf.Tensor
     state: State
+
+
+Step = Callable[[tf.Tensor, State, Memory], StepOutput]
 
 
 class Seq2Seq(keras.Model):
@@ -60,6 +64,10 @@ class Seq2Seq(keras.Model):
         """Return the same state with room for `max_length` tokens in all."""
         del max_length  # a state that does not grow has room for any number
         return state
+
+    def stepper(self) -> Step:
+        """Return `decode_step`, with what it needs of the weights alone computed once."""
+        return self.decode_step
 
     @abstractmethod
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
