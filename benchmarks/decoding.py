@@ -96,6 +96,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int)
     parser.add_argument("--batch", type=int, default=64, help="sentences")
     parser.add_argument("--compute-type", default="float32")
+    parser.add_argument("--precision", default="float32", help="of s2s: float32 or bfloat16")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     run = Run(run_path(options.run))
@@ -118,7 +119,7 @@ def main() -> None:
     ids_of = {token: i for i, token in enumerate(tokens)}
 
     for beam in options.beam:
-        config = DecodingConfig(beam=beam, length_penalty=0.0)
+        config = DecodingConfig(beam=beam, length_penalty=0.0, precision=options.precision)
         search = Search(loaded.model, config)
 
         def ours(search=search) -> list[list[int]]:

@@ -13,7 +13,7 @@ from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
-_ROOM = 16  # steps by which the caches grow
+_ROOM = 8  # steps by which the caches grow
 _STAY = 0.75  # while at least this share of the sentences is unfinished, none leaves the batch
 _IMPOSSIBLE = float("-inf")
 Tensors = dict[str, tf.Tensor]
@@ -80,10 +80,11 @@ def beam(step: Options) -> Candidates:
     """
     beams, vocabulary = step.logits_BKV.shape[1:]
     wanted = min(2 * beams, vocabulary)
-    logits_BKC, tokens_BKC = tf.math.top_k(step.logits_BKV, wanted)
+    logits_RC, tokens_RC = top(tf.reshape(step.logits_BKV, [-1, vocabulary]), wanted)
+    logits_BKC = tf.reshape(logits_RC, [-1, beams, wanted])
     totals_BKC = (step.total_BK - step.normaliser_BK)[..., tf.newaxis] + logits_BKC
     total_BC, best_BC = tf.math.top_k(tf.reshape(totals_BKC, [-1, beams * wanted]), 2 * beams)
-    tokens_BC = tf.reshape(tokens_BKC, [-1, beams * wanted])
+    tokens_BC = tf.reshape(tokens_RC, [-1, beams * wanted])
     return Candidates(best_BC // wanted, tf.gather(tokens_BC, best_BC, batch_dims=1), total_BC)
 
 
@@ -246,7 +247,7 @@ class Search:
     ) -> Hypotheses:
         """Do the same without compiling; what `__call__` traces."""
         begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
-        predict = self._model.stepper()
+        predict = self._model.stepper(tf.as_dtype(self._config.precision))
         found = _while(
             lambda p: tf.size(p.sentences["row_B"]) > 0, lambda p: self._chunk(p, predict), begun
         ).results
@@ -447,8 +448,13 @@ class Search:
     def _constrain(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
         """Forbid what the minimum length, repeated n-grams and the prefix exclude."""
         too_early_B = p.t + 1 < p.sentences["minimum_B"]
-        too_early_R = tf.repeat(too_early_B, self._beams)
-        logits_RV = _put(logits_RV, EOS, tf.where(too_early_R, _IMPOSSIBLE, logits_RV[:, EOS]))
+
+        def go_on() -> tf.Tensor:
+            too_early_R1 = tf.repeat(too_early_B, self._beams)[:, tf.newaxis]
+            is_eos_V = tf.range(logits_RV.shape[1]) == EOS
+            return tf.where(too_early_R1 & is_eos_V, _IMPOSSIBLE, logits_RV)
+
+        logits_RV = tf.cond(tf.reduce_any(too_early_B), go_on, lambda: logits_RV)
         size = self._config.no_repeat_ngram
         if size:
             banned_RV = self._repeating(p, size, logits_RV.shape[1])
@@ -481,8 +487,8 @@ class Search:
 
 def forbid(logits_RV: tf.Tensor) -> tf.Tensor:
     """Make impossible the tokens that no translation contains: PAD and BOS."""
-    impossible_R = tf.fill([tf.shape(logits_RV)[0]], _IMPOSSIBLE)
-    return _put(_put(logits_RV, PAD, impossible_R), BOS, impossible_R)
+    banned = [_IMPOSSIBLE if token in (PAD, BOS) else 0.0 for token in range(logits_RV.shape[1])]
+    return logits_RV + tf.constant(banned)
 
 
 def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
@@ -504,12 +510,23 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
     return tf.where(target_BT != PAD, -tf.reshape(losses_R, tf.shape(target_BT)), 0.0)
 
 
-def _put(logits_RV: tf.Tensor, token: int, logit_R: tf.Tensor) -> tf.Tensor:
-    """Return the logits with others for one token, in the same memory."""
-    rows_R = tf.range(tf.shape(logits_RV)[0])
-    return tf.tensor_scatter_nd_update(
-        logits_RV, tf.stack([rows_R, tf.fill(tf.shape(rows_R), token)], axis=1), logit_R
-    )
+def top(logits_RV: tf.Tensor, number: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the highest logits of each row and their tokens, as tf.math.top_k does, but faster.
+
+    The highest ones stand in the blocks whose own highest are the highest.
+    """
+    vocabulary = logits_RV.shape[1]
+    sizes = [size for size in range(16, 257) if vocabulary % size == 0]
+    size = min(sizes, key=lambda size: abs(size * size - vocabulary), default=vocabulary)
+    blocks = vocabulary // size
+    if blocks <= 2 * number:
+        return tf.math.top_k(logits_RV, number)
+    logits_RXY = tf.reshape(logits_RV, [-1, blocks, size])
+    _, blocks_RN = tf.math.top_k(tf.reduce_max(logits_RXY, axis=2), number)
+    few_RNY = tf.gather(logits_RXY, blocks_RN, batch_dims=1)
+    logits_RN, places_RN = tf.math.top_k(tf.reshape(few_RNY, [-1, number * size]), number)
+    block_RN = tf.gather(blocks_RN, places_RN // size, batch_dims=1)
+    return logits_RN, block_RN * size + places_RN % size
 
 
 def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:

@@ -396,6 +396,17 @@ def test_a_penalty_for_repetition_makes_more_different_tokens():
     assert different(5.0) > different(1.0)
 
 
+@pytest.mark.parametrize("vocabulary", [8, 1000, 997, 4096])
+def test_the_highest_logits_are_found_in_blocks(vocabulary):
+    rng = np.random.default_rng(0)
+    logits_RV = tf.constant(
+        rng.permuted(np.tile(np.arange(vocabulary), (9, 1)), axis=1), tf.float32
+    )
+    found, expected = decoding.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
 def test_ensembles_average_probabilities():
     members = [noisy(RNN(30, 30, 6, 5, 7, 4), seed) for seed in (1, 2)]
     target = tf.constant([[BOS, 5, 6], [BOS, 9, 9]])

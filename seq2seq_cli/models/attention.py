@@ -425,34 +425,13 @@ class MultiHeadAttention(keras.layers.Layer):
         joined_BTD = tf.reshape(heads_BTHD, [batch, length, self.units])
         return linear(joined_BTD, self.output_kernel, self.output_bias), weights_BHTS
 
-    def self_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return kernel and bias of all projections of the same inputs, for `step_self`."""
-        names = ("query", "key", "value")
-        return (
-            tf.concat([getattr(self, f"{name}_kernel") for name in names], axis=1),
-            tf.concat([getattr(self, f"{name}_bias") for name in names], axis=0),
+    def affine(self, dtype: tf.DType, *names: str) -> "Affine":
+        """Return the named projections of the same inputs as one map, its outputs side by side."""
+        return Affine.of(
+            [getattr(self, f"{name}_kernel") for name in names],
+            [getattr(self, f"{name}_bias") for name in names],
+            dtype,
         )
-
-    def step_self(
-        self, inputs_BD: tf.Tensor, weights: tuple[tf.Tensor, tf.Tensor]
-    ) -> tuple[tf.Tensor, KeysValues]:
-        """Return query_BHD, and keys_BHD and values_BHD, of one position of each sentence."""
-        kernel, bias = weights
-        shape = [-1, self.heads, self.units // self.heads]
-        query, keys, values = tf.split(tf.matmul(inputs_BD, kernel) + bias, 3, axis=1)
-        return tf.reshape(query, shape), KeysValues(
-            tf.reshape(keys, shape), tf.reshape(values, shape)
-        )
-
-    def step_query(self, inputs_BD: tf.Tensor) -> tf.Tensor:
-        """Return query_BHD of one position of each sentence."""
-        query_BD = tf.matmul(inputs_BD, self.query_kernel) + self.query_bias
-        return tf.reshape(query_BD, [-1, self.heads, self.units // self.heads])
-
-    def step_output(self, heads_BHD: tf.Tensor) -> tf.Tensor:
-        """Return outputs_BD of what the heads give."""
-        joined_BD = tf.reshape(heads_BHD, [-1, self.units])
-        return tf.matmul(joined_BD, self.output_kernel) + self.output_bias
 
     def _by_heads(self, inputs_BTD: tf.Tensor, *names: str) -> list[tf.Tensor]:
         """Return the named projections, each BHTD, in one product."""
@@ -462,6 +441,27 @@ class MultiHeadAttention(keras.layers.Layer):
         shape = [batch, length, len(names), self.heads, self.units // self.heads]
         projected = tf.reshape(linear(inputs_BTD, kernel, bias), shape)
         return tf.unstack(tf.transpose(projected, [2, 0, 3, 1, 4]))
+
+
+class Affine(NamedTuple):
+    """W x + b for a step of decoding, of weights that were read and converted before the steps.
+
+    kernel: W, in the dtype of the product.
+    bias: b, float32.
+    """
+
+    kernel: tf.Tensor
+    bias: tf.Tensor
+
+    @classmethod
+    def of(cls, kernels: list, biases: list, dtype: tf.DType) -> "Affine":
+        """Join weights whose outputs stand side by side."""
+        return cls(tf.cast(tf.concat(kernels, axis=1), dtype), tf.concat(biases, axis=0))
+
+    def __call__(self, inputs_RD: tf.Tensor) -> tf.Tensor:
+        """Return outputs_RD, float32."""
+        product = tf.matmul(tf.cast(inputs_RD, self.kernel.dtype), self.kernel)
+        return tf.cast(product, tf.float32) + self.bias
 
 
 def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:

@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention, attend_step, linear
+from seq2seq_cli.models.attention import (
+    Affine,
+    KeysValues,
+    MultiHeadAttention,
+    attend_step,
+    linear,
+)
 from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
@@ -164,13 +170,16 @@ class FeedForward(keras.layers.Layer):
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Return outputs of the shape of `inputs`."""
         inner = linear(inputs, self.inner_kernel, self.inner_bias)
+        gate = None
+        if self.activation == "swiglu":
+            gate = linear(inputs, self.gate_kernel, self.gate_bias)
+        return linear(self.activate(inner, gate), self.output_kernel, self.output_bias)
+
+    def activate(self, inner: tf.Tensor, gate: tf.Tensor | None) -> tf.Tensor:
+        """Return what the second layer takes; `gate` is x V + c, for `swiglu` alone."""
         if self.activation == "relu":
-            inner = tf.nn.relu(inner)
-        elif self.activation == "gelu":
-            inner = tf.nn.gelu(inner)
-        else:
-            inner = tf.nn.silu(inner) * linear(inputs, self.gate_kernel, self.gate_bias)
-        return linear(inner, self.output_kernel, self.output_bias)
+            return tf.nn.relu(inner)
+        return tf.nn.gelu(inner) if gate is None else tf.nn.silu(inner) * gate
 
 
 def layer_norm(units: int, name: str) -> keras.layers.Layer:
@@ -321,10 +330,27 @@ class Block(keras.layers.Layer):
             self.feed_forward_residual.after(x, outputs, training), keys_values, weights
         )
 
+    def step_weights(self, dtype: tf.DType) -> dict[str, Affine]:
+        """Return the maps that `step` takes, with products of `dtype`."""
+        network = self.feed_forward
+        names = ["inner", "output"] + (["gate"] if network.activation == "swiglu" else [])
+        maps = {
+            name: Affine.of(
+                [getattr(network, f"{name}_kernel")], [getattr(network, f"{name}_bias")], dtype
+            )
+            for name in names
+        }
+        maps["self"] = self.self_attention.affine(dtype, "query", "key", "value")
+        maps["self_output"] = self.self_attention.affine(dtype, "output")
+        if self.has_cross:
+            maps["cross"] = self.cross_attention.affine(dtype, "query")
+            maps["cross_output"] = self.cross_attention.affine(dtype, "output")
+        return maps
+
     def step(
         self,
         inputs_RD: tf.Tensor,
-        self_weights: tuple[tf.Tensor, tf.Tensor],
+        maps: dict[str, Affine],
         cache: KeysValues,
         position: tf.Tensor,
         memory: KeysValues,
@@ -334,7 +360,7 @@ class Block(keras.layers.Layer):
 
         Args:
             inputs_RD: the position's vectors.
-            self_weights: `self_attention.self_weights()`.
+            maps: `step_weights`.
             cache: keys and values of the positions before `position`, of R rows.
             position: int32 scalar, where in the cache the inputs belong.
             memory: keys and values of B sentences: what the cross-attention sees, or without one
@@ -346,23 +372,27 @@ class Block(keras.layers.Layer):
             cross-attention over the cache too.
         """
         x = inputs_RD
-        attention = self.self_attention
-        query, new = attention.step_self(self.self_residual.before(x), self_weights)
-        cache = cache.write(new, position)
+        by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
+        projected = tf.split(maps["self"](self.self_residual.before(x)), 3, axis=1)
+        query, keys, values = (tf.reshape(each, by_heads) for each in projected)
+        cache = cache.write(KeysValues(keys, values), position)
         written_1L = tf.range(tf.shape(cache.keys_BHSD)[2])[tf.newaxis] <= position
         parts = [(cache, written_1L)]
         if not self.has_cross:
             parts.insert(0, (memory, memory_mask_BS))
         heads_RHD, weights = attend_step(query, *parts)
-        x = self.self_residual.after(x, attention.step_output(heads_RHD), training=False)
+        outputs = maps["self_output"](tf.reshape(heads_RHD, tf.shape(x)))
+        x = self.self_residual.after(x, outputs, training=False)
 
         if self.has_cross:
-            query = self.cross_attention.step_query(self.cross_residual.before(x))
+            query = tf.reshape(maps["cross"](self.cross_residual.before(x)), by_heads)
             heads_RHD, weights = attend_step(query, (memory, memory_mask_BS))
-            outputs = self.cross_attention.step_output(heads_RHD)
+            outputs = maps["cross_output"](tf.reshape(heads_RHD, tf.shape(x)))
             x = self.cross_residual.after(x, outputs, training=False)
 
-        outputs = self.feed_forward(self.feed_forward_residual.before(x))
+        inputs = self.feed_forward_residual.before(x)
+        gate = maps["gate"](inputs) if "gate" in maps else None
+        outputs = maps["output"](self.feed_forward.activate(maps["inner"](inputs), gate))
         return self.feed_forward_residual.after(x, outputs, training=False), cache, weights
 
 

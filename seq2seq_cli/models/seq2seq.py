@@ -65,8 +65,12 @@ class Seq2Seq(keras.Model):
         del max_length  # a state that does not grow has room for any number
         return state
 
-    def stepper(self) -> Step:
-        """Return `decode_step`, with what it needs of the weights alone computed once."""
+    def stepper(self, dtype: tf.DType = tf.float32) -> Step:
+        """Return `decode_step`, with what it needs of the weights alone computed once.
+
+        Products may be computed in `dtype`.
+        """
+        del dtype
         return self.decode_step
 
     @abstractmethod
