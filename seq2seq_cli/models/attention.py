@@ -251,46 +251,55 @@ def _write(old_BHSD: tf.Tensor, places_X: tf.Tensor, new_BHD: tf.Tensor) -> tf.T
 
 
 def attend_step(
-    query_RHD: tf.Tensor, *parts: tuple[KeysValues, tf.Tensor]
+    query_RHD: tf.Tensor,
+    own: tuple[KeysValues, tf.Tensor] | None,
+    shared: tuple[KeysValues, tf.Tensor] | None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Attend with a query for each of R = B K rows to several parts of keys and values, as one.
-
-    The keys and values of B sentences serve the K rows of each, which stand together.
+    """Attend with a query for each of R = B K rows, the K rows of a sentence standing together.
 
     Args:
         query_RHD: the queries, by heads.
-        parts: keys and values, of B or of R rows, with their mask: bool, of B or R rows, or of one
-            for all.
+        own: keys and values of each row, and bool mask_1S.
+        shared: keys and values of each of the B sentences, and bool mask_BS. With both, attention
+            is over these and then the row's own, as one.
 
     Returns:
-        outputs_RHD, and float32 weights_RHS over the parts, one after the other.
+        outputs_RHD, and float32 weights_RHS.
     """
-    rows, (heads, width) = tf.shape(query_RHD)[0], query_RHD.shape[1:]
+    heads, width = query_RHD.shape[1:]
     query_RHD *= width**-0.5
-    scores, masks = [], []
-    for keys_values, mask_BS in parts:
-        batch, length = tf.shape(keys_values.keys_BHSD)[0], tf.shape(keys_values.keys_BHSD)[2]
+    scores, masks, shared_length = [], [], 0
+    if shared is not None:
+        batch, _, shared_length, _ = tf.unstack(tf.shape(shared[0].keys_BHSD))
         query_BKHD = tf.reshape(query_RHD, [batch, -1, heads, width])
-        scores_BHKS = _matmul(tf.transpose(query_BKHD, [0, 2, 1, 3]), keys_values.keys_BHSD, True)
-        scores_BKHS = tf.transpose(tf.cast(scores_BHKS, tf.float32), [0, 2, 1, 3])
-        mask_BKHS = tf.broadcast_to(mask_BS[:, tf.newaxis, tf.newaxis], tf.shape(scores_BKHS))
-        shape = [rows, heads, length]
-        scores.append(tf.reshape(scores_BKHS, shape))
-        masks.append(tf.reshape(mask_BKHS, shape))
-    joined_RHS = scores[0] if len(parts) == 1 else tf.concat(scores, axis=2)
-    mask_RHS = masks[0] if len(parts) == 1 else tf.concat(masks, axis=2)
+        query_BHKD = tf.transpose(query_BKHD, [0, 2, 1, 3])
+        scores_BHKS = tf.cast(_matmul(query_BHKD, shared[0].keys_BHSD, True), tf.float32)
+        scores_BKHS = tf.transpose(scores_BHKS, [0, 2, 1, 3])
+        mask_BKHS = tf.broadcast_to(shared[1][:, tf.newaxis, tf.newaxis], tf.shape(scores_BKHS))
+        scores.append(tf.reshape(scores_BKHS, [-1, heads, shared_length]))
+        masks.append(tf.reshape(mask_BKHS, [-1, heads, shared_length]))
+    if own is not None:
+        scores_RH1S = _matmul(query_RHD[:, :, tf.newaxis], own[0].keys_BHSD, True)
+        scores.append(tf.cast(tf.squeeze(scores_RH1S, 2), tf.float32))
+        masks.append(tf.broadcast_to(own[1], tf.shape(scores[-1])))
+    joined_RHS = scores[0] if len(scores) == 1 else tf.concat(scores, axis=2)
+    mask_RHS = masks[0] if len(masks) == 1 else tf.concat(masks, axis=2)
     # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
     weights_RHS = tf.exp(tf.nn.log_softmax(tf.where(mask_RHS, joined_RHS, tf.float32.min)))
     weights_RHS = tf.where(mask_RHS, weights_RHS, 0.0)
-    outputs, begin = [], 0
-    for keys_values, _ in parts:
-        batch, length = tf.shape(keys_values.keys_BHSD)[0], tf.shape(keys_values.keys_BHSD)[2]
-        own_RHS = weights_RHS[:, :, begin : begin + length] if len(parts) > 1 else weights_RHS
-        own_BKHS = tf.reshape(own_RHS, [batch, -1, heads, length])
-        own_BHKS = tf.cast(tf.transpose(own_BKHS, [0, 2, 1, 3]), keys_values.values_BHSD.dtype)
-        outputs_BHKD = _matmul(own_BHKS, keys_values.values_BHSD, False)
-        outputs.append(tf.reshape(tf.transpose(outputs_BHKD, [0, 2, 1, 3]), [rows, heads, width]))
-        begin += length
+    outputs = []
+    if shared is not None:
+        values_BHSD = shared[0].values_BHSD
+        weights_BKHS = tf.reshape(
+            weights_RHS[:, :, :shared_length], [batch, -1, heads, shared_length]
+        )
+        weights_BHKS = tf.cast(tf.transpose(weights_BKHS, [0, 2, 1, 3]), values_BHSD.dtype)
+        outputs_BKHD = tf.transpose(_matmul(weights_BHKS, values_BHSD, False), [0, 2, 1, 3])
+        outputs.append(tf.reshape(outputs_BKHD, [-1, heads, width]))
+    if own is not None:
+        values_RHSD = own[0].values_BHSD
+        weights_RH1S = tf.cast(weights_RHS[:, :, tf.newaxis, shared_length:], values_RHSD.dtype)
+        outputs.append(tf.squeeze(_matmul(weights_RH1S, values_RHSD, False), 2))
     return tf.add_n(outputs) if len(outputs) > 1 else outputs[0], weights_RHS
 
 

@@ -377,16 +377,16 @@ class Block(keras.layers.Layer):
         query, keys, values = (tf.reshape(each, by_heads) for each in projected)
         cache = cache.write(KeysValues(keys, values), position)
         written_1L = tf.range(tf.shape(cache.keys_BHSD)[2])[tf.newaxis] <= position
-        parts = [(cache, written_1L)]
-        if not self.has_cross:
-            parts.insert(0, (memory, memory_mask_BS))
-        heads_RHD, weights = attend_step(query, *parts)
+        source = (memory, memory_mask_BS)
+        heads_RHD, weights = attend_step(
+            query, (cache, written_1L), None if self.has_cross else source
+        )
         outputs = maps["self_output"](tf.reshape(heads_RHD, tf.shape(x)))
         x = self.self_residual.after(x, outputs, training=False)
 
         if self.has_cross:
             query = tf.reshape(maps["cross"](self.cross_residual.before(x)), by_heads)
-            heads_RHD, weights = attend_step(query, (memory, memory_mask_BS))
+            heads_RHD, weights = attend_step(query, None, source)
             outputs = maps["cross_output"](tf.reshape(heads_RHD, tf.shape(x)))
             x = self.cross_residual.after(x, outputs, training=False)
 
