@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from seq2seq_cli.run import Run
     from seq2seq_cli.translator import Translation
 
+FEW = 8  # sentences that are translated sooner in a graph that is not optimised
+
 bench_app = typer.Typer(no_args_is_help=True, help="Measure speed and memory.")
 
 RunsOption = Annotated[
@@ -118,8 +120,12 @@ def translate(
     )
     start_tensorflow(device or "auto")
 
+    from seq2seq_cli.devices import leave_graphs_as_they_are
     from seq2seq_cli.translator import load_ensemble, translate_lines
 
+    asks = not sentences and not input_file and sys.stdin.isatty()
+    if asks or (sentences and len(sentences) <= FEW):
+        leave_graphs_as_they_are()
     loaded = load_ensemble(runs, console.show_warning)
     translator = loaded.translator(config, alignments=alignments, replace_unknown=replace_unknown)
 
@@ -151,7 +157,7 @@ def translate(
                 zip(sentences, translator.translate(sentences, prefix), strict=True), start=1
             ):
                 show(number, *found)
-        elif not input_file and sys.stdin.isatty():
+        elif asks:
             names = ", ".join(str(each.path) for each in runs)
             console.stderr.print(f"Translating with {names}. An empty line or Ctrl-D ends.")
             for number, source in enumerate(console.prompts(_history()), start=1):

@@ -121,7 +121,7 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
     return choose
 
 
-def _continued(step: Step, token_BK: tf.Tensor) -> Candidates:
+def _continued(step: Options, token_BK: tf.Tensor) -> Candidates:
     logit_BK = tf.gather(step.logits_BKV, token_BK, batch_dims=2)
     return Candidates(None, token_BK, step.total_BK + logit_BK - step.normaliser_BK)
 
