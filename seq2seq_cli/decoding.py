@@ -247,7 +247,7 @@ class Search:
     ) -> Hypotheses:
         """Do the same without compiling; what `__call__` traces."""
         begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
-        predict = self._model.stepper(tf.as_dtype(self._config.precision))
+        predict = self._model.stepper(tf.as_dtype(self._config.precision), in_place=True)
         found = _while(
             lambda p: tf.size(p.sentences["row_B"]) > 0, lambda p: self._chunk(p, predict), begun
         ).results

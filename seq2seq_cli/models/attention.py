@@ -219,15 +219,16 @@ class KeysValues(NamedTuple):
     keys_BHSD: tf.Tensor
     values_BHSD: tf.Tensor
 
-    def write(self, new: "KeysValues", position: tf.Tensor) -> "KeysValues":
+    def write(self, new: "KeysValues", position: tf.Tensor, in_place: bool = False) -> "KeysValues":
         """Return this cache with `new`, keys_BHD and values_BHD, at `position`.
 
-        In a graph it is the same memory, which must not be used again as it was.
+        With `in_place` it is the same memory, and this cache must not be used again. XLA knows no
+        such thing.
         """
         batch, heads, length, _ = tf.unstack(tf.shape(self.keys_BHSD))
         places_X = tf.range(batch * heads) * length + position
         pairs = zip(self, new, strict=True)
-        return KeysValues(*(_write(old_BHSD, places_X, new_BHD) for old_BHSD, new_BHD in pairs))
+        return KeysValues(*(_write(old, places_X, new, in_place) for old, new in pairs))
 
     def resize(self, length: tf.Tensor) -> "KeysValues":
         """Return this cache with room for `length`, at least as much as it has."""
@@ -239,14 +240,16 @@ class KeysValues(NamedTuple):
         return KeysValues(*(tf.concat(pair, axis=2) for pair in zip(self, later, strict=True)))
 
 
-def _write(old_BHSD: tf.Tensor, places_X: tf.Tensor, new_BHD: tf.Tensor) -> tf.Tensor:
+def _write(
+    old_BHSD: tf.Tensor, places_X: tf.Tensor, new_BHD: tf.Tensor, in_place: bool
+) -> tf.Tensor:
     """Put vectors in places of B, H and S as one axis."""
     width = old_BHSD.shape[3]
     old_XD, new_XD = tf.reshape(old_BHSD, [-1, width]), tf.reshape(new_BHD, [-1, width])
-    if tf.executing_eagerly():
-        written_XD = tf.tensor_scatter_nd_update(old_XD, places_X[:, tf.newaxis], new_XD)
-    else:
+    if in_place:
         written_XD = tf.raw_ops.InplaceUpdate(x=old_XD, i=places_X, v=new_XD)
+    else:
+        written_XD = tf.tensor_scatter_nd_update(old_XD, places_X[:, tf.newaxis], new_XD)
     return tf.reshape(written_XD, tf.shape(old_BHSD))
 
 

@@ -355,6 +355,7 @@ class Block(keras.layers.Layer):
         position: tf.Tensor,
         memory: KeysValues,
         memory_mask_BS: tf.Tensor,
+        in_place: bool,
     ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
         """Do what `call` does for one position of each of R = B K rows, K of each sentence.
 
@@ -366,6 +367,7 @@ class Block(keras.layers.Layer):
             memory: keys and values of B sentences: what the cross-attention sees, or without one
                 what stands before the sequence.
             memory_mask_BS: bool, False on padding of `memory`.
+            in_place: whether to write over the cache.
 
         Returns:
             The inputs of the next block; the new cache; and weights_RHS over the memory, without a
@@ -375,7 +377,7 @@ class Block(keras.layers.Layer):
         by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
         projected = tf.split(maps["self"](self.self_residual.before(x)), 3, axis=1)
         query, keys, values = (tf.reshape(each, by_heads) for each in projected)
-        cache = cache.write(KeysValues(keys, values), position)
+        cache = cache.write(KeysValues(keys, values), position, in_place)
         written_1L = tf.range(tf.shape(cache.keys_BHSD)[2])[tf.newaxis] <= position
         source = (memory, memory_mask_BS)
         heads_RHD, weights = attend_step(

@@ -154,7 +154,7 @@ class DecoderOnly(Seq2Seq):
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
         return self.stepper()(token_B, state, memory)
 
-    def stepper(self, dtype: tf.DType = tf.float32) -> Step:
+    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
         """See Seq2Seq.stepper. The logits' product is of float32, whatever the others' are."""
         maps = [block.step_weights(dtype) for block in self.blocks]
         table_DV = tf.transpose(tf.convert_to_tensor(self.embeddings.output_table))
@@ -168,7 +168,7 @@ class DecoderOnly(Seq2Seq):
             for i, block in enumerate(self.blocks):
                 own, source = layer_cache(state, i), layer_cache(memory, i)
                 x, cache, weights_BHS = block.step(
-                    x, maps[i], own, position, source, memory["mask"]
+                    x, maps[i], own, position, source, memory["mask"], in_place
                 )
                 store(after, i, cache)
             source_length = tf.shape(memory["mask"])[1]

@@ -156,7 +156,7 @@ class Transformer(Seq2Seq):
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
         return self.stepper()(token_B, state, memory)
 
-    def stepper(self, dtype: tf.DType = tf.float32) -> Step:
+    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
         """See Seq2Seq.stepper. The logits' product is of float32, whatever the others' are."""
         maps = [block.step_weights(dtype) for block in self.decoder]
         table_DV = tf.transpose(tf.convert_to_tensor(self.embeddings.output_table))
@@ -168,7 +168,7 @@ class Transformer(Seq2Seq):
             for i, block in enumerate(self.decoder):
                 own, source = layer_cache(state, i), layer_cache(memory, i)
                 x, cache, weights_BHS = block.step(
-                    x, maps[i], own, position, source, memory["mask"]
+                    x, maps[i], own, position, source, memory["mask"], in_place
                 )
                 store(after, i, cache)
             hidden_BD = self.decoder_norm(x) if self.decoder_norm else x
