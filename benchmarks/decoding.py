@@ -5,8 +5,8 @@
 
 The run is a Transformer with ReLU, pre-norm, sinusoidal positions and joint embeddings. Both read
 ids, translate the run's test split in batches of like length, and give ids; so no time is that of a
-tokenizer. Trials alternate. Beam search has no length penalty, and both may give PAD and BOS no
-probability. CTranslate2 computes in float32 (or int8 with --compute-type int8).
+tokenizer. Trials alternate. Beam search has no length penalty. CTranslate2 computes in float32 (or
+int8 with --compute-type int8), and does not forbid the tokens that no translation has.
 """
 
 import argparse
