@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2seq_cli import cli_decoding
+from seq2seq_cli.cli_options import (
+    DeviceOption,
+    JsonOption,
+    RunOption,
+    SetOption,
+    print_line,
+    start_tensorflow,
+)
 from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +37,7 @@ data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.
 config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
 app.add_typer(data_app, name="data")
 app.add_typer(config_app, name="config")
+app.add_typer(cli_decoding.bench_app, name="bench")
 
 
 class Split(str, Enum):
@@ -40,10 +50,6 @@ class Split(str, Enum):
 ConfigOption = Annotated[
     str | None, typer.Option("--config", "-c", help="A TOML file, or the name of a shipped config.")
 ]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override any value of the config."),
-]
 DataOption = Annotated[
     str | None,
     typer.Option(
@@ -51,9 +57,6 @@ DataOption = Annotated[
         help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, PREFIX of PREFIX.en and "
         "PREFIX.es, or a prepared folder.",
     ),
-]
-DeviceOption = Annotated[
-    str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N.", metavar="DEVICE")
 ]
 ModelOption = Annotated[
     str | None, typer.Option("--model", help="Architecture: rnn, transformer or decoder-only.")
@@ -66,10 +69,6 @@ AttentionOption = Annotated[
 ]
 SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
 TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
-RunOption = Annotated[
-    str | None, typer.Option("--run", help="A run's name below runs/, or its path.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _print_versions(wanted: bool) -> None:
@@ -135,7 +134,7 @@ def train(
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
     _download_if_needed(resolved.data)
-    device_used = _start_tensorflow(resolved.training.device)
+    device_used = start_tensorflow(resolved.training.device)
 
     from seq2seq_cli.train import train as train_model
 
@@ -144,59 +143,8 @@ def train(
     console.show_result(result)
 
 
-@app.command()
-def translate(
-    sentences: Annotated[
-        list[str] | None, typer.Argument(help="What to translate; without it, stdin is read.")
-    ] = None,
-    input_file: Annotated[
-        Path | None, typer.Option("--input", "-i", help="Translate a file, line by line.")
-    ] = None,
-    run: RunOption = None,
-    device: DeviceOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Translate sentences, a file or stdin: one line out for each line in."""
-    from seq2seq_cli import console
-    from seq2seq_cli.run import find_run
-
-    if sentences and input_file:
-        raise UsageError("sentences and --input exclude each other; give one of them")
-    if input_file and not input_file.is_file():
-        raise UsageError(f"--input {input_file}: no such file")
-    chosen = find_run(run, console.show_warning)
-    _start_tensorflow(device or "auto")
-
-    from seq2seq_cli.translator import load_run, translate_lines
-
-    translator = load_run(chosen, console.show_warning).translator()
-
-    def show(number: int, source: str, translation: Any) -> None:
-        if translation.cut:
-            console.show_warning(f"line {number}: longer than decoding.max_source_tokens; cut")
-        if as_json:
-            record = {"source": source, "translation": translation.text, "score": translation.score}
-            _print(json.dumps(record, ensure_ascii=False))
-        else:
-            _print(translation.text)
-
-    if sentences:
-        translations = translator.translate(sentences)
-        for number, (source, translation) in enumerate(
-            zip(sentences, translations, strict=True), start=1
-        ):
-            show(number, source, translation)
-    elif input_file:
-        with input_file.open("rb", buffering=0) as stream:
-            for line in translate_lines(translator, stream, str(input_file)):
-                show(*line)
-    elif sys.stdin.isatty():
-        console.stderr.print(f"Translating with {chosen.path}. An empty line or Ctrl-D ends.")
-        for number, source in enumerate(console.prompts(), start=1):
-            show(number, source, translator.translate([source])[0])
-    else:
-        for line in translate_lines(translator, sys.stdin.buffer.raw, "stdin"):  # type: ignore
-            show(*line)
+app.command()(cli_decoding.translate)
+app.command()(cli_decoding.score)
 
 
 @app.command("eval")
@@ -220,7 +168,7 @@ def evaluate(
     if data is not None:
         config = config.moved_to(data)
     _download_if_needed(config)
-    device_used = _start_tensorflow(device or "auto")
+    device_used = start_tensorflow(device or "auto")
 
     from seq2seq_cli.evaluate import evaluate as evaluate_run
 
@@ -230,7 +178,7 @@ def evaluate(
         evaluation.write_tsv(output)
     if as_json:
         record = {"run": evaluation.run, "checkpoint": evaluation.checkpoint, "split": split.value}
-        _print(json.dumps({**record, **asdict(scores), "device": device_used}))
+        print_line(json.dumps({**record, **asdict(scores), "device": device_used}))
         return
     rows = [
         ("run", f"{evaluation.run}, {evaluation.checkpoint}"),
@@ -289,16 +237,16 @@ def ablate(
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
     _download_if_needed(variant.data)
-    _start_tensorflow(variant.training.device)
+    start_tensorflow(variant.training.device)
 
     from seq2seq_cli import ablate as ablation
 
     with console.TrainingDisplay() as display:
         rows = ablation.ablate(configs, folder, display, equal_parameters)
     if as_json:
-        _print(json.dumps([asdict(row) for row in rows]))
+        print_line(json.dumps([asdict(row) for row in rows]))
     else:
-        _print(ablation.to_markdown(rows).rstrip())
+        print_line(ablation.to_markdown(rows).rstrip())
 
 
 @app.command()
@@ -325,7 +273,7 @@ def selftest(
         raise UsageError("--run has a config of its own; leave out the other options")
     resolved = load_config(*layers)
     chosen = find_run(run, console.show_warning) if run is not None else None
-    _start_tensorflow(device or "auto")
+    start_tensorflow(device or "auto")
 
     from seq2seq_cli import selftest as tests
 
@@ -335,7 +283,7 @@ def selftest(
     rows = [(check.name, check.deviation, check.holds) for check in checks]
     if as_json:
         keys = ("property", "deviation", "holds")
-        _print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows]))
+        print_line(json.dumps([dict(zip(keys, row, strict=True)) for row in rows]))
     else:
         console.show_selftest(rows)
     if not all(check.holds for check in checks):
@@ -352,7 +300,7 @@ def download(
     if name != "tatoeba":
         raise UsageError(f"{name}: not a corpus that can be downloaded; there is: tatoeba")
     _download_tatoeba()
-    _print(str(tatoeba_path()))
+    print_line(str(tatoeba_path()))
 
 
 @data_app.command()
@@ -371,7 +319,7 @@ def stats(
     _download_if_needed(resolved.data)
     found = statistics(resolved.data)
     if as_json:
-        _print(json.dumps(asdict(found), ensure_ascii=False))
+        print_line(json.dumps(asdict(found), ensure_ascii=False))
     else:
         console.show_statistics(found)
 
@@ -409,7 +357,7 @@ def data_check(
     _download_if_needed(resolved.data)
     report = check(resolved.data, fix)
     if as_json:
-        _print(json.dumps({**asdict(report), "is_clean": report.is_clean}, ensure_ascii=False))
+        print_line(json.dumps({**asdict(report), "is_clean": report.is_clean}, ensure_ascii=False))
     else:
         console.show_check(report)
     if not report.is_clean:
@@ -438,7 +386,7 @@ def prepare(
         )
     )
     _download_if_needed(resolved.data)
-    _start_tensorflow("cpu")
+    start_tensorflow("cpu")
 
     from seq2seq_cli.data.preparation import prepare as prepare_corpus
 
@@ -447,7 +395,7 @@ def prepare(
     sides = {name: len(getattr(corpus, name)) for name in ("train", "dev", "test")}
     if as_json:
         record = {"folder": str(folder), "fingerprint": corpus.fingerprint, **sides}
-        _print(json.dumps({**record, "dropped": corpus.dropped, "shared": corpus.shared}))
+        print_line(json.dumps({**record, "dropped": corpus.dropped, "shared": corpus.shared}))
         return
     rows = [
         ("corpus", corpus.description),
@@ -467,7 +415,7 @@ def config_show(
     from seq2seq_cli.config_files import load_config
 
     layers = _layers(config, settings, ("data.corpus", data, "--data"))
-    _print(load_config(*layers).to_toml().rstrip())
+    print_line(load_config(*layers).to_toml().rstrip())
 
 
 @config_app.command("check")
@@ -479,7 +427,7 @@ def config_check(
     from seq2seq_cli.config_files import load_config
 
     load_config(*_layers(config, settings))
-    _print(f"{config}: valid")
+    print_line(f"{config}: valid")
 
 
 def _layers(
@@ -517,14 +465,6 @@ def _put_model(options: "Overrides", model: str | None, attention: str | None) -
         options.put_attention(attention)
 
 
-def _start_tensorflow(device: str) -> str:
-    """Import TensorFlow in silence, and return a description of the device that is used."""
-    from seq2seq_cli.devices import import_tensorflow, use_device
-
-    import_tensorflow()
-    return use_device(device)
-
-
 def _download_if_needed(config: "DataConfig") -> None:
     if any(source.corpus == "tatoeba" for source in config.mixture):
         _download_tatoeba()
@@ -536,12 +476,6 @@ def _download_tatoeba() -> None:
 
     with console.download_progress("spa-eng.zip") as report:
         download_tatoeba(report)
-
-
-def _print(line: str) -> None:
-    """Write a line of results, plain and at once."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def main() -> None:

@@ -383,14 +383,74 @@ class TrainingConfig(Table):
 class DecodingConfig(Table):
     """`[decoding]`: how translations are searched for."""
 
-    batch_sentences: int = Field(128, ge=1)
-    """Sentences translated at once."""
+    beam: int = Field(1, ge=1)
+    """Hypotheses that are followed for each sentence; 1 is greedy decoding."""
+    n_best: int = Field(1, ge=1)
+    """Translations given of each sentence: at most `beam`, or any number of samples."""
+    length_penalty: float = Field(0.6, ge=0)
+    """A log-probability is divided by this power, alpha, of the length; 0 for no penalty."""
+    length_penalty_kind: Literal["gnmt", "simple"] = "gnmt"
+    """What has that power: `gnmt` (5 + length) / 6 (Wu et al. 2016), `simple` the length."""
+    coverage_penalty: float = Field(0.0, ge=0)
+    """Weight beta of the penalty for source tokens that got little attention (Wu et al. 2016)."""
+    sample: bool = False
+    """Draw each token by its probability, and do not search for the best."""
+    temperature: float = Field(1.0, gt=0)
+    """Of sampling: below 1 the probable becomes more probable, above 1 less."""
+    top_k: int | None = Field(None, ge=1)
+    """Of sampling: draw from the so many most probable tokens."""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Of sampling: draw from the most probable tokens that together are so probable."""
+    seed: int = Field(0, ge=0, lt=2**31)
+    """Of sampling: with the sentence's number, it determines all draws."""
+    repetition_penalty: float = Field(1.0, ge=1)
+    """Tokens that are in the translation already become less probable (Keskar et al. 2019)."""
+    no_repeat_ngram: int = Field(0, ge=0)
+    """No sequence of so many tokens comes twice in a translation; 0 for no such rule."""
+    max_length: int | None = Field(None, ge=1)
+    """A translation has at most so many tokens, its end included, whatever the source's length."""
     max_length_ratio: float = Field(2.0, gt=0)
     """A translation has at most this times the source's tokens, plus `max_length_extra`."""
     max_length_extra: int = Field(10, ge=0)
     """See `max_length_ratio`."""
+    min_length: int = Field(0, ge=0)
+    """A translation has at least so many tokens, its end included."""
+    min_length_ratio: float = Field(0.0, ge=0)
+    """A translation has at least this times the source's tokens."""
     max_source_tokens: int = Field(512, ge=4)
-    """A longer source is cut, with a warning."""
+    """A longer source, and target to be scored, is cut, with a warning."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the steps' products in Transformers. bfloat16 is faster on processors that have it, and
+    changes scores in the third digit."""
+    batch_sentences: int = Field(128, ge=1)
+    """Sentences translated at once."""
+    batch_tokens: int = Field(4096, ge=1)
+    """Size of a batch: sentences times the length of the longest, padding included; a batch has one
+    sentence at least."""
+
+    @model_validator(mode="after")
+    def _keys_agree(self) -> "DecodingConfig":
+        if self.sample and self.beam > 1:
+            raise ValueError(
+                f"decoding.sample and decoding.beam = {self.beam} exclude each other: samples are "
+                "drawn, beams searched. Leave one of them out"
+            )
+        if not self.sample and self.n_best > self.beam:
+            raise ValueError(
+                f"decoding.n_best ({self.n_best}) is more than decoding.beam ({self.beam}), which "
+                "finds no more translations than it is wide. Raise decoding.beam"
+            )
+        if not self.sample and (self.temperature, self.top_k, self.top_p) != (1, None, 1):
+            raise ValueError(
+                "decoding.temperature, top_k and top_p are for decoding.sample = true. "
+                "Set it, or leave them out"
+            )
+        if self.max_length is not None and self.min_length > self.max_length:
+            raise ValueError(
+                f"decoding.min_length ({self.min_length}) is more than decoding.max_length "
+                f"({self.max_length})"
+            )
+        return self
 
 
 class Config(Table):

@@ -201,12 +201,13 @@ def _unknown(key: str, kind: str, known: list[str]) -> str:
     if others:
         owners = " or ".join(repr(other) for other in others)
         return f"{key} belongs to model.kind = {owners}; it is {kind!r}"
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    near = near or [k for k in known if k.rpartition(".")[2] == name]
+    near = [k for k in known if k.rpartition(".")[2] == name]
+    near = near or difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if not near:
         by_name = {k.rpartition(".")[2]: k for k in known}
         near = [by_name[n] for n in difflib.get_close_matches(name, list(by_name), n=1)]
-    hint = f"did you mean {near[0]!r}?" if near else "`s2s config show` lists every key"
+    meant = " or ".join(repr(k) for k in near)
+    hint = f"did you mean {meant}?" if near else "`s2s config show` lists every key"
     return f"unknown key {key!r}; {hint}"
 
 

@@ -1,5 +1,7 @@
 """Everything that Rich draws."""
 
+import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,19 +53,46 @@ def show_rows(rows: list[tuple[str, str]], to: Console = stdout) -> None:
     to.print(_two_columns(rows))
 
 
-def prompts() -> Iterator[str]:
-    """Ask for sentences on the terminal, with line editing, until an empty one or Ctrl-D."""
-    import readline  # noqa: F401  (gives input() its line editing and history)
+def prompts(history: Path) -> Iterator[str]:
+    """Ask for sentences on the terminal until an empty one or Ctrl-D.
 
-    while True:
-        try:
-            line = input("> ")
-        except EOFError:
-            stderr.print()
-            return
-        if not line.strip():
-            return
-        yield line
+    Lines can be edited, and those of former times recalled from the file `history`.
+    """
+    import readline
+
+    with contextlib.suppress(OSError):
+        readline.read_history_file(history)
+    readline.set_history_length(1000)
+    # Python writes the prompt to stdout, which is for results alone where it is no terminal.
+    prompt = "> " if sys.stdout.isatty() else ""
+    try:
+        while True:
+            if not prompt:
+                stderr.print("> ", end="")
+            try:
+                line = input(prompt)
+            except EOFError:
+                stderr.print()
+                return
+            if not line.strip():
+                return
+            yield line
+    finally:
+        with contextlib.suppress(OSError):
+            history.parent.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(history)
+
+
+@contextmanager
+def line_progress(shown: bool) -> Iterator[Callable[[], None]]:
+    """Count lines on stderr where it is a terminal, if `shown`."""
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} lines"), TimeElapsedColumn())
+    if not (shown and stderr.is_terminal):
+        yield lambda: None
+        return
+    with ProgressBars(*columns, console=stderr, transient=True) as bars:
+        task = bars.add_task("lines", total=None)
+        yield lambda: bars.advance(task)
 
 
 @contextmanager

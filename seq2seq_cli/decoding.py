@@ -1,84 +1,573 @@
-"""Search over the seam of `models.seq2seq`: one compiled loop for every architecture."""
+"""Search over the seam of `models.seq2seq`: one compiled loop for every architecture.
 
-from typing import NamedTuple
+Greedy decoding, beam search and sampling are that loop with another function that chooses the
+tokens. Suffixes beside those of the seam: N hypotheses returned, C candidates, R = B K rows.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
+
+_ROOM = 8  # steps by which the caches grow
+_STAY = 0.75  # while at least this share of the sentences is unfinished, none leaves the batch
+_IMPOSSIBLE = float("-inf")
+Tensors = dict[str, tf.Tensor]
 
 
 class Hypotheses(NamedTuple):
-    """The translations found.
+    """The translations found of each sentence, the best first.
 
-    ids_BT: int32; ends with EOS unless the maximum length cut it, then PAD.
-    log_probability_B: float32, the sum over the tokens, EOS included, in nats.
+    ids_BNT: int32; ends with EOS unless the maximum length cut it, then PAD. All PAD where fewer
+        than N were found.
+    score_BN: float32, by which they are ranked: the log-probability after the penalties. Minus
+        infinity where fewer were found.
+    log_probability_BN: float32, the sum over the tokens, EOS included, in nats.
+    attention_BNTS: float32, over the source, of the step that gave each token; T is 0 where it was
+        not asked for.
     """
 
-    ids_BT: tf.Tensor
-    log_probability_B: tf.Tensor
+    ids_BNT: tf.Tensor
+    score_BN: tf.Tensor
+    log_probability_BN: tf.Tensor
+    attention_BNTS: tf.Tensor
 
 
-class GreedySearch:
-    """Take the most probable token at each step, in one graph for batches of every shape.
+class Options(NamedTuple):
+    """What a choice depends on.
+
+    logits_BKV: float32; minus infinity for a token that is forbidden here.
+    normaliser_BK: what to subtract from a logit for the token's log-probability.
+    total_BK: log-probability of each hypothesis so far; minus infinity where there is none.
+    uniform_BK: float64 in [0, 1), to draw by; none where nothing is drawn.
+    """
+
+    logits_BKV: tf.Tensor
+    normaliser_BK: tf.Tensor
+    total_BK: tf.Tensor
+    uniform_BK: tf.Tensor
+
+
+class Candidates(NamedTuple):
+    """Continued hypotheses.
+
+    parent_BC: int32, which of the K hypotheses it continues; None where candidate k continues k.
+    token_BC: int32, by which token.
+    total_BC: its log-probability.
+    """
+
+    parent_BC: tf.Tensor | None
+    token_BC: tf.Tensor
+    total_BC: tf.Tensor
+
+
+Choose = Callable[[Options], Candidates]
+
+
+def greedy(step: Options) -> Candidates:
+    """Continue each hypothesis by its most probable token."""
+    return _continued(step, tf.argmax(step.logits_BKV, axis=-1, output_type=tf.int32))
+
+
+def beam(step: Options) -> Candidates:
+    """Return the 2K most probable continuations of all hypotheses together, the best first.
+
+    K of them may end here, and K are left to go on.
+    """
+    beams, vocabulary = step.logits_BKV.shape[1:]
+    wanted = min(2 * beams, vocabulary)
+    logits_RC, tokens_RC = top(tf.reshape(step.logits_BKV, [-1, vocabulary]), wanted)
+    logits_BKC = tf.reshape(logits_RC, [-1, beams, wanted])
+    totals_BKC = (step.total_BK - step.normaliser_BK)[..., tf.newaxis] + logits_BKC
+    total_BC, best_BC = tf.math.top_k(tf.reshape(totals_BKC, [-1, beams * wanted]), 2 * beams)
+    tokens_BC = tf.reshape(tokens_RC, [-1, beams * wanted])
+    return Candidates(best_BC // wanted, tf.gather(tokens_BC, best_BC, batch_dims=1), total_BC)
+
+
+def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
+    """Return a choice that draws a token for each hypothesis.
+
+    Args:
+        temperature: logits are divided by it; below 1 the probable become more so.
+        top_k: draw from the so many most probable tokens; None for all.
+        top_p: draw from the fewest most probable tokens that together are at least so probable
+            (Holtzman et al. 2020, "The curious case of neural text degeneration"); of those that
+            `top_k` leaves.
+    """
+
+    def choose(step: Options) -> Candidates:
+        vocabulary = step.logits_BKV.shape[2]
+        logits_BKV, tokens_BKV = step.logits_BKV / temperature, None
+        if top_k is not None or top_p < 1:
+            logits_BKV, tokens_BKV = tf.math.top_k(logits_BKV, min(top_k or vocabulary, vocabulary))
+        # No float32 sum of thousands of probabilities tells the smallest apart.
+        summed_BKV = tf.cumsum(tf.cast(tf.nn.softmax(logits_BKV), tf.float64), axis=-1)
+        if top_p < 1:
+            before_BKV = tf.pad(summed_BKV[..., :-1], [[0, 0], [0, 0], [1, 0]])
+            kept_BKV = tf.where(before_BKV < top_p, summed_BKV, 0)
+            drawn_BK = step.uniform_BK * tf.reduce_max(kept_BKV, axis=-1)
+        else:
+            drawn_BK = step.uniform_BK * summed_BKV[..., -1]
+        passed_BKV = tf.cast(summed_BKV <= drawn_BK[..., tf.newaxis], tf.int32)
+        token_BK = tf.reduce_sum(passed_BKV, axis=-1)
+        if tokens_BKV is not None:
+            token_BK = tf.gather(tokens_BKV, token_BK, batch_dims=2)
+        return _continued(step, token_BK)
+
+    return choose
+
+
+def _continued(step: Options, token_BK: tf.Tensor) -> Candidates:
+    logit_BK = tf.gather(step.logits_BKV, token_BK, batch_dims=2)
+    return Candidates(None, token_BK, step.total_BK + logit_BK - step.normaliser_BK)
+
+
+def uniform(seed: int, number_B: tf.Tensor, samples: int, length: tf.Tensor) -> tf.Tensor:
+    """Return uniform_BKT, float64 in [0, 1), for so many samples and steps.
+
+    A number depends on the seed, the sentence's number, the sample and the step alone: Philox
+    counts its places, so more steps change no earlier one.
+    """
+
+    def of_sentence(number: tf.Tensor) -> tf.Tensor:
+        key = tf.stack([seed, number])
+        folded = [tf.random.experimental.stateless_fold_in(key, k) for k in range(samples)]
+        draws = [
+            tf.random.stateless_uniform([length], k, dtype=tf.float64, alg="philox") for k in folded
+        ]
+        return tf.stack(draws)
+
+    return tf.map_fn(of_sentence, number_B, fn_output_signature=tf.float64)
+
+
+class _Progress(NamedTuple):
+    """Where the search of the sentences that are in the batch stands.
+
+    t: int32 scalar, steps made.
+    room: int32 scalar, steps that the state has room for.
+    memory: of the sentences.
+    state: of their R hypotheses.
+    sentences: what is known of each: row_B (in the results), uniform_BKT, minimum_B, maximum_B,
+        prefix_BP, mask_BS, ended_B (how many hypotheses have ended), done_B.
+    alive: the hypotheses that go on: ids_BKT, token_BK, total_BK, coverage_BKS, attention_BKTS.
+    ended: the best of those that have ended, ids_BNT, score_BN, total_BN, attention_BNTS.
+    results: `ended` of all sentences, those that have left the batch too.
+    """
+
+    t: tf.Tensor
+    room: tf.Tensor
+    memory: Memory
+    state: State
+    sentences: Tensors
+    alive: Tensors
+    ended: Tensors
+    results: Tensors
+
+
+class Search:
+    """Find translations, in one graph for batches of every shape.
+
+    With beams: the K best hypotheses go on, and those of the best K continuations that end, end. A
+    sentence is done when no hypothesis that goes on can become better than the N best that have
+    ended; or when K have ended, and none that goes on is better as it is.
+
+    Scores are
+
+        score(Y, X) = log P(Y|X) / lp(Y) + cp(X; Y)
+        lp(Y)       = ((5 + |Y|) / 6)^alpha, or |Y|^alpha
+        cp(X; Y)    = beta * sum over i of log(min(sum over j of p_ij, 1))
+
+    Wu et al. (2016), "Google's neural machine translation system", equation 14, with p_ij the
+    attention of the j-th target token to the i-th source token.
 
     Args:
         model: any implementation of the seam.
+        config: how to search.
+        attention: whether to return it.
     """
 
-    def __init__(self, model: Seq2Seq):
+    def __init__(self, model: Seq2Seq, config: DecodingConfig, attention: bool = False):
         self._model = model
+        self._config = config
+        self._keeps_attention = attention
+        self._results = config.n_best
+        self._beams = config.n_best if config.sample else config.beam
+        self._choose: Choose = greedy
+        if config.sample:
+            self._choose = sampling(config.temperature, config.top_k, config.top_p)
+        elif config.beam > 1:
+            self._choose = beam
+        vector = tf.TensorSpec([None], tf.int32)
+        matrix = tf.TensorSpec([None, None], tf.int32)
         self._compiled = tf.function(
             self.search,
-            input_signature=[
-                tf.TensorSpec([None, None], tf.int32),
-                tf.TensorSpec([None], tf.int32),
-            ],
+            input_signature=[matrix, vector, vector, matrix, vector],
+            autograph=False,
         )
 
-    def __call__(self, source_BS: tf.Tensor, max_length_B: tf.Tensor) -> Hypotheses:
-        """Translate a batch of ids of at most `max_length_B` tokens each, EOS included."""
-        return self._compiled(source_BS, max_length_B)
+    def __call__(
+        self,
+        source_BS: Any,
+        maximum_B: Any,
+        minimum_B: Any = None,
+        prefix_BP: Any = None,
+        number_B: Any = None,
+    ) -> Hypotheses:
+        """Translate a batch.
 
-    def search(self, source_BS: tf.Tensor, max_length_B: tf.Tensor) -> Hypotheses:
+        Args:
+            source_BS: int32 ids, right-padded with PAD.
+            maximum_B: int32, most tokens of each translation, EOS included.
+            minimum_B: int32, fewest tokens, EOS included; none where not given.
+            prefix_BP: int32 ids that the translation begins with, right-padded with PAD.
+            number_B: int32, the sentence's number in the whole input, by which samples are drawn;
+                counted from 0 where not given.
+        """
+        source_BS = tf.convert_to_tensor(source_BS)
+        batch = len(source_BS)
+        return self._compiled(
+            source_BS,
+            maximum_B,
+            tf.zeros([batch], tf.int32) if minimum_B is None else minimum_B,
+            tf.zeros([batch, 0], tf.int32) if prefix_BP is None else prefix_BP,
+            tf.range(batch) if number_B is None else number_B,
+        )
+
+    def search(
+        self,
+        source_BS: tf.Tensor,
+        maximum_B: tf.Tensor,
+        minimum_B: tf.Tensor,
+        prefix_BP: tf.Tensor,
+        number_B: tf.Tensor,
+    ) -> Hypotheses:
         """Do the same without compiling; what `__call__` traces."""
-        batch = tf.shape(source_BS)[0]
-        length = tf.reduce_max(max_length_B)
+        begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
+        predict = self._model.stepper(tf.as_dtype(self._config.precision), in_place=True)
+        found = _while(
+            lambda p: tf.size(p.sentences["row_B"]) > 0, lambda p: self._chunk(p, predict), begun
+        ).results
+        batch, source_length = tf.unstack(tf.shape(source_BS))
+        none = tf.zeros([batch, self._results, 0, source_length])
+        attention = found.get("attention_BKTS", none)
+        return Hypotheses(found["ids_BKT"], found["score_BK"], found["total_BK"], attention)
+
+    def _begin(
+        self,
+        source_BS: tf.Tensor,
+        maximum_B: tf.Tensor,
+        minimum_B: tf.Tensor,
+        prefix_BP: tf.Tensor,
+        number_B: tf.Tensor,
+    ) -> _Progress:
+        batch, source_length = tf.unstack(tf.shape(source_BS))
+        longest = tf.reduce_max(tf.concat([maximum_B, [0]], axis=0))
+        room = tf.minimum(longest, _ROOM)
         memory = self._model.encode(source_BS)
-        state = self._model.initial_state(memory, length)
+        state = {
+            name: tensor if tensor.shape.rank == 0 else tf.repeat(tensor, self._beams, axis=0)
+            for name, tensor in self._model.initial_state(memory, room).items()
+        }
 
-        def unfinished(t: tf.Tensor, _ids, done_B: tf.Tensor, *_) -> tf.Tensor:  # type: ignore
-            return tf.logical_and(t < length, tf.logical_not(tf.reduce_all(done_B)))
+        def hypotheses(number: int) -> Tensors:
+            tensors = {
+                "ids_BKT": tf.fill([batch, number, longest], PAD),
+                "total_BK": tf.fill([batch, number], _IMPOSSIBLE),
+            }
+            if self._keeps_attention:
+                shape = [batch, number, longest, source_length]
+                tensors["attention_BKTS"] = tf.zeros(shape)
+            return tensors
 
-        def step(t, ids, done_B, token_B, log_probability_B, state):  # type: ignore[no-untyped-def]
-            logits_BV, _, state = self._model.decode_step(token_B, state, memory)
-            log_probabilities_BV = tf.nn.log_softmax(forbid(logits_BV))
-            token_B = tf.argmax(log_probabilities_BV, axis=-1, output_type=tf.int32)
-            chosen_B = tf.gather(log_probabilities_BV, token_B, batch_dims=1)
-            token_B = tf.where(done_B, PAD, token_B)
-            log_probability_B += tf.where(done_B, 0.0, chosen_B)
-            done_B = done_B | (token_B == EOS) | (t + 1 >= max_length_B)
-            return t + 1, ids.write(t, token_B), done_B, token_B, log_probability_B, state
-
-        steps, ids, _, _, log_probability_B, _ = tf.while_loop(
-            unfinished,
-            step,
-            (
-                0,
-                tf.TensorArray(tf.int32, size=length, element_shape=[None]),
-                max_length_B <= 0,
-                tf.fill([batch], BOS),
-                tf.zeros([batch]),
-                state,
-            ),
+        alive = hypotheses(self._beams)
+        # All samples begin; beams would all be the same, so only the first does.
+        begins_K = [
+            0.0 if k == 0 or self._config.sample else _IMPOSSIBLE for k in range(self._beams)
+        ]
+        alive["total_BK"] = tf.zeros([batch, 1]) + tf.constant(begins_K)
+        alive["token_BK"] = tf.fill([batch, self._beams], BOS)
+        if self._config.coverage_penalty:
+            alive["coverage_BKS"] = tf.zeros([batch, self._beams, source_length])
+        ended = hypotheses(self._results)
+        ended["score_BK"] = ended["total_BK"]
+        drawn = (
+            uniform(self._config.seed, number_B, self._beams, longest)
+            if self._config.sample
+            else tf.zeros([batch, 0, longest], tf.float64)
         )
-        ids_BT = tf.transpose(ids.gather(tf.range(steps)))
-        return Hypotheses(tf.reshape(ids_BT, [batch, steps]), log_probability_B)
+        sentences = {
+            "row_B": tf.range(batch),
+            "uniform_BKT": drawn,
+            "minimum_B": minimum_B,
+            "maximum_B": maximum_B,
+            "prefix_BP": prefix_BP,
+            "mask_BS": source_BS != PAD,
+            "ended_B": tf.zeros([batch], tf.int32),
+            "done_B": maximum_B <= 0,
+        }
+        return _Progress(tf.constant(0), room, memory, state, sentences, alive, ended, ended)
+
+    def _chunk(self, progress: _Progress, predict: Step) -> _Progress:
+        """Make steps until sentences may leave the batch or the caches are full; then see to it."""
+        memory = self._model.widen(progress.memory, self._beams)
+
+        def has_room_and_work(p: _Progress) -> tf.Tensor:
+            open_B = tf.logical_not(p.sentences["done_B"])
+            share = tf.reduce_mean(tf.cast(open_B, tf.float32))
+            return (p.t < p.room) & (share >= _STAY)
+
+        # The memory is the same throughout, so it is no variable of the loop.
+        begun = progress._replace(memory={}, results={})
+        p = _while(has_room_and_work, lambda p: self._step(p, memory, predict), begun)
+
+        rows_B1 = p.sentences["row_B"][:, tf.newaxis]
+        results = {
+            name: tf.tensor_scatter_nd_update(tensor, rows_B1, p.ended[name])
+            for name, tensor in progress.results.items()
+        }
+        left = tf.where(tf.logical_not(p.sentences["done_B"]))[:, 0]
+        rows_left = tf.reshape(
+            left[:, tf.newaxis] * self._beams + tf.range(self._beams, dtype=tf.int64), [-1]
+        )
+        room = tf.where(p.t < p.room, p.room, p.room + _ROOM)
+        return _Progress(
+            p.t,
+            room,
+            _gather(progress.memory, left),
+            self._model.extend(_gather(p.state, rows_left), room),
+            _gather(p.sentences, left),
+            _gather(p.alive, left),
+            _gather(p.ended, left),
+            results,
+        )
+
+    def _step(self, p: _Progress, memory: Memory, predict: Step) -> _Progress:
+        """Predict a token for each hypothesis, choose, and part those that end from the others."""
+        beams, sentences = self._beams, p.sentences
+        tokens_R = tf.reshape(p.alive["token_BK"], [-1])
+        logits_RV, attention_RS, state = predict(tokens_R, p.state, memory)
+        vocabulary = logits_RV.shape[1]
+        logits_RV = self._penalise_repetition(forbid(logits_RV), p)
+        normaliser_BK = tf.reshape(tf.reduce_logsumexp(logits_RV, axis=1), [-1, beams])
+        logits_BKV = tf.reshape(self._constrain(logits_RV, p), [-1, beams, vocabulary])
+        uniform_BK = sentences["uniform_BKT"][:, :, p.t]
+        parent_BC, token_BC, total_BC = self._choose(
+            Options(logits_BKV, normaliser_BK, p.alive["total_BK"], uniform_BK)
+        )
+        total_BC = tf.where(sentences["done_B"][:, tf.newaxis], _IMPOSSIBLE, total_BC)
+
+        parents = p.alive
+        attention_BKS = tf.reshape(attention_RS, [-1, beams, tf.shape(sentences["mask_BS"])[1]])
+        if parent_BC is not None:
+            parents = {n: tf.gather(x, parent_BC, batch_dims=1) for n, x in parents.items()}
+            attention_BKS = tf.gather(attention_BKS, parent_BC, batch_dims=1)
+        here_T = tf.range(tf.shape(parents["ids_BKT"])[2]) == p.t
+        candidates = {
+            **parents,
+            "ids_BKT": tf.where(here_T, token_BC[..., tf.newaxis], parents["ids_BKT"]),
+            "token_BK": token_BC,
+            "total_BK": total_BC,
+        }
+        if self._keeps_attention:
+            candidates["attention_BKTS"] = tf.where(
+                here_T[:, tf.newaxis], attention_BKS[:, :, tf.newaxis], parents["attention_BKTS"]
+            )
+        if self._config.coverage_penalty:
+            candidates["coverage_BKS"] = parents["coverage_BKS"] + attention_BKS
+
+        is_last_B1 = (p.t + 1 >= sentences["maximum_B"])[:, tf.newaxis]
+        ends_BC = (token_BC == EOS) | is_last_B1
+        enters_BC = ends_BC & (total_BC > _IMPOSSIBLE) & (tf.range(token_BC.shape[1]) < beams)
+        score_BC = self._score(candidates, p.t + 1, sentences["mask_BS"])
+        score_BC = tf.where(enters_BC, score_BC, _IMPOSSIBLE)
+        ended = self._best_ended(p.ended, candidates, score_BC)
+        ended_B = sentences["ended_B"] + tf.reduce_sum(tf.cast(enters_BC, tf.int32), axis=1)
+
+        candidates["total_BK"] = tf.where(ends_BC, _IMPOSSIBLE, total_BC)
+        alive = candidates
+        if parent_BC is not None:
+            _, best_BK = tf.math.top_k(candidates["total_BK"], beams)
+            alive = {n: tf.gather(x, best_BK, batch_dims=1) for n, x in candidates.items()}
+            parent_BK = tf.gather(parent_BC, best_BK, batch_dims=1)
+            first_B1 = tf.range(tf.shape(parent_BK)[0])[:, tf.newaxis] * beams
+            state = _gather(state, tf.reshape(first_B1 + parent_BK, [-1]))
+        best_B = tf.reduce_max(alive["total_BK"], axis=1)
+        done_B = best_B == _IMPOSSIBLE
+        if parent_BC is not None:
+            # A log-probability only falls, is divided by the most at the greatest length, and the
+            # penalty for coverage is at most 0.
+            reachable_B = best_B / self._length_penalty(sentences["maximum_B"])
+            likely_B = best_B / self._length_penalty(p.t + 1)
+            worst_B = ended["score_BK"][:, -1]
+            done_B |= (worst_B >= reachable_B) | ((ended_B >= beams) & (worst_B >= likely_B))
+        sentences = {**sentences, "ended_B": ended_B, "done_B": sentences["done_B"] | done_B}
+        return p._replace(t=p.t + 1, state=state, sentences=sentences, alive=alive, ended=ended)
+
+    def _best_ended(self, ended: Tensors, candidates: Tensors, score_BC: tf.Tensor) -> Tensors:
+        """Return the best of those that ended before and now."""
+        scores = tf.concat([ended["score_BK"], score_BC], axis=1)
+        score_BN, best_BN = tf.math.top_k(scores, self._results)
+        return {
+            name: score_BN
+            if name == "score_BK"
+            else tf.gather(tf.concat([before, candidates[name]], axis=1), best_BN, batch_dims=1)
+            for name, before in ended.items()
+        }
+
+    def _score(self, candidates: Tensors, length: tf.Tensor, mask_BS: tf.Tensor) -> tf.Tensor:
+        score_BC = candidates["total_BK"] / self._length_penalty(length)
+        if self._config.coverage_penalty:
+            covered_BCS = tf.clip_by_value(candidates["coverage_BKS"], 1e-9, 1.0)
+            logs_BCS = tf.where(mask_BS[:, tf.newaxis], tf.math.log(covered_BCS), 0.0)
+            score_BC += self._config.coverage_penalty * tf.reduce_sum(logs_BCS, axis=2)
+        return score_BC
+
+    def _length_penalty(self, length: tf.Tensor) -> tf.Tensor:
+        length = tf.cast(length, tf.float32)
+        if self._config.length_penalty_kind == "gnmt":
+            length = (5 + length) / 6
+        return length**self._config.length_penalty
+
+    def _penalise_repetition(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
+        """Make tokens that are there already less probable.
+
+        Keskar et al. (2019), "CTRL: a conditional transformer language model", section 4.1.
+        """
+        penalty = self._config.repetition_penalty
+        if penalty == 1:
+            return logits_RV
+        ids_BKT = p.alive["ids_BKT"]
+        seen_RV = _marked(ids_BKT, ids_BKT != PAD, logits_RV.shape[1])
+        less_RV = tf.where(logits_RV > 0, logits_RV / penalty, logits_RV * penalty)
+        return tf.where(seen_RV, less_RV, logits_RV)
+
+    def _constrain(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
+        """Forbid what the minimum length, repeated n-grams and the prefix exclude."""
+        too_early_B = p.t + 1 < p.sentences["minimum_B"]
+
+        def go_on() -> tf.Tensor:
+            too_early_R1 = tf.repeat(too_early_B, self._beams)[:, tf.newaxis]
+            is_eos_V = tf.range(logits_RV.shape[1]) == EOS
+            return tf.where(too_early_R1 & is_eos_V, _IMPOSSIBLE, logits_RV)
+
+        logits_RV = tf.cond(tf.reduce_any(too_early_B), go_on, lambda: logits_RV)
+        size = self._config.no_repeat_ngram
+        if size:
+            banned_RV = self._repeating(p, size, logits_RV.shape[1])
+            logits_RV = tf.where(banned_RV, _IMPOSSIBLE, logits_RV)
+        prefix_BP = p.sentences["prefix_BP"]
+
+        def follow_prefix() -> tf.Tensor:
+            wanted_R1 = tf.repeat(prefix_BP[:, p.t], self._beams)[:, tf.newaxis]
+            others_RV = (wanted_R1 != PAD) & (tf.range(logits_RV.shape[1]) != wanted_R1)
+            return tf.where(others_RV, _IMPOSSIBLE, logits_RV)
+
+        return tf.cond(p.t < tf.shape(prefix_BP)[1], follow_prefix, lambda: logits_RV)
+
+    def _repeating(self, p: _Progress, size: int, vocabulary: int) -> tf.Tensor:
+        """Return which tokens would complete an n-gram that is there already.
+
+        EOS is none of them, so a translation can always end.
+        """
+        ids_BKT = p.alive["ids_BKT"]
+        length = tf.shape(ids_BKT)[2]
+        padded = tf.pad(ids_BKT, [[0, 0], [0, 0], [0, size]])
+        places_T = tf.range(length)
+        same_BKT = tf.fill(tf.shape(ids_BKT), True)
+        for i in range(size - 1):
+            last_BK1 = tf.gather(ids_BKT, [tf.maximum(p.t - size + 1 + i, 0)], axis=2)
+            same_BKT &= padded[:, :, i : length + i] == last_BK1
+        same_BKT &= places_T + size - 1 < p.t
+        return _marked(padded[:, :, size - 1 : length + size - 1], same_BKT, vocabulary)
 
 
-def forbid(logits_BV: tf.Tensor) -> tf.Tensor:
+def forbid(logits_RV: tf.Tensor) -> tf.Tensor:
     """Make impossible the tokens that no translation contains: PAD and BOS."""
-    banned_V = tf.reduce_any(
-        tf.range(tf.shape(logits_BV)[-1])[:, tf.newaxis] == tf.constant([PAD, BOS]), axis=1
+    banned = [_IMPOSSIBLE if token in (PAD, BOS) else 0.0 for token in range(logits_RV.shape[1])]
+    return logits_RV + tf.constant(banned)
+
+
+def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
+    """Return log_probability_BT of given targets, in nats; 0 on padding.
+
+    Args:
+        model: any implementation of the seam.
+        source_BS: int32 ids, right-padded with PAD.
+        target_BT: int32 ids, EOS included, right-padded with PAD.
+    """
+    batch = tf.shape(target_BT)[0]
+    begun_BT = tf.concat([tf.fill([batch, 1], BOS), target_BT[:, :-1]], axis=1)
+    logits_BTV = model.decode(begun_BT, model.encode(source_BS))
+    vocabulary = logits_BTV.shape[2]
+    logits_RV = forbid(tf.reshape(logits_BTV, [-1, vocabulary]))
+    losses_R = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.reshape(target_BT, [-1]), logits_RV
     )
-    return tf.where(banned_V, logits_BV.dtype.min, logits_BV)
+    return tf.where(target_BT != PAD, -tf.reshape(losses_R, tf.shape(target_BT)), 0.0)
+
+
+def top(logits_RV: tf.Tensor, number: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the highest logits of each row and their tokens, as tf.math.top_k does, but faster.
+
+    The highest ones stand in the blocks whose own highest are the highest.
+    """
+    vocabulary = logits_RV.shape[1]
+    sizes = [size for size in range(16, 257) if vocabulary % size == 0]
+    size = min(sizes, key=lambda size: abs(size * size - vocabulary), default=vocabulary)
+    blocks = vocabulary // size
+    if blocks <= 2 * number:
+        return tf.math.top_k(logits_RV, number)
+    logits_RXY = tf.reshape(logits_RV, [-1, blocks, size])
+    _, blocks_RN = tf.math.top_k(tf.reduce_max(logits_RXY, axis=2), number)
+    few_RNY = tf.gather(logits_RXY, blocks_RN, batch_dims=1)
+    logits_RN, places_RN = tf.math.top_k(tf.reshape(few_RNY, [-1, number * size]), number)
+    block_RN = tf.gather(blocks_RN, places_RN // size, batch_dims=1)
+    return logits_RN, block_RN * size + places_RN % size
+
+
+def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:
+    """Return a bool RV: which ids stand in each row where `where_BKT` is True."""
+    ids_RT = tf.reshape(ids_BKT, [-1, tf.shape(ids_BKT)[2]])
+    places_X = tf.where(tf.reshape(where_BKT, tf.shape(ids_RT)))
+    tokens_X = tf.cast(tf.gather_nd(ids_RT, places_X), tf.int64)
+    indices_X2 = tf.stack([places_X[:, 0], tokens_X], axis=1)
+    shape = tf.stack([tf.shape(ids_RT)[0], vocabulary])
+    marked = tf.tensor_scatter_nd_update(
+        tf.fill(shape, False), indices_X2, tf.fill([tf.shape(indices_X2)[0]], True)
+    )
+    return tf.ensure_shape(marked, [None, vocabulary])
+
+
+def _gather(tensors: Tensors, rows: tf.Tensor) -> Tensors:
+    """Return the rows of every tensor that has any."""
+    return {
+        name: tensor if tensor.shape.rank == 0 else tf.gather(tensor, rows)
+        for name, tensor in tensors.items()
+    }
+
+
+def _while(
+    condition: Callable[[_Progress], tf.Tensor],
+    body: Callable[[_Progress], _Progress],
+    begin: _Progress,
+) -> _Progress:
+    """Loop while the number of rows, the caches' length and all lengths may change."""
+    if tf.executing_eagerly():
+        while condition(begin):
+            begin = body(begin)
+        return begin
+    shapes = tf.nest.map_structure(_changing, begin)
+
+    def keep_shapes(progress: _Progress) -> tuple[_Progress]:
+        after = body(progress)
+        return (tf.nest.map_structure(tf.ensure_shape, after, shapes),)
+
+    return tf.while_loop(condition, keep_shapes, (begin,), shape_invariants=(shapes,))[0]
+
+
+def _changing(tensor: tf.Tensor) -> tf.TensorShape:
+    return tf.TensorShape([None, *tensor.shape[1:]]) if tensor.shape.rank else tensor.shape

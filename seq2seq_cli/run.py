@@ -47,12 +47,12 @@ class Run:
         """The folder of the tokenizers' files."""
         return self.path / "tokenizer"
 
-    def config(self) -> Config:
-        """Read the resolved config."""
+    def config(self, *layers: Overrides) -> Config:
+        """Read the resolved config; the values of `layers` come in the place of its own."""
         path = self.path / "config.toml"
         if not path.is_file():
             raise CheckpointError(f"{path}: does not exist; {self.path} is not a run's folder")
-        return load_config(Overrides.read(path))
+        return load_config(Overrides.read(path), *layers)
 
     def write(self, config: Config, tokenizer_files: Mapping[str, bytes]) -> None:
         """Fill a new folder with what a rebuild of the model needs."""

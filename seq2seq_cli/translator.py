@@ -1,23 +1,32 @@
 """Strings to translations: tokenize, search, detokenize."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import RawIOBase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli import checkpoints
+from seq2seq_cli.alignment import Alignment, align, copy_unknown
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.lines import BadLineError, canonical, decode_line
-from seq2seq_cli.data.tokenizers import Tokenizers
-from seq2seq_cli.decoding import GreedySearch
+from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
+from seq2seq_cli.data.words import Words
+from seq2seq_cli.decoding import Search
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model
+from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.run import Run
-from seq2seq_cli.special_tokens import EOS
+from seq2seq_cli.special_tokens import EOS, PAD
+
+_WINDOW = 1 << 17  # bytes of a file that are sorted together
+_LONGEST_LINE = 1 << 20  # bytes of a line that are looked at
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -26,13 +35,21 @@ class Translation:
 
     Attributes:
         text: the translation; empty for an empty source.
-        score: its log-probability in nats, EOS included.
+        score: its log-probability in nats, EOS included, after the penalties of `[decoding]`.
+        log_probability: the same before them.
+        tokens: how many it has, EOS included.
         cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
+        alignment: of its words to those of the source, if it was asked for.
+        others: the next best translations, as many as were asked for and found.
     """
 
     text: str
     score: float = 0.0
+    log_probability: float = 0.0
+    tokens: int = 0
     cut: bool = False
+    alignment: Alignment | None = None
+    others: tuple["Translation", ...] = ()
 
 
 class Translator:
@@ -41,47 +58,151 @@ class Translator:
     Args:
         model: any implementation of the seam.
         tokenizers: of both languages.
-        config: batch size and maximum lengths.
+        config: how to search, batch sizes and maximum lengths.
+        alignments: whether translations shall have them.
+        replace_unknown: whether an unknown word shall be that of the source which got the most
+            attention.
+
+    Raises:
+        UsageError: if the beam is wider than the vocabulary, or unknown words cannot be told.
     """
 
-    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers, config: DecodingConfig):
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizers: Tokenizers,
+        config: DecodingConfig,
+        alignments: bool = False,
+        replace_unknown: bool = False,
+    ):
+        vocabulary = tokenizers.target.vocabulary_size
+        if config.beam > vocabulary:
+            raise UsageError(
+                f"decoding.beam (--beam) is {config.beam}, and the target vocabulary has "
+                f"{vocabulary} tokens; a beam cannot be wider. Lower it"
+            )
+        if replace_unknown and not isinstance(tokenizers.target, Words):
+            raise UsageError(
+                "--replace-unknown copies whole words, and this run's tokenizer.kind is "
+                f"{tokenizers.target.kind!r}, not 'words'. Leave it out"
+            )
         self._tokenizers = tokenizers
         self._config = config
-        self._search = GreedySearch(model)
+        self._alignments = alignments
+        self._replace_unknown = replace_unknown
+        self._search = Search(model, config, attention=alignments or replace_unknown)
 
-    def translate(self, sentences: Sequence[str]) -> list[Translation]:
+    def translate(
+        self, sentences: Sequence[str], prefix: str = "", first_number: int = 0
+    ) -> list[Translation]:
         """Return a translation for each sentence, in order.
 
         Sentences are translated in batches of like length; batches change no result beyond
         rounding.
+
+        Args:
+            sentences: the texts.
+            prefix: a text that each translation begins with.
+            first_number: the number of the first sentence in the whole input, by which samples are
+                drawn.
         """
         translations = [Translation("")] * len(sentences)
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
-        sources = tf.constant([canonical(sentences[i]) for i in wanted], tf.string)
-        ids = self._tokenizers.source.tokenize(sources)
-        rows = dict(zip(wanted, (row.numpy() for row in ids), strict=True)) if wanted else {}
-        by_length = sorted(wanted, key=lambda i: len(rows[i]))
-        for start in range(0, len(by_length), self._config.batch_sentences):
-            chosen = by_length[start : start + self._config.batch_sentences]
-            batch = self._translate_batch([rows[i] for i in chosen])
-            for i, translation in zip(chosen, batch, strict=True):
+        texts = [canonical(sentences[i]) for i in wanted]
+        rows = dict(zip(wanted, token_ids(self._tokenizers.source, texts), strict=True))
+        begun = token_ids(self._tokenizers.target, [canonical(prefix)])[0][:-1]
+        numbers = np.arange(first_number, first_number + len(sentences), dtype=np.int32)
+        for chosen in batches({i: len(row) for i, row in rows.items()}, self._config):
+            found = self._translate_batch(
+                [sentences[i] for i in chosen], [rows[i] for i in chosen], begun, numbers[chosen]
+            )
+            for i, translation in zip(chosen, found, strict=True):
                 translations[i] = translation
         return translations
 
-    def _translate_batch(self, rows: list[np.ndarray]) -> list[Translation]:
-        limit = self._config.max_source_tokens
-        cut = [row if len(row) <= limit else np.append(row[: limit - 1], EOS) for row in rows]
-        source = tf.ragged.constant(cut, dtype=tf.int32).to_tensor()
+    def _translate_batch(
+        self,
+        sentences: list[str],
+        rows: list[np.ndarray],
+        prefix: np.ndarray,
+        numbers: np.ndarray,
+    ) -> list[Translation]:
+        config = self._config
+        cut = [shortened(row, config.max_source_tokens) for row in rows]
+        source = padded(cut)
         lengths = np.array([len(row) for row in cut])
-        longest = lengths * self._config.max_length_ratio + self._config.max_length_extra
-        found = self._search(source, tf.constant(longest.astype(np.int32)))
-        texts = self._tokenizers.target.detokenize(found.ids_BT.numpy().tolist())
-        scores = found.log_probability_B.numpy().tolist()
-        return [
-            # One line for each sentence, whatever bytes the model composed.
-            Translation(" ".join(text.split()), score, len(row) > limit)
-            for text, score, row in zip(texts, scores, rows, strict=True)
-        ]
+        maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
+        maximum = np.minimum(maximum, config.max_length or math.inf)
+        maximum = np.maximum(maximum, len(prefix) + 1)
+        minimum = np.maximum(np.ceil(lengths * config.min_length_ratio), config.min_length)
+        found = self._search(
+            source,
+            maximum.astype(np.int32),
+            np.minimum(minimum, maximum).astype(np.int32),
+            np.tile(prefix, (len(rows), 1)),
+            numbers,
+        )
+        ids, scores, totals, attention = (tensor.numpy() for tensor in found)
+        number = ids.shape[1]
+        texts = self._tokenizers.target.detokenize(ids.reshape(-1, ids.shape[2]).tolist())
+        translations = []
+        for b, row in enumerate(rows):
+            each = []
+            for n in range(number):
+                if scores[b, n] == -math.inf:
+                    continue
+                text, alignment = texts[b * number + n], None
+                length = int((ids[b, n] != PAD).sum())
+                if self._alignments:
+                    weights = attention[b, n, :length, : len(cut[b])]
+                    found_ids = ids[b, n, :length].tolist()
+                    alignment = align(self._tokenizers, cut[b].tolist(), found_ids, weights)
+                if self._replace_unknown:
+                    text = copy_unknown(
+                        self._tokenizers, sentences[b], text, ids[b, n, :length], attention[b, n]
+                    )
+                # One line for each sentence, whatever bytes the model composed.
+                text = " ".join(text.split())
+                score, total = float(scores[b, n]), float(totals[b, n])
+                is_cut = len(cut[b]) < len(row)
+                each.append(Translation(text, score, total, length, is_cut, alignment))
+            # None is found only where the model gives no numbers.
+            best, *others = each or [Translation("", -math.inf, -math.inf)]
+            translations.append(replace(best, others=tuple(others)))
+        return translations
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]:
+    """Return the ids (int32) of each text, EOS at the end."""
+    ids = tokenizer.tokenize(tf.constant(list(texts), tf.string))
+    splits = ids.row_splits.numpy()[1:-1] if texts else []
+    return np.split(ids.flat_values.numpy(), splits) if texts else []
+
+
+def shortened(ids: np.ndarray, limit: int) -> np.ndarray:
+    """Return the first ids, so many at most, EOS at the end."""
+    return ids if len(ids) <= limit else np.append(ids[: limit - 1], np.int32(EOS))
+
+
+def padded(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the rows as one array, right-padded with PAD."""
+    array = np.full((len(rows), max(len(row) for row in rows)), PAD, np.int32)
+    for target, row in zip(array, rows, strict=True):
+        target[: len(row)] = row
+    return array
+
+
+def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:
+    """Yield the keys of sentences of like length that make a batch, for their lengths by key."""
+    batch: list[int] = []
+    for key, length in sorted(lengths.items(), key=lambda item: item[1]):
+        tokens = (len(batch) + 1) * min(length, config.max_source_tokens)
+        if batch and (len(batch) == config.batch_sentences or tokens > config.batch_tokens):
+            yield batch
+            batch = []
+        batch.append(key)
+    if batch:
+        yield batch
 
 
 class LoadedRun(NamedTuple):
@@ -93,9 +214,9 @@ class LoadedRun(NamedTuple):
     checkpoint: str
     state: dict[str, Any]
 
-    def translator(self) -> Translator:
-        """Return what translates with the model."""
-        return Translator(self.model, self.tokenizers, self.decoding)
+    def translator(self, config: DecodingConfig | None = None, **options: bool) -> Translator:
+        """Return what translates with the model; the options are those of Translator."""
+        return Translator(self.model, self.tokenizers, config or self.decoding, **options)
 
 
 def load_run(run: Run, report: Callable[[str], None]) -> LoadedRun:
@@ -123,41 +244,81 @@ def load_run(run: Run, report: Callable[[str], None]) -> LoadedRun:
     )
 
 
+def load_ensemble(runs: Sequence[Run], report: Callable[[str], None]) -> LoadedRun:
+    """Rebuild several runs' models as one, or a single run's.
+
+    Raises:
+        CheckpointError: see load_run.
+        UsageError: if their vocabularies are not the same.
+    """
+    loaded = [load_run(run, report) for run in runs]
+    first = loaded[0]
+    for run, other in zip(runs, loaded, strict=True):
+        if other.tokenizers.fingerprints != first.tokenizers.fingerprints:
+            raise UsageError(
+                f"--run {runs[0].path} --run {run.path}: only runs with the same vocabularies make "
+                "an ensemble, and these have others. Train with the same data and tokenizer"
+            )
+    if len(loaded) == 1:
+        return first
+    return first._replace(model=Ensemble([each.model for each in loaded]))
+
+
 def translate_lines(
-    translator: Translator, stream: RawIOBase, name: str
+    translator: Translator, stream: RawIOBase, name: str, prefix: str = ""
 ) -> Iterator[tuple[int, str, Translation]]:
-    """Translate a stream line by line.
-
-    What has arrived is translated at once, so a pipe is answered as it asks and a file goes through
-    in large pieces.
-
-    Args:
-        translator: does it.
-        stream: UTF-8 text, unbuffered.
-        name: of the stream, for errors.
+    """Translate a stream line by line; see `in_windows`.
 
     Yields:
         (line number, line, translation) for each line, in order.
+    """
+
+    def translate(lines: list[str], first: int) -> list[Translation]:
+        return translator.translate(lines, prefix, first)
+
+    return in_windows(stream, name, lambda line: line, translate, "translated")
+
+
+def in_windows(
+    stream: RawIOBase,
+    name: str,
+    parse: Callable[[str], Item],
+    process: Callable[[list[Item], int], list[Result]],
+    done: str,
+) -> Iterator[tuple[int, Item, Result]]:
+    """Process a stream of lines, as many at a time as have arrived and are not too many.
+
+    So a pipe is answered as it asks, and a file goes through in large pieces.
+
+    Args:
+        stream: UTF-8 text, unbuffered.
+        name: of the stream, for errors.
+        parse: makes an item of a line, or raises BadLineError.
+        process: makes results of items, given how many there were before.
+        done: what has been done to the lines before a bad one, for its error.
+
+    Yields:
+        (line number, item, result) for each line, in order.
 
     Raises:
         UsageError: at a line that is not text, after all those before it.
     """
     number = 0
     for window in _windows(stream):
-        lines: list[str] = []
+        items: list[Item] = []
         bad: UsageError | None = None
         for raw in window:
-            if number + len(lines) == 0:
+            if number + len(items) == 0:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
             try:
-                lines.append(decode_line(raw))
+                items.append(parse(decode_line(_within_limit(raw))))
             except BadLineError as error:
-                place = f"{name}:{number + len(lines) + 1}"
-                bad = UsageError(f"{place}: {error}. The lines before it have been translated")
+                place = f"{name}:{number + len(items) + 1}"
+                bad = UsageError(f"{place}: {error}. The lines before it have been {done}")
                 break
-        for line, translation in zip(lines, translator.translate(lines), strict=True):
+        for item, result in zip(items, process(items, number), strict=True):
             number += 1
-            yield number, line, translation
+            yield number, item, result
         if bad:
             raise bad
 
@@ -165,9 +326,22 @@ def translate_lines(
 def _windows(stream: RawIOBase) -> Iterator[list[bytes]]:
     """Yield the lines of each read that has any; a read of a pipe takes what is there."""
     rest = b""
-    while block := stream.read(1 << 18):
-        *lines, rest = (rest + block).split(b"\n")
+    while block := stream.read(_WINDOW):
+        *lines, tail = block.split(b"\n")
         if lines:
-            yield lines
+            yield [rest + lines[0], *lines[1:]]
+            rest = tail
+        else:
+            rest = (rest + tail)[: _LONGEST_LINE + 1]
     if rest:
         yield [rest]
+
+
+def _within_limit(raw: bytes) -> bytes:
+    """Cut off what is over the limit, at the end of a character."""
+    if len(raw) <= _LONGEST_LINE:
+        return raw
+    end = _LONGEST_LINE
+    while raw[end] & 0xC0 == 0x80:  # in the midst of a character
+        end -= 1
+    return raw[:end]

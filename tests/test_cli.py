@@ -170,10 +170,15 @@ class TestTranslate:
             process.stdout.close()
             assert process.stderr.read() == b""
 
-    def test_on_a_terminal_there_is_a_prompt(self, home):
+    def test_on_a_terminal_there_is_a_prompt_with_history(self, home, tmp_path):
         parent, child = pty.openpty()
         with subprocess.Popen(
-            [*COMMAND, "translate"], cwd=home, stdin=child, stdout=child, stderr=child
+            [*COMMAND, "translate"],
+            cwd=home,
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
         ) as process:
             os.close(child)
 
@@ -192,6 +197,7 @@ class TestTranslate:
             os.write(parent, b"\n")
             assert process.wait(timeout=60) == 0
         os.close(parent)
+        assert (tmp_path / "s2s" / "history").read_text().count("I see one cats.") == 1
 
 
 class TestEval:

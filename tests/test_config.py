@@ -109,13 +109,14 @@ def test_unknown_key_names_file_and_nearest_key(tmp_path):
 
 def test_key_in_the_wrong_table_names_the_right_one(tmp_path):
     assert error_of("[model]\nbatch_tokens = 100", tmp_path) == (
-        "my.toml: unknown key 'model.batch_tokens'; did you mean 'training.batch_tokens'?"
+        "my.toml: unknown key 'model.batch_tokens'; did you mean 'training.batch_tokens' or "
+        "'decoding.batch_tokens'?"
     )
 
 
 def test_unknown_table_is_named(tmp_path):
-    assert "unknown key 'trainin.seed'; did you mean 'training.seed'?" in error_of(
-        "[trainin]\nseed = 1", tmp_path
+    assert "unknown key 'trainin.seed'; did you mean 'training.seed' or 'decoding.seed'?" in (
+        error_of("[trainin]\nseed = 1", tmp_path)
     )
 
 

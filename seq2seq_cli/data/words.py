@@ -56,6 +56,11 @@ class Words(Tokenizer):
         words = _split(sentences)
         return words.with_flat_values(tf.cast(self._table.lookup(words.flat_values), tf.int32))
 
+    def words(self, sentence: str) -> list[str]:
+        """Return the words of a sentence, known or not, as written and without spaces."""
+        parted = _split(tf.constant([sentence], tf.string)).flat_values.numpy().tolist()
+        return [_join([word.decode()]).strip() for word in parted]
+
     def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
         return [_join(_written(sequence, self._pieces, SPACE)) for sequence in ids]

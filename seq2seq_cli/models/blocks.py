@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention
+from seq2seq_cli.models.attention import (
+    Affine,
+    KeysValues,
+    MultiHeadAttention,
+    attend_step,
+)
 from seq2seq_cli.models.products import linear, matmul
 from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
 
@@ -74,6 +79,10 @@ class Embeddings(keras.layers.Layer):
     def embed_target(self, ids: tf.Tensor) -> tf.Tensor:
         """Return a vector for each target id, along a new last axis."""
         return tf.gather(tf.convert_to_tensor(self.target_table), ids) * self.scale
+
+    def step_logits(self, hidden_RD: tf.Tensor, table_DV: tf.Tensor) -> tf.Tensor:
+        """Return logits_RV, float32, given the output table transposed: which is faster."""
+        return tf.cast(tf.matmul(hidden_RD, table_DV) + self.output_bias, tf.float32)
 
     def logits(self, hidden_BTD: tf.Tensor) -> tf.Tensor:
         """Return logits_BTV, float32."""
@@ -161,13 +170,16 @@ class FeedForward(keras.layers.Layer):
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Return outputs of the shape of `inputs`."""
         inner = linear(inputs, self.inner_kernel, self.inner_bias)
+        gate = None
+        if self.activation == "swiglu":
+            gate = linear(inputs, self.gate_kernel, self.gate_bias)
+        return linear(self.activate(inner, gate), self.output_kernel, self.output_bias)
+
+    def activate(self, inner: tf.Tensor, gate: tf.Tensor | None) -> tf.Tensor:
+        """Return what the second layer takes; `gate` is x V + c, for `swiglu` alone."""
         if self.activation == "relu":
-            inner = tf.nn.relu(inner)
-        elif self.activation == "gelu":
-            inner = tf.nn.gelu(inner)
-        else:
-            inner = tf.nn.silu(inner) * linear(inputs, self.gate_kernel, self.gate_bias)
-        return linear(inner, self.output_kernel, self.output_bias)
+            return tf.nn.relu(inner)
+        return tf.nn.gelu(inner) if gate is None else tf.nn.silu(inner) * gate
 
 
 def layer_norm(units: int, name: str) -> keras.layers.Layer:
@@ -214,7 +226,7 @@ class BlockOutput(NamedTuple):
     """What a block gives.
 
     outputs_BTD: the inputs of the next block.
-    keys_values: all that self-attention saw, but for the prefix; with a cache, the new cache.
+    keys_values: all that self-attention saw, but for the prefix.
     weights_BHTS: of the cross-attention; without one, of the self-attention.
     """
 
@@ -226,8 +238,7 @@ class BlockOutput(NamedTuple):
 class Block(keras.layers.Layer):
     """Self-attention, cross-attention if wanted, feed-forward; each in a Residual.
 
-    An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model, at any
-    number of positions at once: a step of decoding is a call with one position and a cache.
+    An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model.
 
     Args:
         units: width of the inputs, the outputs and all heads together.
@@ -275,6 +286,7 @@ class Block(keras.layers.Layer):
                 units, inner_units, activation, seed, name="feed_forward"
             )
             self.feed_forward_residual = residual("feed_forward_residual")
+        self.has_cross = cross
         self.built = True
 
     def call(
@@ -283,8 +295,6 @@ class Block(keras.layers.Layer):
         attention_mask: tf.Tensor | None = None,
         causal: bool = False,
         prefix: KeysValues | None = None,
-        cache: KeysValues | None = None,
-        position: tf.Tensor | None = None,
         memory: KeysValues | None = None,
         memory_mask_BS: tf.Tensor | None = None,
         training: bool = False,
@@ -292,20 +302,16 @@ class Block(keras.layers.Layer):
         """Transform a sequence.
 
         Args:
-            inputs_BTD: the sequence; one position where there is a cache.
+            inputs_BTD: the sequence.
             attention_mask: of the self-attention: `mask` of `scaled_dot_product_attention`.
             causal: see there.
             prefix: keys and values that stand before the sequence's own.
-            cache: keys and values of the positions before `position`.
-            position: int32 scalar, where in the cache `inputs_BTD` belongs.
             memory: keys and values that the cross-attention sees.
             memory_mask_BS: bool, False on padding of `memory`.
             training: whether to drop.
         """
         x = inputs_BTD
         query, keys_values = self.self_attention.project_self(self.self_residual.before(x))
-        if cache is not None:
-            keys_values = cache.write(keys_values, position)
         seen = prefix.extend(keys_values) if prefix is not None else keys_values
         outputs, weights = self.self_attention.combine(
             query, seen, attention_mask, causal, training
@@ -323,6 +329,73 @@ class Block(keras.layers.Layer):
         return BlockOutput(
             self.feed_forward_residual.after(x, outputs, training), keys_values, weights
         )
+
+    def step_weights(self, dtype: tf.DType) -> dict[str, Affine]:
+        """Return the maps that `step` takes, with products of `dtype`."""
+        network = self.feed_forward
+        names = ["inner", "output"] + (["gate"] if network.activation == "swiglu" else [])
+        maps = {
+            name: Affine.of(
+                [getattr(network, f"{name}_kernel")], [getattr(network, f"{name}_bias")], dtype
+            )
+            for name in names
+        }
+        maps["self"] = self.self_attention.affine(dtype, "query", "key", "value")
+        maps["self_output"] = self.self_attention.affine(dtype, "output")
+        if self.has_cross:
+            maps["cross"] = self.cross_attention.affine(dtype, "query")
+            maps["cross_output"] = self.cross_attention.affine(dtype, "output")
+        return maps
+
+    def step(
+        self,
+        inputs_RD: tf.Tensor,
+        maps: dict[str, Affine],
+        cache: KeysValues,
+        position: tf.Tensor,
+        memory: KeysValues,
+        memory_mask_BS: tf.Tensor,
+        in_place: bool,
+    ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
+        """Do what `call` does for one position of each of R = B K rows, K of each sentence.
+
+        Args:
+            inputs_RD: the position's vectors.
+            maps: `step_weights`.
+            cache: keys and values of the positions before `position`, of R rows.
+            position: int32 scalar, where in the cache the inputs belong.
+            memory: keys and values of B sentences: what the cross-attention sees, or without one
+                what stands before the sequence.
+            memory_mask_BS: bool, False on padding of `memory`.
+            in_place: whether to write over the cache.
+
+        Returns:
+            The inputs of the next block; the new cache; and weights_RHS over the memory, without a
+            cross-attention over the cache too.
+        """
+        x = inputs_RD
+        by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
+        projected = tf.split(maps["self"](self.self_residual.before(x)), 3, axis=1)
+        query, keys, values = (tf.reshape(each, by_heads) for each in projected)
+        cache = cache.write(KeysValues(keys, values), position, in_place)
+        written_1L = tf.range(tf.shape(cache.keys_BHSD)[2])[tf.newaxis] <= position
+        source = (memory, memory_mask_BS)
+        heads_RHD, weights = attend_step(
+            query, (cache, written_1L), None if self.has_cross else source
+        )
+        outputs = maps["self_output"](tf.reshape(heads_RHD, tf.shape(x)))
+        x = self.self_residual.after(x, outputs, training=False)
+
+        if self.has_cross:
+            query = tf.reshape(maps["cross"](self.cross_residual.before(x)), by_heads)
+            heads_RHD, weights = attend_step(query, None, source)
+            outputs = maps["cross_output"](tf.reshape(heads_RHD, tf.shape(x)))
+            x = self.cross_residual.after(x, outputs, training=False)
+
+        inputs = self.feed_forward_residual.before(x)
+        gate = maps["gate"](inputs) if "gate" in maps else None
+        outputs = maps["output"](self.feed_forward.activate(maps["inner"](inputs), gate))
+        return self.feed_forward_residual.after(x, outputs, training=False), cache, weights
 
 
 def layer_cache(tensors: dict[str, tf.Tensor], layer: int) -> KeysValues:
@@ -343,3 +416,11 @@ def empty_state(memory: dict[str, tf.Tensor], max_length: int | tf.Tensor) -> di
             batch, heads, width = tf.shape(like_BHSD)[0], like_BHSD.shape[1], like_BHSD.shape[3]
             state[name] = tf.zeros([batch, heads, max_length, width], like_BHSD.dtype)
     return state
+
+
+def extend_state(state: dict[str, tf.Tensor], max_length: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Return a state of `empty_state` with caches of `max_length`, at least as long as they are."""
+    after = dict(state)
+    for layer in range(len(state) // 2):
+        store(after, layer, layer_cache(state, layer).resize(max_length))
+    return after

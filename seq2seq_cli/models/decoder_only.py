@@ -9,6 +9,7 @@ from seq2seq_cli.models.blocks import (
     Positions,
     dropout_maker,
     empty_state,
+    extend_state,
     layer_cache,
     layer_norm,
     store,
@@ -18,6 +19,7 @@ from seq2seq_cli.models.seq2seq import (
     Memory,
     Seq2Seq,
     State,
+    Step,
     StepOutput,
     padding_mask,
 )
@@ -139,28 +141,45 @@ class DecoderOnly(Seq2Seq):
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
         return empty_state(memory, max_length)
 
+    def extend(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.extend."""
+        return extend_state(state, max_length)
+
+    def widen(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.widen: the rows of a sentence attend to the same keys."""
+        del times
+        return memory
+
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
-        position = state["position"]
-        x = self._embed_target(token_B[:, tf.newaxis], position[tf.newaxis], memory)
-        written_L = tf.range(tf.shape(state["keys_0"])[2]) <= position
-        written_BL = tf.repeat(written_L[tf.newaxis], tf.shape(token_B)[0], axis=0)
-        mask_BS = tf.concat([memory["mask"], written_BL], axis=1)
-        after = {"position": position + 1}
-        for i, block in enumerate(self.blocks):
-            x, cache, weights_BHTS = block(
-                x,
-                mask_BS,
-                prefix=layer_cache(memory, i),
-                cache=layer_cache(state, i),
-                position=position,
-            )
-            store(after, i, cache)
-        source_length = tf.shape(memory["mask"])[1]
-        over_source_BS = tf.reduce_mean(weights_BHTS[:, :, 0, :source_length], axis=1)
-        total_B1 = tf.reduce_sum(over_source_BS, axis=1, keepdims=True)
-        attention_BS = tf.math.divide_no_nan(over_source_BS, total_B1)
-        return StepOutput(self._logits(x)[:, 0], attention_BS, after)
+        return self.stepper()(token_B, state, memory)
+
+    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
+        """See Seq2Seq.stepper. The logits' product is of float32, whatever the others' are."""
+        maps = [block.step_weights(dtype) for block in self.blocks]
+        table_DV = tf.transpose(tf.convert_to_tensor(self.embeddings.output_table))
+
+        def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            position = state["position"]
+            times = tf.shape(token_B)[0] // tf.shape(memory["length"])[0]
+            positions_B = tf.repeat(memory["length"], times) + position
+            x = self._embed(self.embeddings.embed_target(token_B), positions_B, training=False)
+            after = {"position": position + 1}
+            for i, block in enumerate(self.blocks):
+                own, source = layer_cache(state, i), layer_cache(memory, i)
+                x, cache, weights_BHS = block.step(
+                    x, maps[i], own, position, source, memory["mask"], in_place
+                )
+                store(after, i, cache)
+            source_length = tf.shape(memory["mask"])[1]
+            over_source_BS = tf.reduce_mean(weights_BHS[:, :, :source_length], axis=1)
+            total_B1 = tf.reduce_sum(over_source_BS, axis=1, keepdims=True)
+            attention_BS = tf.math.divide_no_nan(over_source_BS, total_B1)
+            hidden_BD = self.norm(x) if self.norm else x
+            logits_BV = self.embeddings.step_logits(hidden_BD, table_DV)
+            return StepOutput(logits_BV, attention_BS, after)
+
+        return step
 
     def _embed_target(
         self, target_BT: tf.Tensor, positions_T: tf.Tensor, memory: Memory, training: bool = False

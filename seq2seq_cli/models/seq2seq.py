@@ -6,6 +6,7 @@ Suffixes name the dimensions of a tensor, here, in the other models and in `deco
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
@@ -30,11 +31,17 @@ class StepOutput(NamedTuple):
     state: State
 
 
+Step = Callable[[tf.Tensor, State, Memory], StepOutput]
+
+
 class Seq2Seq(keras.Model):
     """An encoder and an auto-regressive decoder.
 
     `memory` does not change while decoding. `state` changes at each step; each of its tensors that
     is not a scalar leads with B. A search needs to know no more than that.
+
+    Several hypotheses of a sentence are rows that stand together, and their memory is what `widen`
+    makes of the sentence's.
     """
 
     @abstractmethod
@@ -48,6 +55,25 @@ class Seq2Seq(keras.Model):
     @abstractmethod
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """Return the state before the first token of at most `max_length`."""
+
+    def widen(self, memory: Memory, times: int) -> Memory:
+        """Return the memory that `decode_step` takes for `times` rows of each sentence."""
+        return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
+
+    def extend(self, state: State, max_length: tf.Tensor) -> State:
+        """Return the same state with room for `max_length` tokens in all."""
+        del max_length  # a state that does not grow has room for any number
+        return state
+
+    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
+        """Return `decode_step`, with what it needs of the weights alone computed once.
+
+        Args:
+            dtype: in which products may be computed.
+            in_place: whether a step may write over the state that it is given.
+        """
+        del dtype, in_place
+        return self.decode_step
 
     @abstractmethod
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:

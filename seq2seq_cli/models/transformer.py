@@ -9,6 +9,7 @@ from seq2seq_cli.models.blocks import (
     Positions,
     dropout_maker,
     empty_state,
+    extend_state,
     layer_cache,
     layer_norm,
     store,
@@ -18,6 +19,7 @@ from seq2seq_cli.models.seq2seq import (
     Memory,
     Seq2Seq,
     State,
+    Step,
     StepOutput,
     padding_mask,
 )
@@ -141,24 +143,39 @@ class Transformer(Seq2Seq):
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
         return empty_state(memory, max_length)
 
+    def extend(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.extend."""
+        return extend_state(state, max_length)
+
+    def widen(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.widen: cross-attention takes a sentence's rows as it takes its positions."""
+        del times
+        return memory
+
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
-        position = state["position"]
-        x = self._embed_target(token_B[:, tf.newaxis], position[tf.newaxis])
-        written_L = tf.range(tf.shape(state["keys_0"])[2]) <= position
-        after = {"position": position + 1}
-        for i, block in enumerate(self.decoder):
-            x, cache, weights_BHTS = block(
-                x,
-                written_L[tf.newaxis],
-                cache=layer_cache(state, i),
-                position=position,
-                memory=layer_cache(memory, i),
-                memory_mask_BS=memory["mask"],
-            )
-            store(after, i, cache)
-        attention_BS = tf.reduce_mean(weights_BHTS[:, :, 0], axis=1)
-        return StepOutput(self._logits(x)[:, 0], attention_BS, after)
+        return self.stepper()(token_B, state, memory)
+
+    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
+        """See Seq2Seq.stepper. The logits' product is of float32, whatever the others' are."""
+        maps = [block.step_weights(dtype) for block in self.decoder]
+        table_DV = tf.transpose(tf.convert_to_tensor(self.embeddings.output_table))
+
+        def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            position = state["position"]
+            x = self._embed_target(token_B, position)
+            after = {"position": position + 1}
+            for i, block in enumerate(self.decoder):
+                own, source = layer_cache(state, i), layer_cache(memory, i)
+                x, cache, weights_BHS = block.step(
+                    x, maps[i], own, position, source, memory["mask"], in_place
+                )
+                store(after, i, cache)
+            hidden_BD = self.decoder_norm(x) if self.decoder_norm else x
+            logits_BV = self.embeddings.step_logits(hidden_BD, table_DV)
+            return StepOutput(logits_BV, tf.reduce_mean(weights_BHS, axis=1), after)
+
+        return step
 
     def _embed_target(
         self, target_BT: tf.Tensor, positions_T: tf.Tensor, training: bool = False

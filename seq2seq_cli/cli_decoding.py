@@ -1,0 +1,391 @@
+"""The commands that decode: translate, score, bench decode."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seq2seq_cli.cli_options import (
+    DeviceOption,
+    JsonOption,
+    RunOption,
+    SetOption,
+    print_line,
+    start_tensorflow,
+)
+from seq2seq_cli.errors import DiskError, UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config import DecodingConfig
+    from seq2seq_cli.run import Run
+    from seq2seq_cli.translator import Translation
+
+FEW = 8  # sentences that are translated sooner in a graph that is not optimised
+
+bench_app = typer.Typer(no_args_is_help=True, help="Measure speed and memory.")
+
+RunsOption = Annotated[
+    list[str] | None,
+    typer.Option("--run", help="A run's name below runs/, or its path; several are an ensemble."),
+]
+InputOption = Annotated[
+    Path | None, typer.Option("--input", "-i", help="Read a file, line by line.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the results to a file.")
+]
+BeamOption = Annotated[
+    int | None, typer.Option("--beam", help="Hypotheses followed; 1 is greedy.", metavar="K")
+]
+LengthPenaltyOption = Annotated[
+    float | None,
+    typer.Option("--length-penalty", help="Power of the length that divides scores.", metavar="A"),
+]
+BatchTokensOption = Annotated[
+    int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
+]
+
+
+def translate(
+    sentences: Annotated[
+        list[str] | None, typer.Argument(help="What to translate; without it, stdin is read.")
+    ] = None,
+    input_file: InputOption = None,
+    output: OutputOption = None,
+    run: RunsOption = None,
+    beam: BeamOption = None,
+    n_best: Annotated[
+        int | None,
+        typer.Option("--n-best", help="Translations of each sentence: N lines, the best first."),
+    ] = None,
+    length_penalty: LengthPenaltyOption = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw each token by its probability.")
+    ] = False,
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling: above 1 more varied, below 1 less.")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", help="Sampling: from the K most probable tokens.")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", help="Sampling: from tokens that make up this much.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Sampling: determines what is drawn.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="Most tokens of a translation.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="What each translation shall begin with.")] = "",
+    scores: Annotated[bool, typer.Option("--scores", help="Print score TAB translation.")] = False,
+    alignments: Annotated[
+        bool,
+        typer.Option(
+            "--alignments",
+            help="Print translation TAB alignment of words (0-0 1-2: source-target).",
+        ),
+    ] = False,
+    replace_unknown: Annotated[
+        bool,
+        typer.Option("--replace-unknown", help="Copy unknown words from the source, by attention."),
+    ] = False,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Translate sentences, a file or stdin: one line out for each line in."""
+    from seq2seq_cli import console
+
+    _check_input(bool(sentences), input_file)
+    if seed is not None and not sample:
+        raise UsageError("--seed is for --sample; a search for the best draws nothing")
+    runs, config = _runs_and_config(
+        run,
+        settings,
+        ("beam", beam, "--beam"),
+        ("n_best", n_best, "--n-best"),
+        ("length_penalty", length_penalty, "--length-penalty"),
+        ("sample", sample or None, "--sample"),
+        ("temperature", temperature, "--temperature"),
+        ("top_k", top_k, "--top-k"),
+        ("top_p", top_p, "--top-p"),
+        ("seed", seed, "--seed"),
+        ("max_length", max_length, "--max-length"),
+        ("batch_tokens", batch_tokens, "--batch-tokens"),
+    )
+    start_tensorflow(device or "auto")
+
+    from seq2seq_cli.devices import leave_graphs_as_they_are
+    from seq2seq_cli.translator import load_ensemble, translate_lines
+
+    asks = not sentences and not input_file and sys.stdin.isatty()
+    if asks or (sentences and len(sentences) <= FEW):
+        leave_graphs_as_they_are()
+    loaded = load_ensemble(runs, console.show_warning)
+    translator = loaded.translator(config, alignments=alignments, replace_unknown=replace_unknown)
+
+    def line(translation: "Translation") -> str:
+        columns = [f"{translation.score:.4f}"] if scores else []
+        columns.append(translation.text)
+        if alignments:
+            columns.append(str(translation.alignment or ""))
+        return "\t".join(columns)
+
+    def show(number: int, source: str, translation: "Translation") -> None:
+        if translation.cut:
+            _warn_cut(number)
+        if as_json:
+            record = {"source": source, **_record(translation)}
+            if config.n_best > 1:
+                record["others"] = [_record(other) for other in translation.others]
+            write(json.dumps(record, ensure_ascii=False))
+            return
+        found = [translation, *translation.others]
+        # So many lines for each sentence, whatever was found.
+        for n in range(config.n_best):
+            write(line(found[n]) if n < len(found) else "")
+
+    with ExitStack() as stack:
+        write = stack.enter_context(_results(output))
+        if sentences:
+            for number, found in enumerate(
+                zip(sentences, translator.translate(sentences, prefix), strict=True), start=1
+            ):
+                show(number, *found)
+        elif asks:
+            names = ", ".join(str(each.path) for each in runs)
+            console.stderr.print(f"Translating with {names}. An empty line or Ctrl-D ends.")
+            for number, source in enumerate(console.prompts(_history()), start=1):
+                show(number, source, translator.translate([source], prefix, number - 1)[0])
+        else:
+            shows = bool(output) or not sys.stdout.isatty()
+            advance = stack.enter_context(console.line_progress(shows))
+            stream, name = stack.enter_context(_input(input_file))
+            for found_line in translate_lines(translator, stream, name, prefix):
+                show(*found_line)
+                advance()
+
+
+def score(
+    source: Annotated[str | None, typer.Argument(help="A sentence.")] = None,
+    translation: Annotated[str | None, typer.Argument(help="Its translation.")] = None,
+    input_file: InputOption = None,
+    output: OutputOption = None,
+    run: RunsOption = None,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Print each token's log-probability too.")
+    ] = False,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the log-probability of given translations, in nats.
+
+    Without arguments, lines of "source TAB translation" are read from a file or stdin.
+    """
+    from seq2seq_cli import console
+
+    _check_input(source is not None, input_file)
+    if source is not None and translation is None:
+        raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
+    runs, config = _runs_and_config(run, settings, ("batch_tokens", batch_tokens, "--batch-tokens"))
+    start_tensorflow(device or "auto")
+
+    from seq2seq_cli.scoring import Score, Scorer, score_lines
+    from seq2seq_cli.translator import load_ensemble
+
+    loaded = load_ensemble(runs, console.show_warning)
+    scorer = Scorer(loaded.model, loaded.tokenizers, config)
+
+    def show(number: int, pair: tuple[str, str], found: Score) -> None:
+        if found.cut:
+            _warn_cut(number)
+        by_token = list(zip(found.tokens, found.token_log_probabilities, strict=True))
+        if as_json:
+            record = {
+                "source": pair[0],
+                "translation": pair[1],
+                "log_probability": found.log_probability,
+                "tokens": [{"token": t, "log_probability": p} for t, p in by_token],
+            }
+            write(json.dumps(record, ensure_ascii=False))
+            return
+        columns = [f"{found.log_probability:.4f}"]
+        if tokens:
+            columns.append(" ".join(f"{token}:{p:.4f}" for token, p in by_token))
+        write("\t".join(columns))
+
+    with ExitStack() as stack:
+        write = stack.enter_context(_results(output))
+        if source is not None and translation is not None:
+            show(1, (source, translation), scorer.score([(source, translation)])[0])
+            return
+        stream, name = stack.enter_context(_input(input_file))
+        advance = stack.enter_context(console.line_progress(bool(output)))
+        for found_line in score_lines(scorer, stream, name):
+            show(*found_line)
+            advance()
+
+
+@bench_app.command("decode")
+def bench_decode(
+    run: RunOption = None,
+    beam: BeamOption = None,
+    length_penalty: LengthPenaltyOption = None,
+    sentences: Annotated[
+        int | None, typer.Option(help="So many sentences of the test split; all if not given.")
+    ] = None,
+    input_file: InputOption = None,
+    trials: Annotated[int, typer.Option(help="Times after a warm-up.", min=1)] = 3,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how fast a run translates its test split, and with what memory."""
+    from seq2seq_cli import console
+
+    runs, config = _runs_and_config(
+        [run] if run else None,
+        settings,
+        ("beam", beam, "--beam"),
+        ("length_penalty", length_penalty, "--length-penalty"),
+        ("batch_tokens", batch_tokens, "--batch-tokens"),
+    )
+    device_used = start_tensorflow(device or "auto")
+
+    from seq2seq_cli.benchmark import measure_decoding, resident_memory
+
+    memory = resident_memory()
+
+    from seq2seq_cli.data.corpus import read_corpus
+    from seq2seq_cli.data.splits import group_references
+    from seq2seq_cli.translator import load_run
+
+    if input_file:
+        with _input(input_file) as (stream, _):
+            chosen = stream.read().decode("utf-8").rstrip("\n").split("\n")
+    else:
+        chosen, _ = group_references(read_corpus(runs[0].config().data).test)
+    translator = load_run(runs[0], console.show_warning).translator(config)
+    found = measure_decoding(translator, chosen[:sentences], trials, memory, console.show_notice)
+    if as_json:
+        record = {"run": str(runs[0].path), "beam": config.beam, "device": device_used}
+        print_line(json.dumps({**record, **asdict(found)}))
+        return
+    rate = f"{found.sentences_per_second:,.0f} sentences/s, {found.tokens_per_second:,.0f} tokens/s"
+    console.show_rows(
+        [
+            ("run", f"{runs[0].path}, beam {config.beam}"),
+            ("device", device_used),
+            ("sentences", f"{found.sentences:,}, of {found.tokens:,} tokens in translation"),
+            (
+                "seconds",
+                f"{found.seconds:.2f} ({found.fastest_seconds:.2f} to "
+                f"{found.slowest_seconds:.2f}); the first time {found.first_seconds:.2f}",
+            ),
+            ("speed", rate),
+            (
+                "memory",
+                f"{found.peak_memory_mb:,.0f} MB at most, {found.memory_above_import_mb:,.0f} MB "
+                "above TensorFlow's import",
+            ),
+        ]
+    )
+
+
+def _runs_and_config(
+    names: list[str] | None, settings: list[str] | None, *flags: tuple[str, Any, str]
+) -> tuple[list["Run"], "DecodingConfig"]:
+    """Return the runs, and the first one's `[decoding]` with the options in its place.
+
+    `flags` are (key in `[decoding]`, value or None, option).
+    """
+    from seq2seq_cli import console
+    from seq2seq_cli.config_files import Overrides
+    from seq2seq_cli.run import find_run
+
+    options = Overrides()
+    for assignment in settings or []:
+        options.put_assignment(assignment)
+    others = [key for key in options if not key.startswith("decoding.")]
+    if others:
+        raise UsageError(
+            f"--set {others[0]}: a trained run takes keys of decoding alone, such as "
+            "--set decoding.no_repeat_ngram=3"
+        )
+    for key, value, flag in flags:
+        if value is not None:
+            options.put(f"decoding.{key}", value, flag)
+    wanted: list[str | None] = list(names) if names else [None]
+    runs = [find_run(name, console.show_warning) for name in wanted]
+    return runs, runs[0].config(options).decoding
+
+
+def _check_input(has_arguments: bool, input_file: Path | None) -> None:
+    if has_arguments and input_file:
+        raise UsageError("sentences and --input exclude each other; give one of them")
+    if input_file and not input_file.is_file():
+        raise UsageError(f"--input {input_file}: no such file")
+
+
+@contextmanager
+def _input(path: Path | None) -> Iterator[tuple[Any, str]]:
+    """Open a file, or stdin; with its name for errors."""
+    if path is None:
+        yield sys.stdin.buffer.raw, "stdin"  # type: ignore[union-attr]
+        return
+    with path.open("rb", buffering=0) as stream:
+        yield stream, str(path)
+
+
+@contextmanager
+def _results(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """Return what writes a line of results, at once, to a file or stdout."""
+    if path is None:
+        yield print_line
+        return
+    try:
+        with path.open("w", encoding="utf-8") as file:
+
+            def write(line: str) -> None:
+                file.write(line + "\n")
+                file.flush()
+
+            yield write
+    except OSError as error:
+        raise DiskError(f"--output {path}: cannot be written: {error.strerror}") from error
+
+
+def _record(translation: "Translation") -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "translation": translation.text,
+        "score": translation.score,
+        "log_probability": translation.log_probability,
+    }
+    if alignment := translation.alignment:
+        record["alignment"] = str(alignment)
+        record["attention"] = {
+            "source_tokens": alignment.source_tokens,
+            "target_tokens": alignment.target_tokens,
+            "weights": alignment.weights,
+        }
+    return record
+
+
+def _warn_cut(number: int) -> None:
+    from seq2seq_cli import console
+
+    console.show_warning(f"line {number}: longer than decoding.max_source_tokens; cut")
+
+
+def _history() -> Path:
+    import platformdirs
+
+    return platformdirs.user_state_path("s2s") / "history"

@@ -1,0 +1,80 @@
+"""Several models as one."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
+
+
+class Ensemble(Seq2Seq):
+    """Predicts the mean of its members' probabilities, and attends as they do in the mean.
+
+    Args:
+        members: models of the same vocabularies.
+    """
+
+    def __init__(self, members: Sequence[Seq2Seq]):
+        super().__init__(name="ensemble")
+        self.members = list(members)
+        self.built = True
+
+    def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
+        """See Seq2Seq.encode."""
+        return _join([member.encode(source_BS, training) for member in self.members])
+
+    def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
+        """See Seq2Seq.decode. The logits are log-probabilities."""
+        return _mean_logits([m.decode(target_BT, x, training) for m, x in self._parts(memory)])
+
+    def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
+        """See Seq2Seq.initial_state."""
+        return _join([m.initial_state(part, max_length) for m, part in self._parts(memory)])
+
+    def widen(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.widen."""
+        return _join([m.widen(part, times) for m, part in self._parts(memory)])
+
+    def extend(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.extend."""
+        return _join([m.extend(part, max_length) for m, part in self._parts(state)])
+
+    def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+        """See Seq2Seq.decode_step. The logits are log-probabilities."""
+        return self.stepper()(token_B, state, memory)
+
+    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
+        """See Seq2Seq.stepper."""
+        steps = [member.stepper(dtype, in_place) for member in self.members]
+
+        def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            parts = self._parts(state, memory)
+            outputs = [step(token_B, *own) for step, (_, *own) in zip(steps, parts, strict=True)]
+            return StepOutput(
+                _mean_logits([output.logits_BV for output in outputs]),
+                tf.add_n([output.attention_BS for output in outputs]) / len(outputs),
+                _join([output.state for output in outputs]),
+            )
+
+        return step
+
+    def _parts(self, *joined: dict[str, tf.Tensor]) -> list[tuple]:
+        """Return each member with its part of what `_join` made."""
+        parts = [
+            [
+                {name.partition("/")[2]: x for name, x in bag.items() if name.startswith(f"{i}/")}
+                for bag in joined
+            ]
+            for i in range(len(self.members))
+        ]
+        return [(member, *own) for member, own in zip(self.members, parts, strict=True)]
+
+
+def _join(parts: list[dict[str, tf.Tensor]]) -> dict[str, tf.Tensor]:
+    return {f"{i}/{name}": tensor for i, part in enumerate(parts) for name, tensor in part.items()}
+
+
+def _mean_logits(logits: list[tf.Tensor]) -> tf.Tensor:
+    """Return the logarithm of the mean probability."""
+    probabilities = [tf.nn.softmax(each) for each in logits]
+    return tf.math.log(tf.add_n(probabilities) / len(probabilities))

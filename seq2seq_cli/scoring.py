@@ -1,0 +1,93 @@
+"""How probable given translations are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import RawIOBase
+
+import numpy as np
+import tensorflow as tf
+
+from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.data.lines import BadLineError, canonical
+from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.decoding import forced_log_probabilities
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.translator import batches, in_windows, padded, shortened, token_ids
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a model says of one translation.
+
+    Attributes:
+        log_probability: in nats, EOS included.
+        tokens: as written, EOS included.
+        token_log_probabilities: of each token, given the source and the tokens before it.
+        cut: whether a side was longer than `decoding.max_source_tokens` and was cut.
+    """
+
+    log_probability: float
+    tokens: list[str]
+    token_log_probabilities: list[float]
+    cut: bool
+
+
+class Scorer:
+    """Scores with a model at its present weights.
+
+    Args:
+        model: any implementation of the seam.
+        tokenizers: of both languages.
+        config: batch sizes and the maximum length.
+    """
+
+    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers, config: DecodingConfig):
+        self._tokenizers = tokenizers
+        self._config = config
+        self._compiled = tf.function(
+            lambda source_BS, target_BT: forced_log_probabilities(model, source_BS, target_BT),
+            input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
+            autograph=False,
+        )
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score]:
+        """Return a score for each (source, translation), in order."""
+        limit = self._config.max_source_tokens
+        sides = [
+            token_ids(tokenizer, [canonical(text) for text in texts])
+            for tokenizer, texts in zip(
+                (self._tokenizers.source, self._tokenizers.target),
+                ([source for source, _ in pairs], [target for _, target in pairs]),
+                strict=True,
+            )
+        ]
+        sources, targets = ([shortened(ids, limit) for ids in side] for side in sides)
+        lengths = {i: max(len(sources[i]), len(targets[i])) for i in range(len(pairs))}
+        found: dict[int, np.ndarray] = {}
+        for chosen in batches(lengths, self._config):
+            source, target = (
+                padded([sources[i] for i in chosen]),
+                padded([targets[i] for i in chosen]),
+            )
+            found.update(zip(chosen, self._compiled(source, target).numpy(), strict=True))
+        scores = []
+        for i, target in enumerate(targets):
+            by_token = found[i][: len(target)]
+            is_cut = any(len(side[i]) > limit for side in sides)
+            pieces = self._tokenizers.target.pieces(target.tolist())
+            scores.append(Score(float(by_token.sum()), pieces, by_token.tolist(), is_cut))
+        return scores
+
+
+def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:
+    """Score a stream of "source TAB translation" line by line; see `translator.in_windows`."""
+    return in_windows(stream, name, _pair, lambda pairs, first: scorer.score(pairs), "scored")
+
+
+def _pair(line: str) -> Pair:
+    columns = line.split("\t")
+    if len(columns) < 2:
+        raise BadLineError("1 column where 2 are expected (source TAB translation)")
+    return columns[0], columns[1]

@@ -1,0 +1,231 @@
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import toy_pairs
+from test_cli import s2s
+from typer.testing import CliRunner
+
+from seq2seq_cli import translator
+from seq2seq_cli.alignment import copy_unknown
+from seq2seq_cli.cli import app
+from seq2seq_cli.config_files import Overrides
+from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.data.words import Words
+from seq2seq_cli.errors import DiskError, UsageError
+from seq2seq_cli.run import Run
+from seq2seq_cli.scoring import Scorer, score_lines
+from seq2seq_cli.special_tokens import EOS, UNK
+from seq2seq_cli.translator import load_run, translate_lines
+
+SENTENCE = "I see one cats."
+
+
+@pytest.fixture
+def home(trained, monkeypatch) -> Path:
+    """The folder that has runs/, as the current one."""
+    monkeypatch.chdir(trained.parents[1])
+    return trained.parents[1]
+
+
+def invoke(*arguments: str) -> list[str]:
+    """Run a command in this process; return the lines of stdout."""
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout.split("\n")[:-1]
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+def test_n_best_gives_so_many_lines_with_falling_scores(home):
+    lines = invoke("translate", SENTENCE, "", "--beam", "4", "--n-best", "3", "--scores")
+    assert len(lines) == 6
+    scores = [float(line.split("\t")[0]) for line in lines[:3]]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(lines[:3])) == 3
+
+
+def test_a_beam_finds_at_least_what_greedy_finds(home):
+    greedy, beam = (
+        json.loads(invoke("translate", SENTENCE, "--json", "--beam", k)[0]) for k in ("1", "5")
+    )
+    assert beam["log_probability"] >= greedy["log_probability"] - 1e-4
+
+
+def test_a_seed_holds_for_samples_and_their_order_does_not_matter(home):
+    sentences = [source for source, _ in toy_pairs()[::50]]
+    sample = ["--sample", "--temperature", "3", "--json"]
+
+    def drawn(*options: str) -> list[str]:
+        lines = invoke("translate", *sentences, *sample, *options)
+        return [json.loads(line)["translation"] for line in lines]
+
+    assert drawn("--seed", "1") == drawn("--seed", "1", "--batch-tokens", "1")
+    assert drawn("--seed", "1") != drawn("--seed", "2")
+    cold = invoke("translate", *sentences, "--sample", "--top-k", "1")
+    assert cold == invoke("translate", *sentences)
+
+
+def test_a_prefix_begins_every_translation(home):
+    found = invoke("translate", SENTENCE, "we eat two books.", "", "--prefix", "ellos")
+    assert [line.startswith("ellos") for line in found] == [True, True, False]
+
+
+def test_the_maximum_length_is_in_tokens(home):
+    record = json.loads(
+        invoke("translate", SENTENCE, "--max-length", "2", "--alignments", "--json")[0]
+    )
+    assert len(record["attention"]["target_tokens"]) == 2
+
+
+def test_alignments_are_of_words_and_soft_ones_of_tokens(home):
+    line = invoke("translate", SENTENCE, "--alignments")[0]
+    text, alignment = line.split("\t")
+    pairs = re.findall(r"(\d+)-(\d+)", alignment)
+    assert [int(j) for _, j in pairs] == list(range(len(text.split())))
+    assert all(int(i) < len(SENTENCE.split()) for i, _ in pairs)
+    record = json.loads(invoke("translate", SENTENCE, "--alignments", "--json")[0])
+    assert record["alignment"] == alignment
+    soft = record["attention"]
+    assert np.shape(soft["weights"]) == (len(soft["target_tokens"]), len(soft["source_tokens"]))
+    np.testing.assert_allclose(np.sum(soft["weights"], axis=1), 1, atol=1e-3)
+
+
+def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
+    alone = invoke("translate", SENTENCE, "--scores", "--run", trained.name)
+    assert (
+        invoke("translate", SENTENCE, "--scores", "--run", trained.name, "--run", trained.name)
+        == alone
+    )
+
+
+def test_the_score_of_a_translation_is_that_of_its_search(home):
+    record = json.loads(invoke("translate", SENTENCE, "--json")[0])
+    found = json.loads(invoke("score", SENTENCE, record["translation"], "--json")[0])
+    assert found["log_probability"] == pytest.approx(record["log_probability"], abs=1e-3)
+    by_token = [token["log_probability"] for token in found["tokens"]]
+    assert sum(by_token) == pytest.approx(found["log_probability"], abs=1e-5)
+    plain = invoke("score", SENTENCE, record["translation"], "--tokens")[0].split("\t")
+    assert float(plain[0]) == pytest.approx(found["log_probability"], abs=1e-4)
+    assert len(plain[1].split()) == len(by_token)
+    assert float(invoke("score", SENTENCE, "gatos gatos")[0]) < found["log_probability"]
+
+
+def test_scoring_in_batches_changes_no_score(trained):
+    loaded = load_run(Run(trained), fail)
+    pairs = [*toy_pairs()[::40], ("", "a"), ("a", "")]
+    scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding)
+    together = [found.log_probability for found in scorer.score(pairs)]
+    alone = [scorer.score([pair])[0].log_probability for pair in pairs]
+    np.testing.assert_allclose(together, alone, atol=1e-3)
+    assert scorer.score([]) == []
+
+
+def test_a_line_without_a_translation_is_named_after_those_before_it(trained):
+    loaded = load_run(Run(trained), fail)
+    scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding)
+    lines = score_lines(scorer, io.BytesIO(b"a\tb\nc\n"), "x")
+    assert next(lines)[1] == ("a", "b")
+    with pytest.raises(UsageError, match=r"x:2: 1 column where 2 are expected .* have been scored"):
+        next(lines)
+
+
+def test_output_goes_to_a_file(home, tmp_path):
+    out = tmp_path / "out.txt"
+    assert invoke("translate", SENTENCE, "--output", str(out)) == []
+    assert out.read_text(encoding="utf-8").count("\n") == 1
+    with pytest.raises(DiskError, match="--output .*: cannot be written"):
+        invoke("translate", SENTENCE, "--output", str(tmp_path / "none" / "x"))
+
+
+def test_a_cut_line_is_named_and_gives_one_line(home):
+    code, out, err = s2s(
+        "translate", cwd=home, stdin=b"I see one cats.\n" + b"cats " * 600 + b"\n\n"
+    )
+    assert code == 0
+    assert out.count("\n") == 3
+    assert err == "warning: line 2: longer than decoding.max_source_tokens; cut\n"
+
+
+def test_an_endless_line_takes_no_endless_memory(trained):
+    class Endless(io.RawIOBase):
+        blocks = 40
+
+        def read(self, size=-1):
+            self.blocks -= 1
+            return "ñ".encode() * (size // 2) if self.blocks else b""
+
+    loaded = load_run(Run(trained), fail).translator()
+    ((number, line, translation),) = translate_lines(loaded, Endless(), "x")
+    assert number == 1
+    assert len(line.encode()) == 1 << 20
+    assert translation.cut
+
+
+def test_bench_decode(home):
+    record = json.loads(invoke("bench", "decode", "--json", "--trials", "1", "--sentences", "8")[0])
+    assert record["sentences"] == 8
+    assert record["tokens"] > 8
+    assert record["sentences_per_second"] > 0
+    assert "sentences/s" in "".join(invoke("bench", "decode", "--trials", "1", "--sentences", "8"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--beam", "100000"],
+            r"decoding.beam \(--beam\) is 100000, and the target vocabulary has",
+        ),
+        (["--beam", "0"], "--beam: decoding.beam must be a whole number at least 1; it is 0"),
+        (
+            ["--sample", "--beam", "3"],
+            "--beam, --sample: decoding.sample and decoding.beam = 3 exc",
+        ),
+        (["--n-best", "3"], r"decoding.n_best \(3\) is more than decoding.beam \(1\)"),
+        (["--top-k", "3"], "--top-k: .* are for decoding.sample = true"),
+        (["--temperature", "0.5"], "--temperature: .* are for decoding.sample = true"),
+        (["--sample", "--temperature", "0"], "--temperature: .* must be a number above 0; it is 0"),
+        (["--sample", "--top-p", "1.5"], "--top-p: .* must be a number above 0 and at most 1"),
+        (["--seed", "3"], "--seed is for --sample"),
+        (["--set", "decoding.min_length=9", "--max-length", "4"], r"min_length \(9\) is more than"),
+        (["--set", "training.seed=9"], "--set training.seed: a trained run takes keys of decoding"),
+        (["--replace-unknown"], "copies whole words, and this run's tokenizer.kind is 'unigram'"),
+        (["--input", "x"], "sentences and --input exclude each other"),
+    ],
+)
+def test_bad_options_are_named(home, options, message):
+    with pytest.raises(UsageError, match=message):
+        invoke("translate", SENTENCE, *options)
+
+
+def test_runs_of_other_vocabularies_make_no_ensemble(trained, monkeypatch):
+    def other(run, report):
+        loaded = load_run(run, report)
+        words = Words(["▁a"])
+        return loaded._replace(tokenizers=Tokenizers(words, words)) if run is second else loaded
+
+    second = Run(trained)
+    monkeypatch.setattr(translator, "load_run", other)
+    with pytest.raises(UsageError, match="only runs with the same vocabularies make an ensemble"):
+        translator.load_ensemble([Run(trained), second], fail)
+
+
+def test_unknown_words_are_copied_by_attention():
+    words = Words(["▁a", "▁b", "▁c", "▁¿"])
+    tokenizers = Tokenizers(words, words)
+    ids = [words.vocabulary_size - 4, UNK, UNK, EOS]
+    text = words.detokenize([ids])[0]
+    weights = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, 0.4, 0, 0.6], [0, 0, 0, 1]])
+    assert copy_unknown(tokenizers, "a Tom's Boston", text, ids, weights) == "a Boston Tom's"
+
+
+def test_defaults_stand_in_the_config(trained):
+    options = Overrides()
+    options.put("decoding.beam", 4, "--beam")
+    assert Run(trained).config(options).decoding.beam == 4
