@@ -91,7 +91,8 @@ def train(
         trainer = Trainer(config, run, corpus, tokenizers, data, model, report)
         if resume is not None:
             trainer.restore()
-        where = f"{device}, {trainer.precision}"
+        compiled = "plain graph" if config.training.compile == "graph" else "XLA"
+        where = f"{device}, {compiled}, {trainer.precision}"
         report(Summary(_summary(config, run, corpus, data, tokenizers, model, where)))
         return trainer.train()
 
@@ -310,7 +311,6 @@ def _summary(
         training.budget_seconds and f"{training.budget_seconds / 60:g} minutes",
     ]
     parameters = sum(math.prod(v.shape) for v in model.trainable_variables)
-    compiled = "plain graph" if training.compile == "graph" else "XLA"
     return [
         ("run", str(run.path)),
         (
@@ -332,5 +332,5 @@ def _summary(
             f"{data.padding_share:.1%} padding",
         ),
         ("until", " or ".join(limit for limit in limits if limit)),
-        ("device", f"{device}, {compiled}"),
+        ("device", device),
     ]

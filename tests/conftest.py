@@ -85,6 +85,7 @@ def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         config = tiny_config(
             corpus,
+            training__seed=1,
             training__epochs=20,
             training__peak_learning_rate=0.02,
             training__label_smoothing=0.0,
