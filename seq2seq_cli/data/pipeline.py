@@ -12,9 +12,9 @@ from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers, spread, train_tok
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
-# Lengths that batches are padded to. The training step is compiled once for each, so they are few;
-# most sentences are short, so there they are close.
-LENGTHS = (6, 8, 10, 12, 16, 24, 32, 64, 128, 256)
+# What a length that batches are padded to has to save at least, as a share of an epoch's tokens:
+# XLA takes seconds to compile the training step for each.
+_COST_OF_A_LENGTH = {"xla": 0.02, "graph": 0.005}
 _TOKENIZE_AT_ONCE = 4096
 
 # A sampled division of a sentence has more tokens than the best one. Pairs stand in the batches of
@@ -94,13 +94,16 @@ class TrainingData:
             )
 
         longest = max(config.max_source_tokens, config.max_target_tokens)
-        self._lengths = np.array([n for n in LENGTHS if n < longest] + [longest])
-        self._batch_rows = config.batch_tokens // self._lengths
         longer = np.maximum(source_lengths, target_lengths)[self._rows]
         if sampling_alpha:
-            longer = np.minimum(np.ceil(_SAMPLED_LENGTH * longer), longest)
-        self._buckets = np.searchsorted(self._lengths, longer).astype(np.int8)
+            longer = np.minimum(np.ceil(_SAMPLED_LENGTH * longer), longest).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
+        plain = config.compile == "graph"
+        self._lengths = padded_lengths(
+            np.bincount(longer, weights), _COST_OF_A_LENGTH["graph" if plain else "xla"]
+        )
+        self._batch_rows = config.batch_tokens // self._lengths
+        self._buckets = np.searchsorted(self._lengths, longer).astype(np.int8)
         self._repetitions = weights if weights is None else Repetitions(weights, self._buckets)
 
         sizes = np.bincount(self._buckets[self._shown(epoch=0)], minlength=len(self._lengths))
@@ -200,6 +203,35 @@ class TrainingData:
         if self._repetitions is None:
             return rng.permutation(np.arange(len(self._rows), dtype=np.int32))
         return rng.permutation(self._repetitions.draw(rng))
+
+
+def padded_lengths(counts: np.ndarray, cost_of_a_length: float) -> np.ndarray:
+    """Choose the lengths that batches are padded to, so that there is little padding in few shapes.
+
+    Of all choices it is the one that costs least, found by dynamic programming over the longest of
+    the lengths: the places that the longer sides take, and something for each length.
+
+    Args:
+        counts: how many pairs have a longer side of n tokens, for n from 0 on; not all are 0.
+        cost_of_a_length: as a share of the tokens of all longer sides.
+
+    Returns:
+        The lengths, int64, ascending; the last is that of the longest pair.
+    """
+    below = np.concatenate([[0], np.cumsum(counts)])  # below[n]: pairs of less than n tokens
+    fixed_cost = cost_of_a_length * (counts * np.arange(len(counts))).sum()
+    longest = int(np.flatnonzero(counts)[-1])
+    costs = np.zeros(longest + 1)  # of all pairs up to a length, were it one of those chosen
+    shorter = np.zeros(longest + 1, int)  # the length chosen before it
+    for length in range(1, longest + 1):
+        padded = (below[length + 1] - below[1 : length + 1]) * length
+        totals = costs[:length] + padded + fixed_cost
+        shorter[length] = np.argmin(totals)
+        costs[length] = totals[shorter[length]]
+    chosen = [longest]
+    while shorter[chosen[-1]]:
+        chosen.append(int(shorter[chosen[-1]]))
+    return np.array(chosen[::-1])
 
 
 class Repetitions:

@@ -1,13 +1,16 @@
+import itertools
 from collections import Counter
 
 import numpy as np
 import pytest
 from conftest import tiny_config, toy_pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from seq2seq_cli.config import TokenizerConfig
 from seq2seq_cli.data import pipeline
 from seq2seq_cli.data.corpus import PairsInMemory, in_memory
-from seq2seq_cli.data.pipeline import TrainingData
+from seq2seq_cli.data.pipeline import TrainingData, padded_lengths
 from seq2seq_cli.data.tokenizers import train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
@@ -140,3 +143,32 @@ def test_a_sample_too_long_for_its_batch_gives_way_to_the_best_division(tokenize
     monkeypatch.setattr(pipeline, "_SAMPLED_LENGTH", 1.0)
     training = sampled(tokenizer)
     assert sorted(texts(tokenizer, training.batches(0))) == sorted(PAIRS)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=7).filter(any),
+    st.sampled_from([0.005, 0.02, 0.2]),
+)
+def test_padded_lengths_cost_least_of_all_choices(frequencies, cost_of_a_length):
+    counts = np.array([0, *frequencies])
+    longest = int(np.flatnonzero(counts)[-1])
+
+    def cost(lengths: tuple[int, ...]) -> float:
+        fitting = (min(x for x in lengths if x >= n) for n in range(longest + 1))
+        padded = sum(count * length for count, length in zip(counts, fitting, strict=False))
+        return padded + len(lengths) * cost_of_a_length * (counts * np.arange(len(counts))).sum()
+
+    others = range(1, longest)
+    choices = [
+        (*some, longest) for k in range(longest) for some in itertools.combinations(others, k)
+    ]
+    found = tuple(padded_lengths(counts, cost_of_a_length))
+    assert found[-1] == longest
+    assert cost(found) == pytest.approx(min(map(cost, choices)))
+
+
+def test_a_costly_length_is_not_chosen():
+    counts = np.array([0, 5, 9, 9, 9, 0, 0, 1])
+    assert padded_lengths(counts, 0).tolist() == [1, 2, 3, 4, 7]
+    assert padded_lengths(counts, 10).tolist() == [7]
