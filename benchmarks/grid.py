@@ -18,17 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from seq2seq_cli.devices import import_tensorflow, use_device
-
-import_tensorflow()
-
-from seq2seq_cli.config import Config  # noqa: E402
-from seq2seq_cli.data.corpus import read_corpus  # noqa: E402
-from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers  # noqa: E402
-from seq2seq_cli.data.tokenizers import Tokenizers  # noqa: E402
-from seq2seq_cli.models import build_model  # noqa: E402
-from seq2seq_cli.optimizer import Schedule, Updater  # noqa: E402
-from seq2seq_cli.special_tokens import BOS, PAD  # noqa: E402
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
+from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.devices import use_device
+from seq2seq_cli.models import build_model
+from seq2seq_cli.optimizer import Schedule, Updater
+from seq2seq_cli.special_tokens import BOS, PAD
 
 Options = dict[str, str | int | bool]
 MEASURED_STEPS = 30

@@ -6,23 +6,31 @@ import sys
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli import cli_decoding
+from seq2seq_cli import cli_data, cli_decoding
 from seq2seq_cli.cli_options import (
+    AttentionOption,
+    ConfigOption,
+    DataOption,
     DeviceOption,
     JsonOption,
+    ModelOption,
     RunOption,
     SetOption,
+    SourceOption,
+    TargetOption,
+    config_layers,
+    corpus_flags,
+    download_if_needed,
     print_line,
     start_tensorflow,
 )
 from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import DataConfig
     from seq2seq_cli.config_files import Overrides
 
 app = typer.Typer(
@@ -33,9 +41,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.")
 config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
-app.add_typer(data_app, name="data")
+app.add_typer(cli_data.data_app, name="data")
 app.add_typer(config_app, name="config")
 app.add_typer(cli_decoding.bench_app, name="bench")
 
@@ -45,30 +52,6 @@ class Split(str, Enum):
 
     dev = "dev"
     test = "test"
-
-
-ConfigOption = Annotated[
-    str | None, typer.Option("--config", "-c", help="A TOML file, or the name of a shipped config.")
-]
-DataOption = Annotated[
-    str | None,
-    typer.Option(
-        "--data",
-        help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, PREFIX of PREFIX.en and "
-        "PREFIX.es, or a prepared folder.",
-    ),
-]
-ModelOption = Annotated[
-    str | None, typer.Option("--model", help="Architecture: rnn, transformer or decoder-only.")
-]
-AttentionOption = Annotated[
-    str | None,
-    typer.Option(
-        "--attention", help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."
-    ),
-]
-SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
-TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
 
 
 def _print_versions(wanted: bool) -> None:
@@ -119,10 +102,10 @@ def train(
     from seq2seq_cli.config_files import load_config
     from seq2seq_cli.run import find_run, resumed_config
 
-    layers = _layers(
+    layers = config_layers(
         config,
         settings,
-        *_corpus(data, source, target),
+        *corpus_flags(data, source, target),
         ("training.device", device, "--device"),
         ("training.epochs", epochs, "--epochs"),
         ("training.steps", steps, "--steps"),
@@ -133,7 +116,7 @@ def train(
         layers[-1].put_duration("training.budget_seconds", budget, "--budget")
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
-    _download_if_needed(resolved.data)
+    download_if_needed(resolved.data)
     device_used = start_tensorflow(resolved.training.device)
 
     from seq2seq_cli.train import train as train_model
@@ -167,7 +150,7 @@ def evaluate(
     config = chosen.config().data
     if data is not None:
         config = config.moved_to(data)
-    _download_if_needed(config)
+    download_if_needed(config)
     device_used = start_tensorflow(device or "auto")
 
     from seq2seq_cli.evaluate import evaluate as evaluate_run
@@ -218,7 +201,7 @@ def ablate(
     from seq2seq_cli import console
     from seq2seq_cli.config_files import Overrides, load_config
 
-    layers = _layers(
+    layers = config_layers(
         config,
         settings,
         ("data.corpus", data, "--data"),
@@ -236,7 +219,7 @@ def ablate(
             _put_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
-    _download_if_needed(variant.data)
+    download_if_needed(variant.data)
     start_tensorflow(variant.training.device)
 
     from seq2seq_cli import ablate as ablation
@@ -267,7 +250,7 @@ def selftest(
     from seq2seq_cli.config_files import load_config
     from seq2seq_cli.run import find_run
 
-    layers = _layers(config, settings)
+    layers = config_layers(config, settings)
     _put_model(layers[-1], model, attention)
     if run is not None and any(layers):
         raise UsageError("--run has a config of its own; leave out the other options")
@@ -290,123 +273,6 @@ def selftest(
         raise typer.Exit(1)
 
 
-@data_app.command()
-def download(
-    name: Annotated[str, typer.Argument(help="The corpus: tatoeba.")] = "tatoeba",
-) -> None:
-    """Download a corpus to the cache, and check it."""
-    from seq2seq_cli.data.tatoeba import tatoeba_path
-
-    if name != "tatoeba":
-        raise UsageError(f"{name}: not a corpus that can be downloaded; there is: tatoeba")
-    _download_tatoeba()
-    print_line(str(tatoeba_path()))
-
-
-@data_app.command()
-def stats(
-    config: ConfigOption = None,
-    data: DataOption = None,
-    settings: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Show sizes, lengths, splits and coverage of a corpus."""
-    from seq2seq_cli import console
-    from seq2seq_cli.config_files import load_config
-    from seq2seq_cli.data.statistics import statistics
-
-    resolved = load_config(*_layers(config, settings, ("data.corpus", data, "--data")))
-    _download_if_needed(resolved.data)
-    found = statistics(resolved.data)
-    if as_json:
-        print_line(json.dumps(asdict(found), ensure_ascii=False))
-    else:
-        console.show_statistics(found)
-
-
-@data_app.command("check")
-def data_check(
-    config: ConfigOption = None,
-    data: DataOption = None,
-    source: SourceOption = None,
-    target: TargetOption = None,
-    fix: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OUT",
-            help="Write a cleaned copy of the corpus, not of the dev and test files, in its own "
-            "format, gzipped if OUT ends in .gz; of parallel files, OUT is the PREFIX. Mojibake "
-            "and control characters are put right; lines with any other finding are left out, "
-            "those that are only suspicious (ratio, language, numbers, misaligned) too.",
-        ),
-    ] = None,
-    settings: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
-    from seq2seq_cli import console
-    from seq2seq_cli.config_files import load_config
-    from seq2seq_cli.data.check import check
-
-    layers = _layers(
-        config,
-        settings,
-        *_corpus(data, source, target),
-    )
-    resolved = load_config(*layers)
-    _download_if_needed(resolved.data)
-    report = check(resolved.data, fix)
-    if as_json:
-        print_line(json.dumps({**asdict(report), "is_clean": report.is_clean}, ensure_ascii=False))
-    else:
-        console.show_check(report)
-    if not report.is_clean:
-        raise typer.Exit(1)
-
-
-@data_app.command()
-def prepare(
-    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
-    config: ConfigOption = None,
-    data: DataOption = None,
-    source: SourceOption = None,
-    target: TargetOption = None,
-    settings: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write a corpus as a data set on disk, which need not fit in memory. Train on it by --data."""
-    from seq2seq_cli import console
-    from seq2seq_cli.config_files import load_config
-
-    resolved = load_config(
-        *_layers(
-            config,
-            settings,
-            *_corpus(data, source, target),
-        )
-    )
-    _download_if_needed(resolved.data)
-    start_tensorflow("cpu")
-
-    from seq2seq_cli.data.preparation import prepare as prepare_corpus
-
-    with console.pair_progress() as report:
-        corpus = prepare_corpus(resolved, folder, report)
-    sides = {name: len(getattr(corpus, name)) for name in ("train", "dev", "test")}
-    if as_json:
-        record = {"folder": str(folder), "fingerprint": corpus.fingerprint, **sides}
-        print_line(json.dumps({**record, "dropped": corpus.dropped, "shared": corpus.shared}))
-        return
-    rows = [
-        ("corpus", corpus.description),
-        ("pairs", ", ".join(f"{pairs:,} {name}" for name, pairs in sides.items())),
-        ("dropped", ", ".join(f"{n:,} {why}" for why, n in corpus.dropped.items()) or "nothing"),
-        ("fingerprint", corpus.fingerprint),
-        ("train by", f"s2s train --data {folder}"),
-    ]
-    console.show_rows(rows)
-
-
 @config_app.command("show")
 def config_show(
     config: ConfigOption = None, data: DataOption = None, settings: SetOption = None
@@ -414,7 +280,7 @@ def config_show(
     """Print the resolved config as TOML: defaults, file and overrides together."""
     from seq2seq_cli.config_files import load_config
 
-    layers = _layers(config, settings, ("data.corpus", data, "--data"))
+    layers = config_layers(config, settings, ("data.corpus", data, "--data"))
     print_line(load_config(*layers).to_toml().rstrip())
 
 
@@ -426,36 +292,8 @@ def config_check(
     """Check a config file; everything that is wrong is named."""
     from seq2seq_cli.config_files import load_config
 
-    load_config(*_layers(config, settings))
+    load_config(*config_layers(config, settings))
     print_line(f"{config}: valid")
-
-
-def _layers(
-    config: str | None, settings: list[str] | None, *flags: tuple[str, Any, str]
-) -> "list[Overrides]":
-    """Return the values of the config file and of the options, in the order of their weight.
-
-    `flags` are (key, value or None, option).
-    """
-    from seq2seq_cli.config_files import Overrides, find_config
-
-    layers = [Overrides.read(find_config(config))] if config else []
-    options = Overrides()
-    for assignment in settings or []:
-        options.put_assignment(assignment)
-    for key, value, flag in flags:
-        if value is not None:
-            options.put(key, value, flag)
-    return [*layers, options]
-
-
-def _corpus(data: str | None, source: str | None, target: str | None) -> list[tuple]:
-    """Return what `_layers` takes for --data, --source and --target."""
-    return [
-        ("data.corpus", data, "--data"),
-        ("data.source_language", source, "--source"),
-        ("data.target_language", target, "--target"),
-    ]
 
 
 def _put_model(options: "Overrides", model: str | None, attention: str | None) -> None:
@@ -463,19 +301,6 @@ def _put_model(options: "Overrides", model: str | None, attention: str | None) -
         options.put_model(model)
     if attention is not None:
         options.put_attention(attention)
-
-
-def _download_if_needed(config: "DataConfig") -> None:
-    if any(source.corpus == "tatoeba" for source in config.mixture):
-        _download_tatoeba()
-
-
-def _download_tatoeba() -> None:
-    from seq2seq_cli import console
-    from seq2seq_cli.data.tatoeba import download_tatoeba
-
-    with console.download_progress("spa-eng.zip") as report:
-        download_tatoeba(report)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from seq2seq_cli.cli_options import (
     JsonOption,
     RunOption,
     SetOption,
+    config_layers,
     print_line,
     start_tensorflow,
 )
@@ -308,21 +309,16 @@ def _runs_and_config(
     `flags` are (key in `[decoding]`, value or None, option).
     """
     from seq2seq_cli import console
-    from seq2seq_cli.config_files import Overrides
     from seq2seq_cli.run import find_run
 
-    options = Overrides()
-    for assignment in settings or []:
-        options.put_assignment(assignment)
+    keyed = ((f"decoding.{key}", value, flag) for key, value, flag in flags)
+    (options,) = config_layers(None, settings, *keyed)
     others = [key for key in options if not key.startswith("decoding.")]
     if others:
         raise UsageError(
             f"--set {others[0]}: a trained run takes keys of decoding alone, such as "
             "--set decoding.no_repeat_ngram=3"
         )
-    for key, value, flag in flags:
-        if value is not None:
-            options.put(f"decoding.{key}", value, flag)
     wanted: list[str | None] = list(names) if names else [None]
     runs = [find_run(name, console.show_warning) for name in wanted]
     return runs, runs[0].config(options).decoding

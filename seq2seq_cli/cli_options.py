@@ -1,9 +1,13 @@
 """What several commands share: options, and how they begin and print."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config import DataConfig
+    from seq2seq_cli.config_files import Overrides
 
 SetOption = Annotated[
     list[str] | None,
@@ -16,6 +20,71 @@ RunOption = Annotated[
     str | None, typer.Option("--run", help="A run's name below runs/, or its path.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ConfigOption = Annotated[
+    str | None, typer.Option("--config", "-c", help="A TOML file, or the name of a shipped config.")
+]
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, PREFIX of PREFIX.en and "
+        "PREFIX.es, or a prepared folder.",
+    ),
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="Architecture: rnn, transformer or decoder-only.")
+]
+AttentionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--attention", help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."
+    ),
+]
+SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
+TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
+
+
+def config_layers(
+    config: str | None, settings: list[str] | None, *flags: tuple[str, Any, str]
+) -> "list[Overrides]":
+    """Return the values of the config file and of the options, in the order of their weight.
+
+    `flags` are (key, value or None, option).
+    """
+    from seq2seq_cli.config_files import Overrides, find_config
+
+    files = [Overrides.read(find_config(config))] if config else []
+    options = Overrides()
+    for assignment in settings or []:
+        options.put_assignment(assignment)
+    for key, value, flag in flags:
+        if value is not None:
+            options.put(key, value, flag)
+    return [*files, options]
+
+
+def corpus_flags(data: str | None, source: str | None, target: str | None) -> list[tuple]:
+    """Return what `config_layers` takes for --data, --source and --target."""
+    return [
+        ("data.corpus", data, "--data"),
+        ("data.source_language", source, "--source"),
+        ("data.target_language", target, "--target"),
+    ]
+
+
+def download_if_needed(config: "DataConfig") -> None:
+    """Download Tatoeba if it is a source and not there yet."""
+    if any(source.corpus == "tatoeba" for source in config.mixture):
+        fetch_tatoeba()
+
+
+def fetch_tatoeba() -> None:
+    """Download Tatoeba to the cache, unless it is there, and show how far it is."""
+    from seq2seq_cli import console
+    from seq2seq_cli.data.tatoeba import download_tatoeba
+
+    with console.download_progress("spa-eng.zip") as report:
+        download_tatoeba(report)
 
 
 def start_tensorflow(device: str) -> str:
