@@ -420,8 +420,8 @@ class DecodingConfig(Table):
     max_source_tokens: int = Field(512, ge=4)
     """A longer source, and target to be scored, is cut, with a warning."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of the steps' products in Transformers. bfloat16 is faster on processors that have it, and
-    changes scores in the third digit."""
+    """Of matrix products. bfloat16 is faster on processors that have it, and changes scores in the
+    third digit."""
     batch_sentences: int = Field(128, ge=1)
     """Sentences translated at once."""
     batch_tokens: int = Field(4096, ge=1)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
@@ -246,11 +247,14 @@ class Search:
         number_B: tf.Tensor,
     ) -> Hypotheses:
         """Do the same without compiling; what `__call__` traces."""
-        begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
-        predict = self._model.stepper(tf.as_dtype(self._config.precision), in_place=True)
-        found = _while(
-            lambda p: tf.size(p.sentences["row_B"]) > 0, lambda p: self._chunk(p, predict), begun
-        ).results
+        with products_in(self._config.precision):
+            begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
+            predict = self._model.stepper(in_place=True)
+            found = _while(
+                lambda p: tf.size(p.sentences["row_B"]) > 0,
+                lambda p: self._chunk(p, predict),
+                begun,
+            ).results
         batch, source_length = tf.unstack(tf.shape(source_BS))
         none = tf.zeros([batch, self._results, 0, source_length])
         attention = found.get("attention_BKTS", none)

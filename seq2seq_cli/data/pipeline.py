@@ -98,10 +98,8 @@ class TrainingData:
         if sampling_alpha:
             longer = np.minimum(np.ceil(_SAMPLED_LENGTH * longer), longest).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
-        plain = config.compile == "graph"
-        self._lengths = padded_lengths(
-            np.bincount(longer, weights), _COST_OF_A_LENGTH["graph" if plain else "xla"]
-        )
+        cost = _COST_OF_A_LENGTH["graph" if config.compile == "graph" else "xla"]
+        self._lengths = padded_lengths(np.bincount(longer, weights), cost)
         self._batch_rows = config.batch_tokens // self._lengths
         self._buckets = np.searchsorted(self._lengths, longer).astype(np.int8)
         self._repetitions = weights if weights is None else Repetitions(weights, self._buckets)

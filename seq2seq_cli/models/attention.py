@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.products import linear
+from seq2seq_cli.models.products import Affine, linear
 from seq2seq_cli.models.scores import AdditiveScore, Score, make_score
 
 
@@ -438,40 +438,9 @@ class MultiHeadAttention(keras.layers.Layer):
         joined_BTD = tf.reshape(heads_BTHD, [batch, length, self.units])
         return linear(joined_BTD, self.output_kernel, self.output_bias), weights_BHTS
 
-    def affine(self, dtype: tf.DType, *names: str) -> "Affine":
-        """Return the named projections of the same inputs as one map, its outputs side by side."""
-        return Affine.of(
-            [getattr(self, f"{name}_kernel") for name in names],
-            [getattr(self, f"{name}_bias") for name in names],
-            dtype,
-        )
-
     def _by_heads(self, inputs_BTD: tf.Tensor, *names: str) -> list[tf.Tensor]:
         """Return the named projections, each BHTD, in one product."""
-        kernel = tf.concat([getattr(self, f"{name}_kernel") for name in names], axis=1)
-        bias = tf.concat([getattr(self, f"{name}_bias") for name in names], axis=0)
         batch, length = tf.unstack(tf.shape(inputs_BTD)[:2])
         shape = [batch, length, len(names), self.heads, self.units // self.heads]
-        projected = tf.reshape(linear(inputs_BTD, kernel, bias), shape)
+        projected = tf.reshape(Affine.of(self, *names)(inputs_BTD), shape)
         return tf.unstack(tf.transpose(projected, [2, 0, 3, 1, 4]))
-
-
-class Affine(NamedTuple):
-    """W x + b for a step of decoding, of weights that were read and converted before the steps.
-
-    kernel: W, in the dtype of the product.
-    bias: b, float32.
-    """
-
-    kernel: tf.Tensor
-    bias: tf.Tensor
-
-    @classmethod
-    def of(cls, kernels: list, biases: list, dtype: tf.DType) -> "Affine":
-        """Join weights whose outputs stand side by side."""
-        return cls(tf.cast(tf.concat(kernels, axis=1), dtype), tf.concat(biases, axis=0))
-
-    def __call__(self, inputs_RD: tf.Tensor) -> tf.Tensor:
-        """Return outputs_RD, float32."""
-        product = tf.matmul(tf.cast(inputs_RD, self.kernel.dtype), self.kernel)
-        return tf.cast(product, tf.float32) + self.bias

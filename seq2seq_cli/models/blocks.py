@@ -2,19 +2,14 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.attention import (
-    Affine,
-    KeysValues,
-    MultiHeadAttention,
-    attend_step,
-)
-from seq2seq_cli.models.products import linear, matmul
+from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention, attend_step
+from seq2seq_cli.models.products import Affine, linear, matmul, rounded
 from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
@@ -80,9 +75,10 @@ class Embeddings(keras.layers.Layer):
         """Return a vector for each target id, along a new last axis."""
         return tf.gather(tf.convert_to_tensor(self.target_table), ids) * self.scale
 
-    def step_logits(self, hidden_RD: tf.Tensor, table_DV: tf.Tensor) -> tf.Tensor:
-        """Return logits_RV, float32, given the output table transposed: which is faster."""
-        return tf.cast(tf.matmul(hidden_RD, table_DV) + self.output_bias, tf.float32)
+    def step_logits(self) -> Affine:
+        """Return the map from hidden_RD to logits_RV, its table transposed: which is faster."""
+        kernel_DV = rounded(tf.transpose(tf.convert_to_tensor(self.output_table)))
+        return Affine(kernel_DV, tf.convert_to_tensor(self.output_bias))
 
     def logits(self, hidden_BTD: tf.Tensor) -> tf.Tensor:
         """Return logits_BTV, float32."""
@@ -330,21 +326,16 @@ class Block(keras.layers.Layer):
             self.feed_forward_residual.after(x, outputs, training), keys_values, weights
         )
 
-    def step_weights(self, dtype: tf.DType) -> dict[str, Affine]:
-        """Return the maps that `step` takes, with products of `dtype`."""
+    def step_weights(self) -> dict[str, Affine]:
+        """Return the maps that `step` takes."""
         network = self.feed_forward
         names = ["inner", "output"] + (["gate"] if network.activation == "swiglu" else [])
-        maps = {
-            name: Affine.of(
-                [getattr(network, f"{name}_kernel")], [getattr(network, f"{name}_bias")], dtype
-            )
-            for name in names
-        }
-        maps["self"] = self.self_attention.affine(dtype, "query", "key", "value")
-        maps["self_output"] = self.self_attention.affine(dtype, "output")
+        maps = {name: Affine.of(network, name) for name in names}
+        maps["self"] = Affine.of(self.self_attention, "query", "key", "value")
+        maps["self_output"] = Affine.of(self.self_attention, "output")
         if self.has_cross:
-            maps["cross"] = self.cross_attention.affine(dtype, "query")
-            maps["cross_output"] = self.cross_attention.affine(dtype, "output")
+            maps["cross"] = Affine.of(self.cross_attention, "query")
+            maps["cross_output"] = Affine.of(self.cross_attention, "output")
         return maps
 
     def step(
@@ -396,6 +387,28 @@ class Block(keras.layers.Layer):
         gate = maps["gate"](inputs) if "gate" in maps else None
         outputs = maps["output"](self.feed_forward.activate(maps["inner"](inputs), gate))
         return self.feed_forward_residual.after(x, outputs, training=False), cache, weights
+
+
+def block_stepper(blocks: Sequence[Block], in_place: bool) -> Callable[..., tuple]:
+    """Return a function that does a step of decoding in all of `blocks`, as `Block.step` in one.
+
+    It takes inputs_RD, a state and a memory, and returns outputs_RD, the last block's weights_RHS
+    and the next state.
+    """
+    maps = [block.step_weights() for block in blocks]
+
+    def step(x: tf.Tensor, state: dict[str, tf.Tensor], memory: dict[str, tf.Tensor]) -> tuple:
+        position = state["position"]
+        after, weights = {"position": position + 1}, None
+        for i, block in enumerate(blocks):
+            own, source = layer_cache(state, i), layer_cache(memory, i)
+            x, cache, weights = block.step(
+                x, maps[i], own, position, source, memory["mask"], in_place
+            )
+            store(after, i, cache)
+        return x, weights, after
+
+    return step
 
 
 def layer_cache(tensors: dict[str, tf.Tensor], layer: int) -> KeysValues:

@@ -7,6 +7,7 @@ from seq2seq_cli.models.blocks import (
     Block,
     Embeddings,
     Positions,
+    block_stepper,
     dropout_maker,
     empty_state,
     extend_state,
@@ -154,30 +155,23 @@ class DecoderOnly(Seq2Seq):
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
         return self.stepper()(token_B, state, memory)
 
-    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
-        """See Seq2Seq.stepper. The logits' product is of float32, whatever the others' are."""
-        maps = [block.step_weights(dtype) for block in self.blocks]
-        table_DV = tf.transpose(tf.convert_to_tensor(self.embeddings.output_table))
+    def stepper(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.stepper."""
+        step_blocks = block_stepper(self.blocks, in_place)
+        step_logits = self.embeddings.step_logits()
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             position = state["position"]
             times = tf.shape(token_B)[0] // tf.shape(memory["length"])[0]
             positions_B = tf.repeat(memory["length"], times) + position
             x = self._embed(self.embeddings.embed_target(token_B), positions_B, training=False)
-            after = {"position": position + 1}
-            for i, block in enumerate(self.blocks):
-                own, source = layer_cache(state, i), layer_cache(memory, i)
-                x, cache, weights_BHS = block.step(
-                    x, maps[i], own, position, source, memory["mask"], in_place
-                )
-                store(after, i, cache)
+            x, weights_BHS, after = step_blocks(x, state, memory)
             source_length = tf.shape(memory["mask"])[1]
             over_source_BS = tf.reduce_mean(weights_BHS[:, :, :source_length], axis=1)
             total_B1 = tf.reduce_sum(over_source_BS, axis=1, keepdims=True)
             attention_BS = tf.math.divide_no_nan(over_source_BS, total_B1)
             hidden_BD = self.norm(x) if self.norm else x
-            logits_BV = self.embeddings.step_logits(hidden_BD, table_DV)
-            return StepOutput(logits_BV, attention_BS, after)
+            return StepOutput(step_logits(hidden_BD), attention_BS, after)
 
         return step
 

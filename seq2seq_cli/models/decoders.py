@@ -64,6 +64,10 @@ class Decoder(keras.layers.Layer):
         """Return all that the steps need of the encoder's values, projected once."""
 
     @abstractmethod
+    def kernels(self) -> Factors:
+        """Return what the steps need of the weights, joined once."""
+
+    @abstractmethod
     def run(
         self, embedded_BTD: tf.Tensor, state: Tensors, memory: Memory, training: bool = False
     ) -> tf.Tensor:
@@ -71,14 +75,14 @@ class Decoder(keras.layers.Layer):
 
     @abstractmethod
     def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory
+        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """Return a step's output_BD and weights_BS, and the next state."""
 
     def attention(
         self, projected_query: tf.Tensor, memory: Memory, product: Product = product
     ) -> tf.Tensor:
-        """Return the attention of queries that have been through `query_and`."""
+        """Return the attention of what `multiply` returned of queries."""
         scores = self.score.score_projected(projected_query, memory["keys"], product)
         return attention_weights(scores, memory["mask"])
 
@@ -157,7 +161,7 @@ class BahdanauDecoder(Decoder):
             state, weights_BS = self._advance(slices, state, factors, product)
             return state, [weights_BS]
 
-        factors = self._factors(memory)
+        factors = _factors(memory, self.kernels(), "cell_values")
         states, (weights_TBS,) = recurrence(step, projected, state[:size], factors)
         states_BTD = tf.transpose(states[0], [1, 0, 2])
         contexts_BTD = attend(tf.transpose(weights_TBS, [1, 0, 2]), memory["values"])
@@ -166,20 +170,22 @@ class BahdanauDecoder(Decoder):
         return tf.tanh(self.readout(joined_BTD))
 
     def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory
+        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
         size = len(self.cell.state_names)
         projected = self.cell.project(embedded_BD)
-        first, weights_BS = self._advance(projected, state[:size], self._factors(memory))
+        first, weights_BS = self._advance(
+            projected, state[:size], _factors(memory, kernels, "cell_values")
+        )
         output_BD, others = self.upper.step(first[0], state[size:], [])
         context_BD = attend(weights_BS, memory["values"])
         joined_BD = tf.concat([output_BD, embedded_BD, context_BD], axis=-1)
         return tf.tanh(self.readout(joined_BD)), weights_BS, first + others
 
-    def _factors(self, memory: Memory) -> Factors:
-        kernel = self.with_query(tf.convert_to_tensor(self.cell.recurrent_kernel))
-        return {name: memory[name] for name in ("keys", "cell_values", "mask")} | {"kernel": kernel}
+    def kernels(self) -> Factors:
+        """See Decoder.kernels."""
+        return {"kernel": self.with_query(tf.convert_to_tensor(self.cell.recurrent_kernel))}
 
     def _advance(
         self,
@@ -264,24 +270,26 @@ class LuongDecoder(Decoder):
         projected = self.cell.project(tf.transpose(embedded_BTD, [1, 0, 2]))
         batch, length = tf.shape(embedded_BTD)[0], tf.shape(embedded_BTD)[1]
         masks = self.upper.masks(batch, length, training)
-        factors = self._factors(memory)
+        factors = _factors(memory, self.kernels(), "attentional_values")
         states, _ = recurrence(step, [*projected, *masks], state, factors)
         return tf.transpose(states[-1], [1, 0, 2])
 
     def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory
+        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
         projected = self.cell.project(embedded_BD)
-        return self._advance(projected, state, self._factors(memory), [])
+        return self._advance(projected, state, _factors(memory, kernels, "attentional_values"), [])
 
-    def _factors(self, memory: Memory) -> Factors:
-        factors = {name: memory[name] for name in ("keys", "attentional_values", "mask")}
-        factors["kernel"] = tf.convert_to_tensor(self.cell.recurrent_kernel)
-        factors["attentional_kernel"] = self.with_query(self.attentional_kernel[-self.units :])
+    def kernels(self) -> Factors:
+        """See Decoder.kernels."""
+        kernels = {
+            "kernel": tf.convert_to_tensor(self.cell.recurrent_kernel),
+            "attentional_kernel": self.with_query(self.attentional_kernel[-self.units :]),
+        }
         if self.feed_kernel is not None:
-            factors["feed_kernel"] = tf.convert_to_tensor(self.feed_kernel)
-        return factors
+            kernels["feed_kernel"] = tf.convert_to_tensor(self.feed_kernel)
+        return kernels
 
     def _advance(
         self,
@@ -315,3 +323,8 @@ class LuongDecoder(Decoder):
         query_BTD = states_BTD if query_kernel is None else matmul(states_BTD, query_kernel)
         attended_BTD = attend(self.attention(query_BTD, memory), memory["attentional_values"])
         return tf.tanh(attended_BTD + matmul(states_BTD, kernel))
+
+
+def _factors(memory: Memory, kernels: Factors, values: str) -> Factors:
+    """Return what a step multiplies by; `values` names what it attends to."""
+    return {name: memory[name] for name in ("keys", "mask", values)} | kernels

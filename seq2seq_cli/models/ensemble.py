@@ -43,9 +43,9 @@ class Ensemble(Seq2Seq):
         """See Seq2Seq.decode_step. The logits are log-probabilities."""
         return self.stepper()(token_B, state, memory)
 
-    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
+    def stepper(self, in_place: bool = False) -> Step:
         """See Seq2Seq.stepper."""
-        steps = [member.stepper(dtype, in_place) for member in self.members]
+        steps = [member.stepper(in_place) for member in self.members]
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             parts = self._parts(state, memory)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -16,7 +16,9 @@ def products_in(dtype: str) -> Iterator[None]:
     """Compute the products of float32 tensors in `dtype`, where the block traces a graph.
 
     Only factors and the product are rounded to it: sums inside a product, and all that is no
-    product (softmax, normalisation, loss, weights and their updates), stay float32.
+    product (softmax, normalisation, loss, weights and their updates), stay float32. The products
+    of queries with keys and of attention with values in Transformers stay float32 too: they are
+    many and small.
 
     Args:
         dtype: float32 or bfloat16.
@@ -47,6 +49,11 @@ def _rounded(
     return tf.cast(multiply(tf.cast(a, dtype), tf.cast(b, dtype)), tf.float32)
 
 
+def rounded(factor: tf.Tensor) -> tf.Tensor:
+    """Return a factor as products take it, so that many with it round it once."""
+    return tf.cast(factor, _DTYPE.get()) if factor.dtype == tf.float32 else factor
+
+
 def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
     """Return W x + b over the last axis of inputs of any rank, as one product of two matrices.
 
@@ -55,6 +62,28 @@ def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
     inputs_units, units = kernel.shape
     outputs = matmul(tf.reshape(inputs, [-1, inputs_units]), kernel) + bias
     return tf.reshape(outputs, tf.concat([tf.shape(inputs)[:-1], [units]], axis=0))
+
+
+class Affine(NamedTuple):
+    """W x + b of weights that are read, joined and rounded once for many inputs.
+
+    kernel: W, as `rounded` gives it.
+    bias: b, float32.
+    """
+
+    kernel: tf.Tensor
+    bias: tf.Tensor
+
+    @classmethod
+    def of(cls, layer: keras.layers.Layer, *names: str) -> "Affine":
+        """Join a layer's weights NAME_kernel and NAME_bias, so that outputs stand side by side."""
+        kernels = [getattr(layer, f"{name}_kernel") for name in names]
+        biases = [getattr(layer, f"{name}_bias") for name in names]
+        return cls(rounded(tf.concat(kernels, axis=1)), tf.concat(biases, axis=0))
+
+    def __call__(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return the outputs, float32."""
+        return linear(inputs, self.kernel, self.bias)
 
 
 class Linear(keras.layers.Layer):

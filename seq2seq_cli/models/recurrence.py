@@ -88,21 +88,18 @@ class _Recurrence:
         products: list[Tensors] = []
 
         def kept(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) -> Tensors:
-            products.append(product(equation, x, factor, parts))
-            return products[-1]
-
-        def noted(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) -> Tensors:
             if id(factor) not in names:
                 raise ValueError(f"A step must multiply by one of the factors. Received: {factor}")
             self._products.append((equation, names[id(factor)]))
-            return kept(equation, x, factor, parts)
+            products.append(product(equation, x, factor, parts))
+            return products[-1]
 
         def forward(slices: Tensors, state: Tensors) -> tuple[Tensors, Tensors]:
+            self._products.clear()  # a loop's step is traced more than once
             products.clear()
             state, outputs = self._step(slices, state, self._factors, kept)
             return state, [*state, *outputs, *tf.nest.flatten(products)]
 
-        self._step([x[0] for x in self._sequences], self._state, self._factors, noted)
         _, stacked = scan(forward, self._sequences, self._state)
         number = len(stacked) - len(tf.nest.flatten(products))
         self._results = stacked[:number]

@@ -14,6 +14,7 @@ from seq2seq_cli.models.seq2seq import (
     Memory,
     Seq2Seq,
     State,
+    Step,
     StepOutput,
     padding_mask,
 )
@@ -158,8 +159,18 @@ class RNN(Seq2Seq):
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step."""
-        tensors = [state[name] for name in self.decoder.state_names]
-        embedded_BD = self.target_embedding(token_B)
-        output_BD, weights_BS, tensors = self.decoder.step(embedded_BD, tensors, memory)
-        after = dict(zip(self.decoder.state_names, tensors, strict=True))
-        return StepOutput(self.output_projection(output_BD), weights_BS, after)
+        return self.stepper()(token_B, state, memory)
+
+    def stepper(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.stepper."""
+        del in_place  # a step makes a state anew
+        kernels, names = self.decoder.kernels(), self.decoder.state_names
+
+        def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            output_BD, weights_BS, after = self.decoder.step(
+                self.target_embedding(token_B), [state[name] for name in names], memory, kernels
+            )
+            logits_BV = self.output_projection(output_BD)
+            return StepOutput(logits_BV, weights_BS, dict(zip(names, after, strict=True)))
+
+        return step

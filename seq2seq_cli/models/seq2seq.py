@@ -65,14 +65,13 @@ class Seq2Seq(keras.Model):
         del max_length  # a state that does not grow has room for any number
         return state
 
-    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
+    def stepper(self, in_place: bool = False) -> Step:
         """Return `decode_step`, with what it needs of the weights alone computed once.
 
         Args:
-            dtype: in which products may be computed.
             in_place: whether a step may write over the state that it is given.
         """
-        del dtype, in_place
+        del in_place
         return self.decode_step
 
     @abstractmethod

@@ -7,6 +7,7 @@ from seq2seq_cli.models.blocks import (
     Block,
     Embeddings,
     Positions,
+    block_stepper,
     dropout_maker,
     empty_state,
     extend_state,
@@ -156,24 +157,17 @@ class Transformer(Seq2Seq):
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
         return self.stepper()(token_B, state, memory)
 
-    def stepper(self, dtype: tf.DType = tf.float32, in_place: bool = False) -> Step:
-        """See Seq2Seq.stepper. The logits' product is of float32, whatever the others' are."""
-        maps = [block.step_weights(dtype) for block in self.decoder]
-        table_DV = tf.transpose(tf.convert_to_tensor(self.embeddings.output_table))
+    def stepper(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.stepper."""
+        step_blocks = block_stepper(self.decoder, in_place)
+        step_logits = self.embeddings.step_logits()
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             position = state["position"]
             x = self._embed_target(token_B, position)
-            after = {"position": position + 1}
-            for i, block in enumerate(self.decoder):
-                own, source = layer_cache(state, i), layer_cache(memory, i)
-                x, cache, weights_BHS = block.step(
-                    x, maps[i], own, position, source, memory["mask"], in_place
-                )
-                store(after, i, cache)
+            x, weights_BHS, after = step_blocks(x, state, memory)
             hidden_BD = self.decoder_norm(x) if self.decoder_norm else x
-            logits_BV = self.embeddings.step_logits(hidden_BD, table_DV)
-            return StepOutput(logits_BV, tf.reduce_mean(weights_BHS, axis=1), after)
+            return StepOutput(step_logits(hidden_BD), tf.reduce_mean(weights_BHS, axis=1), after)
 
         return step
 
