@@ -144,8 +144,9 @@ def _usual_wiring(model: dict[str, Any]) -> Literal["bahdanau", "luong"]:
 
 def _fitting_encoder_units(model: dict[str, Any]) -> int:
     """Return a width with which the score learns fast, and a dot product is defined."""
-    multiplies = model.get("attention") in (*DOT_PRODUCTS, "general")
-    return 128 if multiplies and model.get("bidirectional") else 256
+    if not model.get("bidirectional"):
+        return 256
+    return {"dot": 192, "scaled_dot": 192, "general": 128}.get(str(model.get("attention")), 256)
 
 
 def _fitting_decoder_units(model: dict[str, Any]) -> int:
@@ -154,6 +155,11 @@ def _fitting_decoder_units(model: dict[str, Any]) -> int:
         return 256
     units = model.get("encoder_units", 256)
     return 2 * units if model.get("bidirectional") else units
+
+
+def _fitting_penalty(model: dict[str, Any]) -> float:
+    """Return a penalty with which the score learns fast, given the values before it."""
+    return 0.01 if model.get("attention") == "dot" else 0.0
 
 
 class RNNConfig(Table):
@@ -185,8 +191,9 @@ class RNNConfig(Table):
     embedding_units: int = Field(256, ge=1)
     """Width of the embeddings, and of the readout in Bahdanau's wiring."""
     encoder_units: int = Field(default_factory=_fitting_encoder_units, ge=1)
-    """Width of the encoder in each direction: 256, or half of that for `dot`, `scaled_dot` and
-    `general` where there are two: with values as wide as the decoder's states they learn faster."""
+    """Width of the encoder in each direction: 256; where there are two, 192 for `dot` and
+    `scaled_dot`, and 128 for `general`, with which values as wide as the decoder's states learn
+    faster."""
     decoder_units: int = Field(default_factory=_fitting_decoder_units, ge=1)
     """Width of the decoder's state: 256, or for `dot` and `scaled_dot` that of the encoder's
     values, which it has to equal: `encoder_units`, or twice that if `bidirectional`."""
@@ -197,6 +204,9 @@ class RNNConfig(Table):
     in training."""
     variational_dropout: bool = False
     """Set the same units to zero at all places of a sentence (Gal and Ghahramani 2016)."""
+    activation_penalty: float = Field(default_factory=_fitting_penalty, ge=0)
+    """Weight of a penalty on the squares of the encoder's values (Merity et al. 2017): 0.01 for
+    `dot`, with which large values soon make attention all or nothing and slow to learn; else 0."""
 
     @model_validator(mode="after")
     def _widths_of_a_dot_product(self) -> "RNNConfig":

@@ -317,6 +317,13 @@ def test_a_dot_product_gets_a_decoder_as_wide_as_the_values(score, bidirectional
     assert load_config(overrides).model.decoder_units == width
 
 
+@pytest.mark.parametrize(("score", "penalised"), [("dot", True), ("scaled_dot", False)])
+def test_values_are_kept_small_where_nothing_scales_the_scores(score, penalised):
+    overrides = Overrides()
+    overrides.put_attention(score)
+    assert (load_config(overrides).model.activation_penalty > 0) == penalised
+
+
 def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
     text = '[model]\nattention = "dot"\nencoder_units = 100\ndecoder_units = 300'
     assert error_of(text, tmp_path) == (

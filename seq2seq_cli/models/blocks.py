@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from seq2seq_cli.models.attention import KeysValues, MultiHeadAttention, attend_step
 from seq2seq_cli.models.products import Affine, linear, matmul, rounded
-from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
+from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
 MakeDropout = Callable[[float], Dropout]

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from seq2seq_cli.models.products import linear
 from seq2seq_cli.models.recurrence import LINEAR, Factors, Product, Tensors, product, recurrence
-from seq2seq_cli.models.seq2seq import Dropout
+from seq2seq_cli.models.regularisation import Dropout
 
 
 class Cell(keras.layers.Layer):

@@ -15,8 +15,8 @@ from seq2seq_cli.models.blocks import (
     layer_norm,
     store,
 )
+from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
-    DropoutKey,
     Memory,
     Seq2Seq,
     State,

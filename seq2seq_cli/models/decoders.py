@@ -17,8 +17,9 @@ from seq2seq_cli.models.recurrence import (
     product,
     recurrence,
 )
+from seq2seq_cli.models.regularisation import Dropout
 from seq2seq_cli.models.scores import Score
-from seq2seq_cli.models.seq2seq import Dropout, Memory
+from seq2seq_cli.models.seq2seq import Memory
 
 
 class Decoder(keras.layers.Layer):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from seq2seq_cli.models.cells import Cell
 from seq2seq_cli.models.recurrence import LINEAR, Factors, Product, Tensors, recurrence
-from seq2seq_cli.models.seq2seq import Dropout
+from seq2seq_cli.models.regularisation import Dropout
 
 
 class EncoderLayer(keras.layers.Layer):

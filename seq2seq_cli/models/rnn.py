@@ -7,10 +7,9 @@ from seq2seq_cli.models.cells import CELLS
 from seq2seq_cli.models.decoders import BahdanauDecoder, Decoder, LuongDecoder
 from seq2seq_cli.models.encoder import Encoder
 from seq2seq_cli.models.products import Linear
+from seq2seq_cli.models.regularisation import Dropout, DropoutKey, penalise
 from seq2seq_cli.models.scores import make_score
 from seq2seq_cli.models.seq2seq import (
-    Dropout,
-    DropoutKey,
     Memory,
     Seq2Seq,
     State,
@@ -48,6 +47,7 @@ class RNN(Seq2Seq):
         input_feeding: whether Luong's decoder reads its last attentional vector.
         bridge: projection or zero.
         variational_dropout: drop the same units at all places of a sentence.
+        activation_penalty: weight of the penalty on the squares of the encoder's values.
 
     Raises:
         ValueError: for a dot product of states and values of unequal widths.
@@ -73,10 +73,12 @@ class RNN(Seq2Seq):
         input_feeding: bool = True,
         bridge: str = "projection",
         variational_dropout: bool = False,
+        activation_penalty: float = 0.0,
     ):
         super().__init__(name="rnn")
         generator = keras.random.SeedGenerator(seed)
         self.dropout_key = DropoutKey()
+        self.activation_penalty = activation_penalty
 
         def dropouts(first: int, number: int) -> list[Dropout]:
             return [
@@ -138,6 +140,7 @@ class RNN(Seq2Seq):
         mask_BS = padding_mask(source_BS)
         embedded = self.source_dropout(self.source_embedding(source_BS), training=training)
         values_BSD, last = self.encoder(embedded, mask_BS, training=training)
+        values_BSD = penalise(values_BSD, mask_BS, self.activation_penalty)
         values_BSD = self.value_dropout(values_BSD, training=training)
         zeros_BD = tf.zeros([tf.shape(source_BS)[0], self.decoder_units], values_BSD.dtype)
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}

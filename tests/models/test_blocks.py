@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from seq2seq_cli.models.blocks import EPSILON, Embeddings, FeedForward, Positions, Residual
-from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
+from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 
 def randomised(layer: keras.layers.Layer) -> keras.layers.Layer:

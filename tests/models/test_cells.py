@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from seq2seq_cli.models.cells import CELLS, Cell, GRUCell, LSTMCell, UpperLayers, run_cell
 from seq2seq_cli.models.recurrence import scan
-from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
+from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 ORACLES = {
     "gru": lambda units, **options: keras.layers.GRU(units, reset_after=True, **options),

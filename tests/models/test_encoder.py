@@ -8,7 +8,7 @@ from test_cells import ORACLES, SIZES, keras_weights, randomise
 
 from seq2seq_cli.models.cells import CELLS
 from seq2seq_cli.models.encoder import Encoder
-from seq2seq_cli.models.seq2seq import Dropout, DropoutKey
+from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 
 def make_encoder(kind, layers, units, inputs, bidirectional, rate=0.0, variational=False):

@@ -1,0 +1,90 @@
+"""What keeps a model from learning its training data by heart, or from saturating."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+
+class DropoutKey:
+    """The (seed, step) pair from which every dropout mask of a training step follows.
+
+    The training loop moves it; nothing about dropout needs to be in a checkpoint.
+    """
+
+    def __init__(self) -> None:
+        self.value = tf.Variable([0, 0], dtype=tf.int32, trainable=False, name="dropout_key")
+
+    def set(self, seed: int, step: int) -> None:
+        """Make the masks of the next forward pass those of `step` under `seed`."""
+        self.value.assign([seed, step])
+
+
+class Dropout(keras.layers.Layer):
+    """Inverted dropout with a mask that is a pure function of (seed, step, site).
+
+    Integer random bits are the same in XLA's and in TensorFlow's own kernels, floats are not; so
+    compiled and plain training drop the same units. A value takes one random byte, since making
+    them takes a noticeable part of a training step.
+
+    Args:
+        rate: share of the values set to zero, 0 <= rate < 1, rounded to a multiple of 1/256.
+        key: the model's DropoutKey.
+        site: a number that no other dropout of the model has.
+        variational: drop the same units at all places of a sequence BTD (Gal and Ghahramani 2016,
+            "A theoretically grounded application of dropout in recurrent neural networks", for
+            connections between layers).
+    """
+
+    def __init__(
+        self, rate: float, key: DropoutKey, site: int, variational: bool = False, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self._dropped = min(round(256 * rate), 255)  # of 256 values
+        self.site = site
+        self.variational = variational
+        self._key = key
+
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """Return `inputs` with a share zeroed and the rest scaled so that the mean stays."""
+        if not training or not self._dropped:
+            return inputs
+        shape = tf.shape(inputs)
+        if self.variational:
+            shape = tf.concat([shape[:1], [1], shape[2:]], axis=0)
+        keep = self._random_bytes(shape) >= self._dropped
+        scale = 256 / (256 - self._dropped)
+        return tf.where(keep, inputs * tf.cast(scale, inputs.dtype), 0)
+
+    def _random_bytes(self, shape: tf.Tensor) -> tf.Tensor:
+        seed = tf.random.experimental.stateless_fold_in(self._key.value, self.site, alg="philox")
+        size = tf.reduce_prod(shape)
+        integers = tf.random.stateless_uniform(
+            [(size + 3) // 4], seed, minval=None, maxval=None, dtype=tf.int32, alg="philox"
+        )
+        return tf.reshape(tf.reshape(tf.bitcast(integers, tf.uint8), [-1])[:size], shape)
+
+
+def penalise(activations: tf.Tensor, mask: tf.Tensor, weight: float) -> tf.Tensor:
+    """Return `activations`, whose squares become part of the loss.
+
+    To the loss is added weight / 2 * the mean of |h|^2 over the places that are not masked: the
+    activation regularization of Merity, McCann and Socher (2017), "Revisiting activation
+    regularization for language RNNs", section 3.1. It is added to the gradient alone: the loss that
+    is reported is without it.
+
+    Args:
+        activations: BTD.
+        mask: bool, BT; False where the activations are of padding.
+        weight: 0 or more; 0 for no penalty.
+    """
+    if not weight:
+        return activations
+    counted_BT1 = tf.cast(mask, activations.dtype)[:, :, tf.newaxis]
+    factor_BT1 = counted_BT1 * (weight / tf.maximum(tf.reduce_sum(counted_BT1), 1))
+
+    @tf.custom_gradient
+    def unchanged(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        return tf.identity(x), lambda upstream: upstream + factor_BT1 * x
+
+    return unchanged(activations)
