@@ -25,7 +25,8 @@ from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding import Search
-from seq2seq_cli.models.blocks import EPSILON, Positions
+from seq2seq_cli.models.blocks import EPSILON
+from seq2seq_cli.models.embeddings import Positions
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.run import Run, run_path
 from seq2seq_cli.special_tokens import PAD

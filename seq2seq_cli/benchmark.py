@@ -1,13 +1,27 @@
-"""How fast a model translates, and what memory it takes."""
+"""How fast a model trains and translates, and what memory it takes."""
 
+import itertools
 import resource
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import tensorflow as tf
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pipeline import Batch, TrainingData, learn_tokenizers
+from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.devices import choose_precision
+from seq2seq_cli.models import build_model
+from seq2seq_cli.models.products import Count, counted
+from seq2seq_cli.optimizer import Schedule, Updater
 from seq2seq_cli.translator import Translator
+
+_PEAK_SIZE = 2048  # rows and columns of the matrices whose product is the machine's peak
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,197 @@ def resident_memory() -> int:
     return pages * resource.getpagesize()
 
 
+def peak_memory() -> int:
+    """Return the most resident memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@dataclass(frozen=True)
+class TrainingSpeed:
+    """What the same updates took, several times.
+
+    Attributes:
+        steps: updates in each trial: the first of an epoch, or all.
+        pairs, target_tokens: in a trial; EOS included, BOS not.
+        padding_share: part of all places of its batches that holds no token.
+        shapes: number of different shapes of batches.
+        precision: dtype of matrix products.
+        first_step_seconds: from reading the corpus to the end of the first update.
+        warm_up_seconds: of the first trial, which compiles for every shape and is not counted.
+        seconds: the median of the other trials.
+        fastest_seconds, slowest_seconds: of the other trials.
+        pairs_per_second, target_tokens_per_second: at the median.
+        step_ms: of an update, with its batch, at the median.
+        input_ms: of that, waiting for the batch.
+        forward_ms: of the loss alone, by a graph of its own.
+        backward_ms: what the gradient takes beyond that.
+        optimizer_ms: what an update takes beyond the gradient.
+        operations_per_second: floating-point operations of matrix products, padding included:
+            those of the loss and twice as many for the gradient, however they are computed.
+        peak_operations_per_second: of one large product of matrices in the same precision.
+        utilisation: the one by the other.
+        peak_memory_mb: the process' most resident memory, in 10^6 bytes.
+    """
+
+    steps: int
+    pairs: int
+    target_tokens: int
+    padding_share: float
+    shapes: int
+    precision: str
+    first_step_seconds: float
+    warm_up_seconds: float
+    seconds: float
+    fastest_seconds: float
+    slowest_seconds: float
+    pairs_per_second: float
+    target_tokens_per_second: float
+    step_ms: float
+    input_ms: float
+    forward_ms: float
+    backward_ms: float
+    optimizer_ms: float
+    operations_per_second: float
+    peak_operations_per_second: float
+    utilisation: float
+    peak_memory_mb: float
+
+
+def measure_training(
+    config: Config, steps: int, trials: int, report: Callable[[str], None]
+) -> TrainingSpeed:
+    """Make the first updates of a training, again and again.
+
+    Args:
+        config: of the training.
+        steps: updates in each trial.
+        trials: at least 1, after one to warm up.
+        report: told of each time.
+    """
+    began = time.perf_counter()
+    corpus = read_corpus(config.data)
+    vocabulary = corpus.vocabulary(config.tokenizer)
+    tokenizers = (
+        Tokenizers.load(vocabulary)
+        if vocabulary
+        else learn_tokenizers(corpus.train, config.tokenizer)
+    )
+    data = TrainingData(corpus.train, tokenizers, config.training, config.tokenizer.sampling_alpha)
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
+    precision = choose_precision(config.training.precision, config.training.compile)
+    updater = Updater(model, config.training, precision)
+    rate = Schedule(config.training, data.steps_per_epoch).learning_rate(0, 0)
+
+    def batches() -> Iterable[Batch]:
+        return itertools.islice(data.batches(epoch=0), steps)
+
+    def trial() -> tuple[float, float]:
+        """Return the seconds of all updates, and those of waiting for batches."""
+        start, waited = time.perf_counter(), 0.0
+        loss, iterator = None, iter(batches())
+        for number in itertools.count():
+            asked = time.perf_counter()
+            batch = next(iterator, None)
+            waited += time.perf_counter() - asked
+            if batch is None:
+                break
+            loss = updater.step(batch, number, rate)[0]
+        _finish(loss)
+        return time.perf_counter() - start, waited
+
+    _finish(updater.step(next(iter(batches())), 0, rate)[0])
+    first_step_seconds = time.perf_counter() - began
+    report(f"first update: after {first_step_seconds:.1f} s")
+    warm_up_seconds, _ = trial()
+    report(f"warm-up: {warm_up_seconds:.2f} s")
+    times, waits = [], []
+    for number in range(1, trials + 1):
+        seconds, waited = trial()
+        times.append(seconds)
+        waits.append(waited)
+        report(f"trial {number}: {seconds:.2f} s")
+
+    kept = list(batches())
+    parts = []
+    for name, part in (("loss", updater.loss), ("gradient", updater.gradients)):
+        seconds = _seconds_of(updater.compiled(part), kept)
+        parts.append(seconds)
+        report(f"{name} alone: {seconds:.2f} s")
+    seconds = statistics.median(times)
+    waited = statistics.median(waits)
+    shapes = {tuple(batch.source_BS.shape): batch for batch in kept}
+    operations = {shape: 3 * _operations(model, batch) for shape, batch in shapes.items()}
+    per_second = sum(operations[tuple(b.source_BS.shape)] for b in kept) / seconds
+    peak = peak_operations(precision)
+    pairs = sum(int(batch.pairs) for batch in kept)
+    source_tokens = sum(int(tf.math.count_nonzero(b.source_BS)) for b in kept)
+    target_tokens = sum(int(tf.math.count_nonzero(b.target_BT[:, 1:])) for b in kept)
+    places = sum(2 * int(tf.size(b.source_BS)) for b in kept)
+    a_step = 1000 / len(kept)
+    return TrainingSpeed(
+        steps=len(kept),
+        pairs=pairs,
+        target_tokens=target_tokens,
+        padding_share=1 - (source_tokens + target_tokens) / places,
+        shapes=len(shapes),
+        precision=precision,
+        first_step_seconds=first_step_seconds,
+        warm_up_seconds=warm_up_seconds,
+        seconds=seconds,
+        fastest_seconds=min(times),
+        slowest_seconds=max(times),
+        pairs_per_second=pairs / seconds,
+        target_tokens_per_second=target_tokens / seconds,
+        step_ms=seconds * a_step,
+        input_ms=waited * a_step,
+        forward_ms=parts[0] * a_step,
+        backward_ms=(parts[1] - parts[0]) * a_step,
+        optimizer_ms=(seconds - waited - parts[1]) * a_step,
+        operations_per_second=per_second,
+        peak_operations_per_second=peak,
+        utilisation=per_second / peak,
+        peak_memory_mb=peak_memory() / 1e6,
+    )
+
+
+def peak_operations(precision: str) -> float:
+    """Return how many floating-point operations a second a large product of matrices reaches."""
+    shape = (_PEAK_SIZE, _PEAK_SIZE)
+    a, b = (tf.cast(tf.random.stateless_normal(shape, [0, i]), precision) for i in range(2))
+    times = []
+    for _ in range(10):
+        began = time.perf_counter()
+        _finish(tf.matmul(a, b))
+        times.append(time.perf_counter() - began)
+    return 2 * _PEAK_SIZE**3 / min(times)
+
+
+def _seconds_of(part: Callable, batches: Sequence[Batch]) -> float:
+    """Return what a compiled part of an update takes for all batches, after a first time."""
+    for batch in {tuple(batch.source_BS.shape): batch for batch in batches}.values():
+        _finish(part(batch.source_BS, batch.target_BT))
+    began = time.perf_counter()
+    for batch in batches:
+        results = part(batch.source_BS, batch.target_BT)
+    _finish(results)
+    return time.perf_counter() - began
+
+
+def _operations(model: Any, batch: Batch) -> int:
+    """Return the operations of the products that lead from a batch to its logits."""
+    count = Count()
+    with counted(count):
+        model((batch.source_BS, batch.target_BT[:, :-1]))
+    return count.operations
+
+
+def _finish(results: Any) -> None:
+    """Wait until the tensors have been computed."""
+    for tensor in tf.nest.flatten(results):
+        tensor.numpy().ravel()[:1]
+
+
 def measure_decoding(
     translator: Translator,
     sentences: Sequence[str],
@@ -68,7 +273,7 @@ def measure_decoding(
     tokens = sum(translation.tokens for translation in translations)
     first, *others = times
     median = statistics.median(others)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_memory()
     return DecodingSpeed(
         len(sentences),
         tokens,

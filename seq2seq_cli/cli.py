@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli import cli_data, cli_decoding
+from seq2seq_cli import cli_bench, cli_data, cli_decoding
 from seq2seq_cli.cli_options import (
     AttentionOption,
     ConfigOption,
@@ -26,12 +26,13 @@ from seq2seq_cli.cli_options import (
     corpus_flags,
     download_if_needed,
     print_line,
+    put_model,
     start_tensorflow,
 )
 from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config_files import Overrides
+    pass
 
 app = typer.Typer(
     name="s2s",
@@ -44,7 +45,7 @@ app = typer.Typer(
 config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
 app.add_typer(cli_data.data_app, name="data")
 app.add_typer(config_app, name="config")
-app.add_typer(cli_decoding.bench_app, name="bench")
+app.add_typer(cli_bench.bench_app, name="bench")
 
 
 class Split(str, Enum):
@@ -111,7 +112,7 @@ def train(
         ("training.steps", steps, "--steps"),
         ("training.seed", seed, "--seed"),
     )
-    _put_model(layers[-1], model, attention)
+    put_model(layers[-1], model, attention)
     if budget is not None:
         layers[-1].put_duration("training.budget_seconds", budget, "--budget")
     resumed = find_run(run, console.show_warning) if resume else None
@@ -216,7 +217,7 @@ def ablate(
     for kind in models.split(","):
         for score in attentions.split(",") if kind == "rnn" else [None]:
             chosen = Overrides()
-            _put_model(chosen, kind, score)
+            put_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
     download_if_needed(variant.data)
@@ -251,7 +252,7 @@ def selftest(
     from seq2seq_cli.run import find_run
 
     layers = config_layers(config, settings)
-    _put_model(layers[-1], model, attention)
+    put_model(layers[-1], model, attention)
     if run is not None and any(layers):
         raise UsageError("--run has a config of its own; leave out the other options")
     resolved = load_config(*layers)
@@ -294,13 +295,6 @@ def config_check(
 
     load_config(*config_layers(config, settings))
     print_line(f"{config}: valid")
-
-
-def _put_model(options: "Overrides", model: str | None, attention: str | None) -> None:
-    if model is not None:
-        options.put_model(model)
-    if attention is not None:
-        options.put_attention(attention)
 
 
 def main() -> None:

@@ -1,10 +1,9 @@
-"""The commands that decode: translate, score, bench decode."""
+"""The commands that decode: translate, score."""
 
 import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,6 @@ import typer
 from seq2seq_cli.cli_options import (
     DeviceOption,
     JsonOption,
-    RunOption,
     SetOption,
     config_layers,
     print_line,
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from seq2seq_cli.translator import Translation
 
 FEW = 8  # sentences that are translated sooner in a graph that is not optimised
-
-bench_app = typer.Typer(no_args_is_help=True, help="Measure speed and memory.")
 
 RunsOption = Annotated[
     list[str] | None,
@@ -102,10 +98,10 @@ def translate(
     """Translate sentences, a file or stdin: one line out for each line in."""
     from seq2seq_cli import console
 
-    _check_input(bool(sentences), input_file)
+    check_input(bool(sentences), input_file)
     if seed is not None and not sample:
         raise UsageError("--seed is for --sample; a search for the best draws nothing")
-    runs, config = _runs_and_config(
+    runs, config = runs_and_config(
         run,
         settings,
         ("beam", beam, "--beam"),
@@ -166,7 +162,7 @@ def translate(
         else:
             shows = bool(output) or not sys.stdout.isatty()
             advance = stack.enter_context(console.line_progress(shows))
-            stream, name = stack.enter_context(_input(input_file))
+            stream, name = stack.enter_context(open_input(input_file))
             for found_line in translate_lines(translator, stream, name, prefix):
                 show(*found_line)
                 advance()
@@ -192,10 +188,10 @@ def score(
     """
     from seq2seq_cli import console
 
-    _check_input(source is not None, input_file)
+    check_input(source is not None, input_file)
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
-    runs, config = _runs_and_config(run, settings, ("batch_tokens", batch_tokens, "--batch-tokens"))
+    runs, config = runs_and_config(run, settings, ("batch_tokens", batch_tokens, "--batch-tokens"))
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.scoring import Score, Scorer, score_lines
@@ -227,81 +223,14 @@ def score(
         if source is not None and translation is not None:
             show(1, (source, translation), scorer.score([(source, translation)])[0])
             return
-        stream, name = stack.enter_context(_input(input_file))
+        stream, name = stack.enter_context(open_input(input_file))
         advance = stack.enter_context(console.line_progress(bool(output)))
         for found_line in score_lines(scorer, stream, name):
             show(*found_line)
             advance()
 
 
-@bench_app.command("decode")
-def bench_decode(
-    run: RunOption = None,
-    beam: BeamOption = None,
-    length_penalty: LengthPenaltyOption = None,
-    sentences: Annotated[
-        int | None, typer.Option(help="So many sentences of the test split; all if not given.")
-    ] = None,
-    input_file: InputOption = None,
-    trials: Annotated[int, typer.Option(help="Times after a warm-up.", min=1)] = 3,
-    batch_tokens: BatchTokensOption = None,
-    settings: SetOption = None,
-    device: DeviceOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure how fast a run translates its test split, and with what memory."""
-    from seq2seq_cli import console
-
-    runs, config = _runs_and_config(
-        [run] if run else None,
-        settings,
-        ("beam", beam, "--beam"),
-        ("length_penalty", length_penalty, "--length-penalty"),
-        ("batch_tokens", batch_tokens, "--batch-tokens"),
-    )
-    device_used = start_tensorflow(device or "auto")
-
-    from seq2seq_cli.benchmark import measure_decoding, resident_memory
-
-    memory = resident_memory()
-
-    from seq2seq_cli.data.corpus import read_corpus
-    from seq2seq_cli.data.splits import group_references
-    from seq2seq_cli.translator import load_run
-
-    if input_file:
-        with _input(input_file) as (stream, _):
-            chosen = stream.read().decode("utf-8").rstrip("\n").split("\n")
-    else:
-        chosen, _ = group_references(read_corpus(runs[0].config().data).test)
-    translator = load_run(runs[0], console.show_warning).translator(config)
-    found = measure_decoding(translator, chosen[:sentences], trials, memory, console.show_notice)
-    if as_json:
-        record = {"run": str(runs[0].path), "beam": config.beam, "device": device_used}
-        print_line(json.dumps({**record, **asdict(found)}))
-        return
-    rate = f"{found.sentences_per_second:,.0f} sentences/s, {found.tokens_per_second:,.0f} tokens/s"
-    console.show_rows(
-        [
-            ("run", f"{runs[0].path}, beam {config.beam}"),
-            ("device", device_used),
-            ("sentences", f"{found.sentences:,}, of {found.tokens:,} tokens in translation"),
-            (
-                "seconds",
-                f"{found.seconds:.2f} ({found.fastest_seconds:.2f} to "
-                f"{found.slowest_seconds:.2f}); the first time {found.first_seconds:.2f}",
-            ),
-            ("speed", rate),
-            (
-                "memory",
-                f"{found.peak_memory_mb:,.0f} MB at most, {found.memory_above_import_mb:,.0f} MB "
-                "above TensorFlow's import",
-            ),
-        ]
-    )
-
-
-def _runs_and_config(
+def runs_and_config(
     names: list[str] | None, settings: list[str] | None, *flags: tuple[str, Any, str]
 ) -> tuple[list["Run"], "DecodingConfig"]:
     """Return the runs, and the first one's `[decoding]` with the options in its place.
@@ -324,7 +253,12 @@ def _runs_and_config(
     return runs, runs[0].config(options).decoding
 
 
-def _check_input(has_arguments: bool, input_file: Path | None) -> None:
+def check_input(has_arguments: bool, input_file: Path | None) -> None:
+    """See that the input is given once and is there.
+
+    Raises:
+        UsageError: if not.
+    """
     if has_arguments and input_file:
         raise UsageError("sentences and --input exclude each other; give one of them")
     if input_file and not input_file.is_file():
@@ -332,7 +266,7 @@ def _check_input(has_arguments: bool, input_file: Path | None) -> None:
 
 
 @contextmanager
-def _input(path: Path | None) -> Iterator[tuple[Any, str]]:
+def open_input(path: Path | None) -> Iterator[tuple[Any, str]]:
     """Open a file, or stdin; with its name for errors."""
     if path is None:
         yield sys.stdin.buffer.raw, "stdin"  # type: ignore[union-attr]

@@ -63,6 +63,14 @@ def config_layers(
     return [*files, options]
 
 
+def put_model(options: "Overrides", model: str | None, attention: str | None) -> None:
+    """Put what --model and --attention say, if they are given."""
+    if model is not None:
+        options.put_model(model)
+    if attention is not None:
+        options.put_attention(attention)
+
+
 def corpus_flags(data: str | None, source: str | None, target: str | None) -> list[tuple]:
     """Return what `config_layers` takes for --data, --source and --target."""
     return [

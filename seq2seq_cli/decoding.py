@@ -1,7 +1,7 @@
 """Search over the seam of `models.seq2seq`: one compiled loop for every architecture.
 
-Greedy decoding, beam search and sampling are that loop with another function that chooses the
-tokens. Suffixes beside those of the seam: N hypotheses returned, C candidates, R = B K rows.
+Greedy decoding, beam search and sampling are that loop with another of the `choices`. Suffixes
+beside those of the seam: N hypotheses returned, C candidates, R = B K rows.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from seq2seq_cli.choices import Choose, Options, beam, greedy, sampling, uniform
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
@@ -36,113 +37,6 @@ class Hypotheses(NamedTuple):
     score_BN: tf.Tensor
     log_probability_BN: tf.Tensor
     attention_BNTS: tf.Tensor
-
-
-class Options(NamedTuple):
-    """What a choice depends on.
-
-    logits_BKV: float32; minus infinity for a token that is forbidden here.
-    normaliser_BK: what to subtract from a logit for the token's log-probability.
-    total_BK: log-probability of each hypothesis so far; minus infinity where there is none.
-    uniform_BK: float64 in [0, 1), to draw by; none where nothing is drawn.
-    """
-
-    logits_BKV: tf.Tensor
-    normaliser_BK: tf.Tensor
-    total_BK: tf.Tensor
-    uniform_BK: tf.Tensor
-
-
-class Candidates(NamedTuple):
-    """Continued hypotheses.
-
-    parent_BC: int32, which of the K hypotheses it continues; None where candidate k continues k.
-    token_BC: int32, by which token.
-    total_BC: its log-probability.
-    """
-
-    parent_BC: tf.Tensor | None
-    token_BC: tf.Tensor
-    total_BC: tf.Tensor
-
-
-Choose = Callable[[Options], Candidates]
-
-
-def greedy(step: Options) -> Candidates:
-    """Continue each hypothesis by its most probable token."""
-    return _continued(step, tf.argmax(step.logits_BKV, axis=-1, output_type=tf.int32))
-
-
-def beam(step: Options) -> Candidates:
-    """Return the 2K most probable continuations of all hypotheses together, the best first.
-
-    K of them may end here, and K are left to go on.
-    """
-    beams, vocabulary = step.logits_BKV.shape[1:]
-    wanted = min(2 * beams, vocabulary)
-    logits_RC, tokens_RC = top(tf.reshape(step.logits_BKV, [-1, vocabulary]), wanted)
-    logits_BKC = tf.reshape(logits_RC, [-1, beams, wanted])
-    totals_BKC = (step.total_BK - step.normaliser_BK)[..., tf.newaxis] + logits_BKC
-    total_BC, best_BC = tf.math.top_k(tf.reshape(totals_BKC, [-1, beams * wanted]), 2 * beams)
-    tokens_BC = tf.reshape(tokens_RC, [-1, beams * wanted])
-    return Candidates(best_BC // wanted, tf.gather(tokens_BC, best_BC, batch_dims=1), total_BC)
-
-
-def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
-    """Return a choice that draws a token for each hypothesis.
-
-    Args:
-        temperature: logits are divided by it; below 1 the probable become more so.
-        top_k: draw from the so many most probable tokens; None for all.
-        top_p: draw from the fewest most probable tokens that together are at least so probable
-            (Holtzman et al. 2020, "The curious case of neural text degeneration"); of those that
-            `top_k` leaves.
-    """
-
-    def choose(step: Options) -> Candidates:
-        vocabulary = step.logits_BKV.shape[2]
-        logits_BKV, tokens_BKV = step.logits_BKV / temperature, None
-        if top_k is not None or top_p < 1:
-            logits_BKV, tokens_BKV = tf.math.top_k(logits_BKV, min(top_k or vocabulary, vocabulary))
-        # No float32 sum of thousands of probabilities tells the smallest apart.
-        summed_BKV = tf.cumsum(tf.cast(tf.nn.softmax(logits_BKV), tf.float64), axis=-1)
-        if top_p < 1:
-            before_BKV = tf.pad(summed_BKV[..., :-1], [[0, 0], [0, 0], [1, 0]])
-            kept_BKV = tf.where(before_BKV < top_p, summed_BKV, 0)
-            drawn_BK = step.uniform_BK * tf.reduce_max(kept_BKV, axis=-1)
-        else:
-            drawn_BK = step.uniform_BK * summed_BKV[..., -1]
-        passed_BKV = tf.cast(summed_BKV <= drawn_BK[..., tf.newaxis], tf.int32)
-        token_BK = tf.reduce_sum(passed_BKV, axis=-1)
-        if tokens_BKV is not None:
-            token_BK = tf.gather(tokens_BKV, token_BK, batch_dims=2)
-        return _continued(step, token_BK)
-
-    return choose
-
-
-def _continued(step: Options, token_BK: tf.Tensor) -> Candidates:
-    logit_BK = tf.gather(step.logits_BKV, token_BK, batch_dims=2)
-    return Candidates(None, token_BK, step.total_BK + logit_BK - step.normaliser_BK)
-
-
-def uniform(seed: int, number_B: tf.Tensor, samples: int, length: tf.Tensor) -> tf.Tensor:
-    """Return uniform_BKT, float64 in [0, 1), for so many samples and steps.
-
-    A number depends on the seed, the sentence's number, the sample and the step alone: Philox
-    counts its places, so more steps change no earlier one.
-    """
-
-    def of_sentence(number: tf.Tensor) -> tf.Tensor:
-        key = tf.stack([seed, number])
-        folded = [tf.random.experimental.stateless_fold_in(key, k) for k in range(samples)]
-        draws = [
-            tf.random.stateless_uniform([length], k, dtype=tf.float64, alg="philox") for k in folded
-        ]
-        return tf.stack(draws)
-
-    return tf.map_fn(of_sentence, number_B, fn_output_signature=tf.float64)
 
 
 class _Progress(NamedTuple):
@@ -493,44 +387,6 @@ def forbid(logits_RV: tf.Tensor) -> tf.Tensor:
     """Make impossible the tokens that no translation contains: PAD and BOS."""
     banned = [_IMPOSSIBLE if token in (PAD, BOS) else 0.0 for token in range(logits_RV.shape[1])]
     return logits_RV + tf.constant(banned)
-
-
-def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
-    """Return log_probability_BT of given targets, in nats; 0 on padding.
-
-    Args:
-        model: any implementation of the seam.
-        source_BS: int32 ids, right-padded with PAD.
-        target_BT: int32 ids, EOS included, right-padded with PAD.
-    """
-    batch = tf.shape(target_BT)[0]
-    begun_BT = tf.concat([tf.fill([batch, 1], BOS), target_BT[:, :-1]], axis=1)
-    logits_BTV = model.decode(begun_BT, model.encode(source_BS))
-    vocabulary = logits_BTV.shape[2]
-    logits_RV = forbid(tf.reshape(logits_BTV, [-1, vocabulary]))
-    losses_R = tf.nn.sparse_softmax_cross_entropy_with_logits(
-        tf.reshape(target_BT, [-1]), logits_RV
-    )
-    return tf.where(target_BT != PAD, -tf.reshape(losses_R, tf.shape(target_BT)), 0.0)
-
-
-def top(logits_RV: tf.Tensor, number: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the highest logits of each row and their tokens, as tf.math.top_k does, but faster.
-
-    The highest ones stand in the blocks whose own highest are the highest.
-    """
-    vocabulary = logits_RV.shape[1]
-    sizes = [size for size in range(16, 257) if vocabulary % size == 0]
-    size = min(sizes, key=lambda size: abs(size * size - vocabulary), default=vocabulary)
-    blocks = vocabulary // size
-    if blocks <= 2 * number:
-        return tf.math.top_k(logits_RV, number)
-    logits_RXY = tf.reshape(logits_RV, [-1, blocks, size])
-    _, blocks_RN = tf.math.top_k(tf.reduce_max(logits_RXY, axis=2), number)
-    few_RNY = tf.gather(logits_RXY, blocks_RN, batch_dims=1)
-    logits_RN, places_RN = tf.math.top_k(tf.reshape(few_RNY, [-1, number * size]), number)
-    block_RN = tf.gather(blocks_RN, places_RN // size, batch_dims=1)
-    return logits_RN, block_RN * size + places_RN % size
 
 
 def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:

@@ -1,6 +1,8 @@
 """Loss, learning rate and one update."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -92,13 +94,8 @@ class Updater:
         self._loss = (
             cross_entropy if xla else tf.function(cross_entropy, jit_compile=True, autograph=False)
         )
-        # One trace for all shapes; XLA still compiles each of the few that come.
-        self._step = tf.function(
-            self._update,
-            input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
-            jit_compile=xla,
-            autograph=False,
-        )
+        self._xla = xla
+        self._step = self.compiled(self.update)
 
     @property
     def variables(self) -> list[keras.Variable]:
@@ -116,15 +113,41 @@ class Updater:
         self._optimizer.learning_rate.assign(learning_rate)
         return self._step(batch.source_BS, batch.target_BT)
 
-    def _update(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        variables = self._model.trainable_variables
-        with products_in(self._precision), tf.GradientTape() as tape:
-            logits_BTV = self._model((source_BS, target_BT[:, :-1]), training=True)
-            total, tokens = self._loss(logits_BTV, target_BT[:, 1:], self._config.label_smoothing)
-            loss = total / tokens
+    def compiled(self, part: Callable) -> Callable:
+        """Compile `loss`, `gradients` or `update` as the config says."""
+
+        def traced(source_BS: tf.Tensor, target_BT: tf.Tensor) -> Any:
+            with products_in(self._precision):
+                return part(source_BS, target_BT)
+
+        # One trace for all shapes; XLA still compiles each of the few that come.
+        return tf.function(
+            traced,
+            input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
+            jit_compile=self._xla,
+            autograph=False,
+        )
+
+    def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
+        """Return the mean loss of a token, in nats."""
+        logits_BTV = self._model((source_BS, target_BT[:, :-1]), training=True)
+        total, tokens = self._loss(logits_BTV, target_BT[:, 1:], self._config.label_smoothing)
+        return total / tokens
+
+    def gradients(
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor
+    ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor]:
+        """Return the gradient of the loss, clipped, its norm before that, and the loss."""
+        with tf.GradientTape() as tape:
+            loss = self.loss(source_BS, target_BT)
         # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
         # Adam's second moment would be right; as tensors the repeated rows are summed.
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
-        gradients, norm = tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm)
-        self._optimizer.apply(gradients, variables)
+        gradients = tape.gradient(loss, self._model.trainable_variables)
+        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        return *tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm), loss
+
+    def update(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Update the model once; return what `step` does."""
+        gradients, norm, loss = self.gradients(source_BS, target_BT)
+        self._optimizer.apply(gradients, self._model.trainable_variables)
         return loss, norm

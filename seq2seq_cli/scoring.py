@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import RawIOBase
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -10,8 +11,9 @@ import tensorflow as tf
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.lines import BadLineError, canonical
 from seq2seq_cli.data.tokenizers import Tokenizers
-from seq2seq_cli.decoding import forced_log_probabilities
+from seq2seq_cli.decoding import forbid
 from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.special_tokens import BOS, PAD
 from seq2seq_cli.translator import batches, in_windows, padded, shortened, token_ids
 
 Pair = tuple[str, str]
@@ -79,6 +81,25 @@ class Scorer:
             pieces = self._tokenizers.target.pieces(target.tolist())
             scores.append(Score(float(by_token.sum()), pieces, by_token.tolist(), is_cut))
         return scores
+
+
+def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
+    """Return log_probability_BT of given targets, in nats; 0 on padding.
+
+    Args:
+        model: any implementation of the seam.
+        source_BS: int32 ids, right-padded with PAD.
+        target_BT: int32 ids, EOS included, right-padded with PAD.
+    """
+    batch = tf.shape(target_BT)[0]
+    begun_BT = tf.concat([tf.fill([batch, 1], BOS), target_BT[:, :-1]], axis=1)
+    logits_BTV = model.decode(begun_BT, model.encode(source_BS))
+    vocabulary = logits_BTV.shape[2]
+    logits_RV = forbid(tf.reshape(logits_BTV, [-1, vocabulary]))
+    losses_R = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.reshape(target_BT, [-1]), logits_RV
+    )
+    return tf.where(target_BT != PAD, -tf.reshape(losses_R, tf.shape(target_BT)), 0.0)
 
 
 def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:

@@ -167,14 +167,6 @@ def test_an_endless_line_takes_no_endless_memory(trained):
     assert translation.cut
 
 
-def test_bench_decode(home):
-    record = json.loads(invoke("bench", "decode", "--json", "--trials", "1", "--sentences", "8")[0])
-    assert record["sentences"] == 8
-    assert record["tokens"] > 8
-    assert record["sentences_per_second"] > 0
-    assert "sentences/s" in "".join(invoke("bench", "decode", "--trials", "1", "--sentences", "8"))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

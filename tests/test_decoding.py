@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli import decoding
+from seq2seq_cli import choices, decoding, scoring
 from seq2seq_cli.config import DecodingConfig
-from seq2seq_cli.decoding import Search, forced_log_probabilities
+from seq2seq_cli.decoding import Search
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.rnn import RNN
@@ -291,7 +291,7 @@ class TestEveryModelAndChoice:
     def test_the_score_is_that_of_teacher_forcing(self, model, one):
         found = one(SOURCE, LENGTHS)
         for n in range(found.ids_BNT.shape[1]):
-            given = forced_log_probabilities(model, SOURCE, found.ids_BNT[:, n])
+            given = scoring.forced_log_probabilities(model, SOURCE, found.ids_BNT[:, n])
             total = tf.reduce_sum(given, axis=1)
             np.testing.assert_allclose(total, found.log_probability_BN[:, n], rtol=1e-3, atol=1e-3)
 
@@ -324,7 +324,7 @@ class TestEveryModelAndChoice:
             wanted = ids[ids != PAD]
             assert (found.ids_BNT[b, :, : len(wanted)].numpy() == wanted).all() or b == 5
         assert found.ids_BNT[5, 0].numpy().tolist()[0] == EOS
-        given = forced_log_probabilities(model, SOURCE, found.ids_BNT[:, 0])
+        given = scoring.forced_log_probabilities(model, SOURCE, found.ids_BNT[:, 0])
         np.testing.assert_allclose(
             tf.reduce_sum(given, axis=1), found.log_probability_BN[:, 0], rtol=1e-3, atol=1e-3
         )
@@ -360,7 +360,7 @@ def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model):
 def test_a_beam_of_one_equals_greedy(model, monkeypatch):
     greedy = search(model, attention=True)(SOURCE, LENGTHS)
     one = search(model, attention=True)
-    one._choose = decoding.beam
+    one._choose = choices.beam
     assert_equal(one(SOURCE, LENGTHS), greedy)
 
 
@@ -402,7 +402,7 @@ def test_the_highest_logits_are_found_in_blocks(vocabulary):
     logits_RV = tf.constant(
         rng.permuted(np.tile(np.arange(vocabulary), (9, 1)), axis=1), tf.float32
     )
-    found, expected = decoding.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
+    found, expected = choices.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 

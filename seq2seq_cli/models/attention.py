@@ -6,12 +6,13 @@ step takes their parts, a `Score`, `attention_weights` and `attend`, to project 
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.products import Affine, linear
+from seq2seq_cli.models.cache import KeysValues
+from seq2seq_cli.models.products import Affine, einsum, linear, matmul
 from seq2seq_cli.models.scores import AdditiveScore, Score, make_score
 
 
@@ -46,8 +47,8 @@ def attend(weights_BTS: tf.Tensor, values_BSD: tf.Tensor) -> tf.Tensor:
     """Return the weighted sum of the values, of shape BTD (BD for weights BS)."""
     weights = tf.cast(weights_BTS, values_BSD.dtype)
     if weights.shape.rank == 2:
-        return tf.einsum("bs,bsd->bd", weights, values_BSD)
-    return tf.matmul(weights, values_BSD)
+        return einsum("bs,bsd->bd", weights, values_BSD, exact=True)
+    return matmul(weights, values_BSD, exact=True)
 
 
 class ScoredAttention(keras.layers.Layer):
@@ -193,10 +194,10 @@ def scaled_dot_product_attention(
         )
         return tf.squeeze(outputs, -2), tf.squeeze(weights, -2)
     # Scaling the queries costs less than scaling the scores where sentences are long.
-    scores = tf.matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True)
+    scores = matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True, exact=True)
     weights = masked_softmax(scores, _scores_mask(scores, mask, causal))
     kept = weights if dropout is None else dropout(weights)
-    return tf.matmul(tf.cast(kept, value.dtype), value), weights
+    return matmul(tf.cast(kept, value.dtype), value, exact=True), weights
 
 
 def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.Tensor | None:
@@ -209,107 +210,6 @@ def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.
     queries, keys = tf.unstack(tf.shape(scores)[-2:])
     not_after = tf.range(queries)[:, tf.newaxis] >= tf.range(keys)
     return not_after if mask is None else tf.logical_and(mask, not_after)
-
-
-class KeysValues(NamedTuple):
-    """Projected keys and values, by heads.
-
-    keys_BHSD, values_BHSD: of equal shape; S is the capacity where they are a cache.
-    """
-
-    keys_BHSD: tf.Tensor
-    values_BHSD: tf.Tensor
-
-    def write(self, new: "KeysValues", position: tf.Tensor, in_place: bool = False) -> "KeysValues":
-        """Return this cache with `new`, keys_BHD and values_BHD, at `position`.
-
-        With `in_place` it is the same memory, and this cache must not be used again. XLA knows no
-        such thing.
-        """
-        batch, heads, length, _ = tf.unstack(tf.shape(self.keys_BHSD))
-        places_X = tf.range(batch * heads) * length + position
-        pairs = zip(self, new, strict=True)
-        return KeysValues(*(_write(old, places_X, new, in_place) for old, new in pairs))
-
-    def resize(self, length: tf.Tensor) -> "KeysValues":
-        """Return this cache with room for `length`, at least as much as it has."""
-        more = [[0, 0], [0, 0], [0, length - tf.shape(self.keys_BHSD)[2]], [0, 0]]
-        return KeysValues(*(tf.pad(tensor, more) for tensor in self))
-
-    def extend(self, later: "KeysValues") -> "KeysValues":
-        """Return these followed by `later`."""
-        return KeysValues(*(tf.concat(pair, axis=2) for pair in zip(self, later, strict=True)))
-
-
-def _write(
-    old_BHSD: tf.Tensor, places_X: tf.Tensor, new_BHD: tf.Tensor, in_place: bool
-) -> tf.Tensor:
-    """Put vectors in places of B, H and S as one axis."""
-    width = old_BHSD.shape[3]
-    old_XD, new_XD = tf.reshape(old_BHSD, [-1, width]), tf.reshape(new_BHD, [-1, width])
-    if in_place:
-        written_XD = tf.raw_ops.InplaceUpdate(x=old_XD, i=places_X, v=new_XD)
-    else:
-        written_XD = tf.tensor_scatter_nd_update(old_XD, places_X[:, tf.newaxis], new_XD)
-    return tf.reshape(written_XD, tf.shape(old_BHSD))
-
-
-def attend_step(
-    query_RHD: tf.Tensor,
-    own: tuple[KeysValues, tf.Tensor] | None,
-    shared: tuple[KeysValues, tf.Tensor] | None,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Attend with a query for each of R = B K rows, the K rows of a sentence standing together.
-
-    Args:
-        query_RHD: the queries, by heads.
-        own: keys and values of each row, and bool mask_1S.
-        shared: keys and values of each of the B sentences, and bool mask_BS. With both, attention
-            is over these and then the row's own, as one.
-
-    Returns:
-        outputs_RHD, and float32 weights_RHS.
-    """
-    heads, width = query_RHD.shape[1:]
-    query_RHD *= width**-0.5
-    scores, masks, shared_length = [], [], 0
-    if shared is not None:
-        batch, _, shared_length, _ = tf.unstack(tf.shape(shared[0].keys_BHSD))
-        query_BKHD = tf.reshape(query_RHD, [batch, -1, heads, width])
-        query_BHKD = tf.transpose(query_BKHD, [0, 2, 1, 3])
-        scores_BHKS = tf.cast(_matmul(query_BHKD, shared[0].keys_BHSD, True), tf.float32)
-        scores_BKHS = tf.transpose(scores_BHKS, [0, 2, 1, 3])
-        mask_BKHS = tf.broadcast_to(shared[1][:, tf.newaxis, tf.newaxis], tf.shape(scores_BKHS))
-        scores.append(tf.reshape(scores_BKHS, [-1, heads, shared_length]))
-        masks.append(tf.reshape(mask_BKHS, [-1, heads, shared_length]))
-    if own is not None:
-        scores_RH1S = _matmul(query_RHD[:, :, tf.newaxis], own[0].keys_BHSD, True)
-        scores.append(tf.cast(tf.squeeze(scores_RH1S, 2), tf.float32))
-        masks.append(tf.broadcast_to(own[1], tf.shape(scores[-1])))
-    joined_RHS = scores[0] if len(scores) == 1 else tf.concat(scores, axis=2)
-    mask_RHS = masks[0] if len(masks) == 1 else tf.concat(masks, axis=2)
-    # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
-    weights_RHS = tf.exp(tf.nn.log_softmax(tf.where(mask_RHS, joined_RHS, tf.float32.min)))
-    weights_RHS = tf.where(mask_RHS, weights_RHS, 0.0)
-    outputs = []
-    if shared is not None:
-        values_BHSD = shared[0].values_BHSD
-        weights_BKHS = tf.reshape(
-            weights_RHS[:, :, :shared_length], [batch, -1, heads, shared_length]
-        )
-        weights_BHKS = tf.cast(tf.transpose(weights_BKHS, [0, 2, 1, 3]), values_BHSD.dtype)
-        outputs_BKHD = tf.transpose(_matmul(weights_BHKS, values_BHSD, False), [0, 2, 1, 3])
-        outputs.append(tf.reshape(outputs_BKHD, [-1, heads, width]))
-    if own is not None:
-        values_RHSD = own[0].values_BHSD
-        weights_RH1S = tf.cast(weights_RHS[:, :, tf.newaxis, shared_length:], values_RHSD.dtype)
-        outputs.append(tf.squeeze(_matmul(weights_RH1S, values_RHSD, False), 2))
-    return tf.add_n(outputs) if len(outputs) > 1 else outputs[0], weights_RHS
-
-
-def _matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool) -> tf.Tensor:
-    """Return the product; of many small matrices on a CPU in a fraction of tf.matmul's time."""
-    return tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=a.dtype, adj_y=transpose_b)
 
 
 class MultiHeadAttention(keras.layers.Layer):

@@ -1,5 +1,6 @@
-"""Products of matrices, in float32 or in a shorter dtype."""
+"""Products of matrices, in float32 or in a shorter dtype; and how many operations they take."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +10,7 @@ import keras
 import tensorflow as tf
 
 _DTYPE: ContextVar[tf.DType] = ContextVar("dtype of products", default=tf.float32)
+_COUNT: ContextVar["Count | None"] = ContextVar("count of operations", default=None)
 
 
 @contextmanager
@@ -30,14 +32,56 @@ def products_in(dtype: str) -> Iterator[None]:
         _DTYPE.reset(token)
 
 
-def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
-    """Return what tf.matmul does, in its dtype; float32 is multiplied as `products_in` says."""
-    return _rounded(lambda a, b: tf.matmul(a, b, transpose_b=transpose_b), a, b)
+class Count:
+    """Floating-point operations: a multiplication and an addition are two."""
+
+    operations = 0
 
 
-def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    """Return what tf.einsum does, in its dtype; float32 is multiplied as `products_in` says."""
-    return _rounded(lambda a, b: tf.einsum(equation, a, b), a, b)
+@contextmanager
+def counted(count: "Count | None") -> Iterator[None]:
+    """Add to `count` the operations of products in the block, which must run eagerly.
+
+    None adds them to nothing.
+    """
+    token = _COUNT.set(count)
+    try:
+        yield
+    finally:
+        _COUNT.reset(token)
+
+
+def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False, exact: bool = False) -> tf.Tensor:
+    """Return what tf.matmul does, in its dtype.
+
+    Float32 is multiplied as `products_in` says, unless `exact`.
+    """
+    count = _COUNT.get()
+    if count is not None:
+        columns = b.shape[-2 if transpose_b else -1]
+        count.operations += 2 * math.prod(a.shape) * columns
+
+    def multiply(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+        return tf.matmul(a, b, transpose_b=transpose_b)
+
+    return multiply(a, b) if exact else _rounded(multiply, a, b)
+
+
+def einsum(equation: str, a: tf.Tensor, b: tf.Tensor, exact: bool = False) -> tf.Tensor:
+    """Return what tf.einsum does, in its dtype.
+
+    Float32 is multiplied as `products_in` says, unless `exact`.
+    """
+    count = _COUNT.get()
+    if count is not None:
+        letters = equation.split("->")[0].split(",")
+        sizes = dict(zip("".join(letters), [*a.shape, *b.shape], strict=True))
+        count.operations += 2 * math.prod(sizes.values())
+
+    def multiply(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+        return tf.einsum(equation, a, b)
+
+    return multiply(a, b) if exact else _rounded(multiply, a, b)
 
 
 def _rounded(

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from seq2seq_cli.models.products import einsum
+from seq2seq_cli.models.products import counted, einsum
 
 Tensors = list[tf.Tensor]
 Factors = dict[str, tf.Tensor]
@@ -222,7 +222,8 @@ def scan(
         return t + 1, state, [a.write(place, o) for a, o in zip(arrays, outputs, strict=True)]
 
     # The outputs' shapes and dtypes are needed before the loop exists.
-    _, examples = step([x[0] for x in sequences], state)
+    with counted(None):
+        _, examples = step([x[0] for x in sequences], state)
     arrays = [
         tf.TensorArray(e.dtype, size=length, element_shape=e.shape, clear_after_read=False)
         for e in examples

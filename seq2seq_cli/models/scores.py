@@ -53,7 +53,7 @@ class Score(keras.layers.Layer):
             scores_BS, or scores_BTS for several queries.
         """
         if self.query_kernel is not None:
-            query = tf.matmul(query, tf.cast(self.query_kernel, query.dtype))
+            query = matmul(query, tf.cast(self.query_kernel, query.dtype), exact=True)
         return self.score_projected(query, projected_keys_BSD)
 
 
@@ -133,7 +133,7 @@ class DotScore(Score):
     ) -> tf.Tensor:
         """See Score.score_projected."""
         if projected_query.shape.rank == 3:
-            return tf.matmul(projected_query, keys_BSD, transpose_b=True)
+            return matmul(projected_query, keys_BSD, transpose_b=True, exact=True)
         return product("bd,bsd->bs", projected_query, keys_BSD)[0]
 
 

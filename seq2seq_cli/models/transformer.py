@@ -5,8 +5,6 @@ import tensorflow as tf
 
 from seq2seq_cli.models.blocks import (
     Block,
-    Embeddings,
-    Positions,
     block_stepper,
     dropout_maker,
     empty_state,
@@ -15,6 +13,7 @@ from seq2seq_cli.models.blocks import (
     layer_norm,
     store,
 )
+from seq2seq_cli.models.embeddings import Embeddings, Positions
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
     Memory,

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.blocks import EPSILON, Embeddings, FeedForward, Positions, Residual
+from seq2seq_cli.models.blocks import EPSILON, FeedForward, Residual
+from seq2seq_cli.models.embeddings import Embeddings, Positions
 from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq_cli.models.attention import (
-    KeysValues,
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
+from seq2seq_cli.models.cache import KeysValues
 
 SHAPES = st.tuples(*(st.integers(1, 5) for _ in range(5)))
 

@@ -1,0 +1,56 @@
+import pytest
+import tensorflow as tf
+
+from seq2seq_cli.models.products import Count, counted, einsum, matmul, products_in
+from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.models.transformer import Transformer
+
+
+def operations(compute) -> int:
+    count = Count()
+    with counted(count):
+        compute()
+    return count.operations
+
+
+def test_products_are_counted_by_multiplications_and_additions():
+    a, b = tf.ones([7, 3, 4]), tf.ones([7, 4, 5])
+    assert operations(lambda: matmul(a, b)) == 2 * 7 * 3 * 4 * 5
+    assert operations(lambda: matmul(a, tf.ones([7, 6, 4]), transpose_b=True)) == 2 * 7 * 3 * 4 * 6
+    assert operations(lambda: einsum("bij,bjk->bik", a, b)) == 2 * 7 * 3 * 4 * 5
+    count = Count()
+    with counted(count), counted(None):
+        matmul(a, b)
+    assert count.operations == 0
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_exact_products_are_not_rounded(exact):
+    x = tf.constant([[1 + 2**-12]])
+    with products_in("bfloat16"):
+        assert (matmul(x, tf.ones([1, 1]), exact=exact) == x).numpy() == exact
+        assert (einsum("ab,bc->ac", x, tf.ones([1, 1]), exact=exact) == x).numpy() == exact
+
+
+def test_the_operations_of_a_transformer():
+    b, s, t, d, inner, v = 3, 5, 7, 8, 12, 20
+    model = Transformer(
+        v, v, units=d, heads=2, inner_units=inner, encoder_layers=1, decoder_layers=1
+    )
+    source, target = tf.ones([b, s], tf.int32), tf.ones([b, t], tf.int32)
+    encoder = s * (4 * d * d + 2 * d * inner) + 2 * s * s * d
+    decoder = t * (6 * d * d + 2 * d * inner) + 2 * s * d * d + 2 * t * (t + s) * d
+    expected = 2 * b * (encoder + decoder + t * d * v)
+    assert operations(lambda: model((source, target))) == expected
+
+
+def test_the_operations_of_an_rnn():
+    b, s, t, e, d, v = 3, 5, 7, 4, 6, 20
+    model = RNN(v, v, e, d, 2 * d, 1, attention="dot", wiring="luong", input_feeding=False)
+    source, target = tf.ones([b, s], tf.int32), tf.ones([b, t], tf.int32)
+    encoder = 2 * s * (e + d) * 3 * d
+    bridge = d * 2 * d
+    decoder = t * (e + 2 * d) * 3 * 2 * d
+    attention = 2 * s * t * 2 * d + (s + t) * 2 * d * 2 * d
+    expected = 2 * b * (encoder + bridge + decoder + attention + t * 2 * d * v)
+    assert operations(lambda: model((source, target))) == expected
