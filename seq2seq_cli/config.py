@@ -350,6 +350,8 @@ class TrainingConfig(Table):
     """Stop after this much time in training, validation and interruptions' resumes included."""
     batch_tokens: int = Field(1024, ge=64)
     """Size of a batch: rows times the length of the longer side, padding included."""
+    batch_pairs: int | None = Field(None, ge=1)
+    """So many pairs in each batch, whatever their length, in place of `batch_tokens`."""
     max_source_tokens: int = Field(64, ge=4)
     """Longer sources are left out of training."""
     max_target_tokens: int = Field(64, ge=4)

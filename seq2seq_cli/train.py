@@ -310,6 +310,9 @@ def _summary(
         training.steps and f"{training.steps} steps",
         training.budget_seconds and f"{training.budget_seconds / 60:g} minutes",
     ]
+    size = f"{training.batch_pairs:,} pairs"
+    if training.batch_pairs is None:
+        size = f"about {training.batch_tokens:,} tokens"
     parameters = sum(math.prod(v.shape) for v in model.trainable_variables)
     return [
         ("run", str(run.path)),
@@ -328,8 +331,7 @@ def _summary(
         ("model", f"{config.model.description}, {parameters:,} parameters"),
         (
             "batches",
-            f"{data.steps_per_epoch:,} an epoch of about {training.batch_tokens:,} tokens, "
-            f"{data.padding_share:.1%} padding",
+            f"{data.steps_per_epoch:,} an epoch of {size}, {data.padding_share:.1%} padding",
         ),
         ("until", " or ".join(limit for limit in limits if limit)),
         ("device", device),

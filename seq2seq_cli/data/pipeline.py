@@ -101,6 +101,8 @@ class TrainingData:
         cost = _COST_OF_A_LENGTH["graph" if config.compile == "graph" else "xla"]
         self._lengths = padded_lengths(np.bincount(longer, weights), cost)
         self._batch_rows = config.batch_tokens // self._lengths
+        if config.batch_pairs:
+            self._batch_rows[:] = config.batch_pairs
         self._buckets = np.searchsorted(self._lengths, longer).astype(np.int8)
         self._repetitions = weights if weights is None else Repetitions(weights, self._buckets)
 

@@ -80,6 +80,12 @@ def test_batches_have_few_shapes_and_the_size_asked_for(tokenizer):
     assert all(512 - length < rows * length <= 512 for rows, length in source_shapes)
 
 
+def test_batches_of_so_many_pairs_have_them_at_any_length(tokenizer):
+    shapes = {tuple(b.source_BS.shape) for b in data(tokenizer, training__batch_pairs=7).batches(0)}
+    assert {rows for rows, _ in shapes} == {7}
+    assert len(shapes) > 1
+
+
 def test_figures_are_those_of_the_batches(tokenizer):
     training = data(tokenizer)
     batches = list(training.batches(0))
