@@ -310,9 +310,8 @@ def _summary(
         training.steps and f"{training.steps} steps",
         training.budget_seconds and f"{training.budget_seconds / 60:g} minutes",
     ]
-    size = f"{training.batch_pairs:,} pairs"
-    if training.batch_pairs is None:
-        size = f"about {training.batch_tokens:,} tokens"
+    pairs = training.batch_pairs
+    size = f"{pairs:,} pairs" if pairs else f"about {training.batch_tokens:,} tokens"
     parameters = sum(math.prod(v.shape) for v in model.trainable_variables)
     return [
         ("run", str(run.path)),
