@@ -1,5 +1,6 @@
 """Pairs to padded batches: an order that is a pure function of (seed, epoch), in few shapes."""
 
+import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -195,7 +196,7 @@ class TrainingData:
             self._lengths[plan.buckets],
         )
         rows = tuple(column[skip:].astype(np.int32) for column in columns)
-        yield from tf.data.Dataset.from_tensor_slices(rows).map(make).prefetch(4)
+        yield from _fixed(tf.data.Dataset.from_tensor_slices(rows).map(make).prefetch(4))
 
     def _shown(self, epoch: int) -> np.ndarray:
         """Return the rows that an epoch shows, shuffled, repeated by weight (int32)."""
@@ -203,6 +204,17 @@ class TrainingData:
         if self._repetitions is None:
             return rng.permutation(np.arange(len(self._rows), dtype=np.int32))
         return rng.permutation(self._repetitions.draw(rng))
+
+
+def _fixed(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """Return the data set without the thread that tunes it.
+
+    Where it is waiting for its next turn as the iterator ends, it is sometimes not woken, and the
+    end takes up to twenty seconds.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return dataset.with_options(options)
 
 
 def padded_lengths(counts: np.ndarray, cost_of_a_length: float) -> np.ndarray:
@@ -297,8 +309,9 @@ def token_lengths(
 
     both = np.empty((2, len(pairs)), np.uint16)
     starts = tf.data.Dataset.range(0, len(pairs), _TOKENIZE_AT_ONCE)
+    cores = len(os.sched_getaffinity(0))
     done = 0
-    for lengths in starts.map(count, tf.data.AUTOTUNE).as_numpy_iterator():
+    for lengths in _fixed(starts.map(count, cores)).as_numpy_iterator():
         both[:, done : done + lengths.shape[1]] = lengths
         done += lengths.shape[1]
         report(done)

@@ -12,8 +12,8 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.cache import KeysValues
-from seq2seq_cli.models.products import Affine, einsum, linear, matmul
-from seq2seq_cli.models.scores import AdditiveScore, Score, make_score
+from seq2seq_cli.models.products import Affine, batched_matmul, einsum, linear
+from seq2seq_cli.models.scores import AdditiveScore, Score, make_score, masked_softmax
 
 
 def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor | None = None) -> tf.Tensor:
@@ -32,23 +32,12 @@ def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor | None = None) -
     return masked_softmax(scores_BTS, mask_BS)
 
 
-def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
-    """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
-
-    A row that is masked everywhere gets zeros, not NaN.
-    """
-    scores = tf.cast(scores, tf.float32)
-    if mask is None:
-        return tf.nn.softmax(scores)
-    return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, tf.float32.min)), 0.0)
-
-
 def attend(weights_BTS: tf.Tensor, values_BSD: tf.Tensor) -> tf.Tensor:
     """Return the weighted sum of the values, of shape BTD (BD for weights BS)."""
     weights = tf.cast(weights_BTS, values_BSD.dtype)
     if weights.shape.rank == 2:
         return einsum("bs,bsd->bd", weights, values_BSD, exact=True)
-    return matmul(weights, values_BSD, exact=True)
+    return batched_matmul(weights, values_BSD)
 
 
 class ScoredAttention(keras.layers.Layer):
@@ -194,10 +183,10 @@ def scaled_dot_product_attention(
         )
         return tf.squeeze(outputs, -2), tf.squeeze(weights, -2)
     # Scaling the queries costs less than scaling the scores where sentences are long.
-    scores = matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True, exact=True)
+    scores = batched_matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True)
     weights = masked_softmax(scores, _scores_mask(scores, mask, causal))
     kept = weights if dropout is None else dropout(weights)
-    return matmul(tf.cast(kept, value.dtype), value, exact=True), weights
+    return batched_matmul(tf.cast(kept, value.dtype), value), weights
 
 
 def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.Tensor | None:

@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from seq2seq_cli.models.products import batched_matmul
+from seq2seq_cli.models.scores import masked_softmax
+
 
 class KeysValues(NamedTuple):
     """Projected keys and values, by heads.
@@ -71,20 +74,22 @@ def attend_step(
         batch, _, shared_length, _ = tf.unstack(tf.shape(shared[0].keys_BHSD))
         query_BKHD = tf.reshape(query_RHD, [batch, -1, heads, width])
         query_BHKD = tf.transpose(query_BKHD, [0, 2, 1, 3])
-        scores_BHKS = tf.cast(_matmul(query_BHKD, shared[0].keys_BHSD, True), tf.float32)
+        scores_BHKS = tf.cast(
+            batched_matmul(query_BHKD, shared[0].keys_BHSD, transpose_b=True), tf.float32
+        )
         scores_BKHS = tf.transpose(scores_BHKS, [0, 2, 1, 3])
         mask_BKHS = tf.broadcast_to(shared[1][:, tf.newaxis, tf.newaxis], tf.shape(scores_BKHS))
         scores.append(tf.reshape(scores_BKHS, [-1, heads, shared_length]))
         masks.append(tf.reshape(mask_BKHS, [-1, heads, shared_length]))
     if own is not None:
-        scores_RH1S = _matmul(query_RHD[:, :, tf.newaxis], own[0].keys_BHSD, True)
+        scores_RH1S = batched_matmul(
+            query_RHD[:, :, tf.newaxis], own[0].keys_BHSD, transpose_b=True
+        )
         scores.append(tf.cast(tf.squeeze(scores_RH1S, 2), tf.float32))
         masks.append(tf.broadcast_to(own[1], tf.shape(scores[-1])))
     joined_RHS = scores[0] if len(scores) == 1 else tf.concat(scores, axis=2)
     mask_RHS = masks[0] if len(masks) == 1 else tf.concat(masks, axis=2)
-    # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
-    weights_RHS = tf.exp(tf.nn.log_softmax(tf.where(mask_RHS, joined_RHS, tf.float32.min)))
-    weights_RHS = tf.where(mask_RHS, weights_RHS, 0.0)
+    weights_RHS = masked_softmax(joined_RHS, mask_RHS)
     outputs = []
     if shared is not None:
         values_BHSD = shared[0].values_BHSD
@@ -92,15 +97,10 @@ def attend_step(
             weights_RHS[:, :, :shared_length], [batch, -1, heads, shared_length]
         )
         weights_BHKS = tf.cast(tf.transpose(weights_BKHS, [0, 2, 1, 3]), values_BHSD.dtype)
-        outputs_BKHD = tf.transpose(_matmul(weights_BHKS, values_BHSD, False), [0, 2, 1, 3])
+        outputs_BKHD = tf.transpose(batched_matmul(weights_BHKS, values_BHSD), [0, 2, 1, 3])
         outputs.append(tf.reshape(outputs_BKHD, [-1, heads, width]))
     if own is not None:
         values_RHSD = own[0].values_BHSD
         weights_RH1S = tf.cast(weights_RHS[:, :, tf.newaxis, shared_length:], values_RHSD.dtype)
-        outputs.append(tf.squeeze(_matmul(weights_RH1S, values_RHSD, False), 2))
+        outputs.append(tf.squeeze(batched_matmul(weights_RH1S, values_RHSD), 2))
     return tf.add_n(outputs) if len(outputs) > 1 else outputs[0], weights_RHS
-
-
-def _matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool) -> tf.Tensor:
-    """Return the product; of many small matrices on a CPU in a fraction of tf.matmul's time."""
-    return tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=a.dtype, adj_y=transpose_b)

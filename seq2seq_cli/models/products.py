@@ -56,15 +56,23 @@ def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False, exact: bool = 
 
     Float32 is multiplied as `products_in` says, unless `exact`.
     """
-    count = _COUNT.get()
-    if count is not None:
-        columns = b.shape[-2 if transpose_b else -1]
-        count.operations += 2 * math.prod(a.shape) * columns
+    _count_matmul(a, b, transpose_b)
 
     def multiply(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
         return tf.matmul(a, b, transpose_b=transpose_b)
 
     return multiply(a, b) if exact else _rounded(multiply, a, b)
+
+
+def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
+    """Return the products of many small matrices, of rank 3 or more, in their dtype.
+
+    On a CPU this takes a fraction of tf.matmul's time.
+    """
+    _count_matmul(a, b, transpose_b)
+    if a.dtype == tf.float16:  # of which the faster one knows nothing
+        return tf.matmul(a, b, transpose_b=transpose_b)
+    return tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=a.dtype, adj_y=transpose_b)
 
 
 def einsum(equation: str, a: tf.Tensor, b: tf.Tensor, exact: bool = False) -> tf.Tensor:
@@ -82,6 +90,12 @@ def einsum(equation: str, a: tf.Tensor, b: tf.Tensor, exact: bool = False) -> tf
         return tf.einsum(equation, a, b)
 
     return multiply(a, b) if exact else _rounded(multiply, a, b)
+
+
+def _count_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool) -> None:
+    count = _COUNT.get()
+    if count is not None:
+        count.operations += 2 * math.prod(a.shape) * b.shape[-2 if transpose_b else -1]
 
 
 def _rounded(

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.products import matmul
+from seq2seq_cli.models.products import batched_matmul, matmul
 from seq2seq_cli.models.recurrence import Product, product
 
 
@@ -133,7 +133,7 @@ class DotScore(Score):
     ) -> tf.Tensor:
         """See Score.score_projected."""
         if projected_query.shape.rank == 3:
-            return matmul(projected_query, keys_BSD, transpose_b=True, exact=True)
+            return batched_matmul(projected_query, keys_BSD, transpose_b=True)
         return product("bd,bsd->bs", projected_query, keys_BSD)[0]
 
 
@@ -194,3 +194,16 @@ def make_score(kind: str, units: int, query_units: int, key_units: int, seed: An
         "Invalid value for the kind of score. Expected one of 'additive', 'dot', 'general', "
         f"'concat', 'scaled_dot'. Received: {kind!r}"
     )
+
+
+def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
+    """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
+
+    A row that is masked everywhere gets zeros, not NaN.
+    """
+    scores = tf.cast(scores, tf.float32)
+    if mask is not None:
+        scores = tf.where(mask, scores, tf.float32.min)
+    # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
+    weights = tf.exp(tf.nn.log_softmax(scores))
+    return weights if mask is None else tf.where(mask, weights, 0.0)
