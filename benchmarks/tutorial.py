@@ -1,0 +1,204 @@
+"""Models in the manner of TensorFlow's and Keras' tutorials, of Keras' own layers alone.
+
+    python benchmarks/tutorial.py --model transformer --batch 64 --steps 60
+    python benchmarks/tutorial.py --model rnn --batch 64 --steps 60 --loop s2s
+
+`nmt_with_attention` has a bidirectional GRU, a GRU that decodes and attention to the encoder's
+values after it; `transformer` the post-norm stacks of Vaswani et al. (2017). `--loop fit` trains as
+those do: Keras' `fit` on batches of sentences in random order, padded to the longest. `--loop s2s`
+gives the same layers to this project's batches, loss and updates. Prints JSON: the pairs a second
+after as many batches again, which are not counted.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import time
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
+from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.devices import use_device
+from seq2seq_cli.models.regularisation import DropoutKey
+from seq2seq_cli.optimizer import Updater
+from seq2seq_cli.special_tokens import BOS
+
+UNITS, INNER_UNITS, HEADS, LAYERS, DROPOUT = 256, 1024, 4, 4, 0.1
+layers = keras.layers
+
+
+class TutorialRNN(keras.Model):
+    """The model of nmt_with_attention, with an additive score."""
+
+    def __init__(self, vocabulary: int):
+        super().__init__()
+        self.dropout_key = DropoutKey()  # that updates set, and Keras' own dropout has no use for
+        self.source = layers.Embedding(vocabulary, UNITS, mask_zero=True)
+        self.encoder = layers.Bidirectional(layers.GRU(UNITS, return_sequences=True))
+        self.values = layers.Dense(UNITS)
+        self.target = layers.Embedding(vocabulary, UNITS, mask_zero=True)
+        self.decoder = layers.GRU(UNITS, return_sequences=True)
+        self.attention = layers.AdditiveAttention()
+        self.norm = layers.LayerNormalization()
+        self.output_layer = layers.Dense(vocabulary)
+
+    def call(self, inputs, training=False):
+        """Return the logits."""
+        source, target = inputs
+        mask = tf.not_equal(source, 0)
+        values = self.values(self.encoder(self.source(source), training=training))
+        states = self.decoder(self.target(target), training=training)
+        context = self.attention([states, values], mask=[None, mask])
+        return self.output_layer(self.norm(states + context))
+
+
+class Block(layers.Layer):
+    """Attention and a feed-forward network, each with a residual and a normalisation after it."""
+
+    def __init__(self, cross: bool):
+        super().__init__()
+        heads = {"num_heads": HEADS, "key_dim": UNITS // HEADS, "dropout": DROPOUT}
+        self.attention = layers.MultiHeadAttention(**heads)
+        self.cross = layers.MultiHeadAttention(**heads) if cross else None
+        self.inner = layers.Dense(INNER_UNITS, activation="relu")
+        self.outer = layers.Dense(UNITS)
+        self.dropout = layers.Dropout(DROPOUT)
+        self.norms = [layers.LayerNormalization() for _ in range(3 if cross else 2)]
+
+    def call(self, x, mask, values=None, values_mask=None, training=False):
+        """Return the outputs; with `values`, no query sees what comes after it."""
+        attended = self.attention(
+            x, x, attention_mask=mask, use_causal_mask=values is not None, training=training
+        )
+        x = self.norms[0](x + attended)
+        if self.cross is not None:
+            crossed = self.cross(x, values, attention_mask=values_mask, training=training)
+            x = self.norms[2](x + crossed)
+        inner = self.dropout(self.outer(self.inner(x)), training=training)
+        return self.norms[1](x + inner)
+
+
+class TutorialTransformer(keras.Model):
+    """The model of the Transformer tutorial."""
+
+    def __init__(self, vocabulary: int):
+        super().__init__()
+        self.dropout_key = DropoutKey()
+        self.source = layers.Embedding(vocabulary, UNITS)
+        self.target = layers.Embedding(vocabulary, UNITS)
+        self.encoder = [Block(cross=False) for _ in range(LAYERS)]
+        self.decoder = [Block(cross=True) for _ in range(LAYERS)]
+        self.dropout = layers.Dropout(DROPOUT)
+        self.output_layer = layers.Dense(vocabulary)
+
+    def embed(self, table, ids, training):
+        """Return a vector for each id and its place."""
+        places = tf.range(tf.shape(ids)[1], dtype=tf.float32)[:, tf.newaxis]
+        exponents = tf.range(UNITS // 2, dtype=tf.float32) * (-2 * math.log(10_000) / UNITS)
+        angles = places * tf.exp(exponents)
+        vectors = table(ids) * math.sqrt(UNITS) + tf.concat([tf.sin(angles), tf.cos(angles)], 1)
+        return self.dropout(vectors, training=training)
+
+    def call(self, inputs, training=False):
+        """Return the logits."""
+        source, target = inputs
+        mask = tf.not_equal(source, 0)[:, tf.newaxis]
+        values = self.embed(self.source, source, training)
+        for block in self.encoder:
+            values = block(values, mask, training=training)
+        x = self.embed(self.target, target, training)
+        for block in self.decoder:
+            x = block(x, None, values, mask, training=training)
+        return self.output_layer(x)
+
+
+def masked_loss(labels, logits):
+    """Return the mean loss of a token, as the tutorials do."""
+    losses = keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+    real = tf.cast(tf.not_equal(labels, 0), losses.dtype)
+    return tf.reduce_sum(losses * real) / tf.reduce_sum(real)
+
+
+def fit(model, pairs, tokenizers, batch: int, steps: int, longest: int) -> float:
+    """Return the pairs a second of Keras' `fit`."""
+
+    def ids(source, target):
+        sources = tokenizers.source.tokenize(source)
+        targets = tf.concat(
+            [tf.fill([tf.shape(target)[0], 1], BOS), tokenizers.target.tokenize(target)], axis=1
+        )
+        sources, targets = sources[:, :longest].to_tensor(), targets[:, : longest + 1].to_tensor()
+        return (sources, targets[:, :-1]), targets[:, 1:]
+
+    rows = range(min(len(pairs), 4 * steps * batch))
+    data = (
+        tf.data.Dataset.from_tensor_slices(pairs.take(rows))
+        .shuffle(len(rows), seed=0)
+        .repeat()
+        .batch(batch)
+        .map(ids, tf.data.AUTOTUNE)
+        .prefetch(tf.data.AUTOTUNE)
+    )
+    ends = []
+    clock = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: ends.append(time.perf_counter())
+    )
+    # Compiled by XLA, as Keras would, each new length of a batch would be compiled anew.
+    model.compile(keras.optimizers.Adam(1e-4), masked_loss, jit_compile=False)
+    model.fit(data, epochs=1, steps_per_epoch=2 * steps, verbose=0, callbacks=[clock])
+    return steps * batch / (ends[-1] - ends[steps - 1])
+
+
+def update(model, config: Config, data: TrainingData, steps: int) -> float:
+    """Return the pairs a second of this project's loop."""
+    updater = Updater(model, config.training)
+
+    def trial() -> float:
+        began, pairs = time.perf_counter(), 0
+        for number, batch in enumerate(itertools.islice(data.batches(epoch=0), steps)):
+            updater.step(batch, number, 1e-4)
+            pairs += int(batch.pairs)
+        return pairs / (time.perf_counter() - began)
+
+    trial()
+    return trial()
+
+
+def main() -> None:
+    """Print the pairs a second."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", choices=["rnn", "transformer"], required=True)
+    parser.add_argument("--loop", choices=["fit", "s2s"], default="fit")
+    parser.add_argument("--batch", type=int, default=64, help="pairs")
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--data", default="tatoeba")
+    parser.add_argument("--tokenizer", help="a SentencePiece model")
+    options = parser.parse_args()
+    use_device("cpu")
+    training = {"batch_pairs": options.batch, "compile": "graph", "label_smoothing": 0.0}
+    tokenizer = {"vocabulary_size": 8000, "model": options.tokenizer}
+    tables = {"data": {"corpus": options.data}, "tokenizer": tokenizer, "training": training}
+    config = Config.model_validate(tables)
+    corpus = read_corpus(config.data)
+    tokenizers: Tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
+    make = TutorialRNN if options.model == "rnn" else TutorialTransformer
+    model = make(tokenizers.target.vocabulary_size)
+    ids = tf.ones([1, 2], tf.int32)
+    model((ids, ids))
+    if options.loop == "fit":
+        longest = config.training.max_source_tokens
+        rate = fit(model, corpus.train, tokenizers, options.batch, options.steps, longest)
+    else:
+        data = TrainingData(corpus.train, tokenizers, config.training)
+        rate = update(model, config, data, options.steps)
+    weights = sum(math.prod(v.shape) for v in model.trainable_variables)
+    print(json.dumps({"pairs_per_second": rate, "parameters": weights}))
+
+
+if __name__ == "__main__":
+    main()
