@@ -14,7 +14,8 @@ from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.decoding import forbid
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.special_tokens import BOS, PAD
-from seq2seq_cli.translator import batches, in_windows, padded, shortened, token_ids
+from seq2seq_cli.streams import in_windows
+from seq2seq_cli.translator import batches, padded, shortened, token_ids
 
 Pair = tuple[str, str]
 
@@ -103,7 +104,7 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
 
 
 def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:
-    """Score a stream of "source TAB translation" line by line; see `translator.in_windows`."""
+    """Score a stream of "source TAB translation" line by line; see `streams.in_windows`."""
     return in_windows(stream, name, _pair, lambda pairs, first: scorer.score(pairs), "scored")
 
 

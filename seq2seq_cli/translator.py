@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import RawIOBase
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -12,7 +12,7 @@ import tensorflow as tf
 from seq2seq_cli import checkpoints
 from seq2seq_cli.alignment import Alignment, align, copy_unknown
 from seq2seq_cli.config import DecodingConfig
-from seq2seq_cli.data.lines import BadLineError, canonical, decode_line
+from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
 from seq2seq_cli.data.words import Words
 from seq2seq_cli.decoding import Search
@@ -22,11 +22,7 @@ from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.run import Run
 from seq2seq_cli.special_tokens import EOS, PAD
-
-_WINDOW = 1 << 17  # bytes of a file that are sorted together
-_LONGEST_LINE = 1 << 20  # bytes of a line that are looked at
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from seq2seq_cli.streams import in_windows
 
 
 @dataclass(frozen=True)
@@ -267,7 +263,7 @@ def load_ensemble(runs: Sequence[Run], report: Callable[[str], None]) -> LoadedR
 def translate_lines(
     translator: Translator, stream: RawIOBase, name: str, prefix: str = ""
 ) -> Iterator[tuple[int, str, Translation]]:
-    """Translate a stream line by line; see `in_windows`.
+    """Translate a stream line by line; see `streams.in_windows`.
 
     Yields:
         (line number, line, translation) for each line, in order.
@@ -277,71 +273,3 @@ def translate_lines(
         return translator.translate(lines, prefix, first)
 
     return in_windows(stream, name, lambda line: line, translate, "translated")
-
-
-def in_windows(
-    stream: RawIOBase,
-    name: str,
-    parse: Callable[[str], Item],
-    process: Callable[[list[Item], int], list[Result]],
-    done: str,
-) -> Iterator[tuple[int, Item, Result]]:
-    """Process a stream of lines, as many at a time as have arrived and are not too many.
-
-    So a pipe is answered as it asks, and a file goes through in large pieces.
-
-    Args:
-        stream: UTF-8 text, unbuffered.
-        name: of the stream, for errors.
-        parse: makes an item of a line, or raises BadLineError.
-        process: makes results of items, given how many there were before.
-        done: what has been done to the lines before a bad one, for its error.
-
-    Yields:
-        (line number, item, result) for each line, in order.
-
-    Raises:
-        UsageError: at a line that is not text, after all those before it.
-    """
-    number = 0
-    for window in _windows(stream):
-        items: list[Item] = []
-        bad: UsageError | None = None
-        for raw in window:
-            if number + len(items) == 0:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            try:
-                items.append(parse(decode_line(_within_limit(raw))))
-            except BadLineError as error:
-                place = f"{name}:{number + len(items) + 1}"
-                bad = UsageError(f"{place}: {error}. The lines before it have been {done}")
-                break
-        for item, result in zip(items, process(items, number), strict=True):
-            number += 1
-            yield number, item, result
-        if bad:
-            raise bad
-
-
-def _windows(stream: RawIOBase) -> Iterator[list[bytes]]:
-    """Yield the lines of each read that has any; a read of a pipe takes what is there."""
-    rest = b""
-    while block := stream.read(_WINDOW):
-        *lines, tail = block.split(b"\n")
-        if lines:
-            yield [rest + lines[0], *lines[1:]]
-            rest = tail
-        else:
-            rest = (rest + tail)[: _LONGEST_LINE + 1]
-    if rest:
-        yield [rest]
-
-
-def _within_limit(raw: bytes) -> bytes:
-    """Cut off what is over the limit, at the end of a character."""
-    if len(raw) <= _LONGEST_LINE:
-        return raw
-    end = _LONGEST_LINE
-    while raw[end] & 0xC0 == 0x80:  # in the midst of a character
-        end -= 1
-    return raw[:end]

@@ -396,6 +396,17 @@ def test_a_penalty_for_repetition_makes_more_different_tokens():
     assert different(5.0) > different(1.0)
 
 
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_bfloat16_rounds_log_probabilities_and_no_more(make):
+    model, prefix = make(), tf.constant([[5, 6, 7, 8], [9, 9, 4, 10]])
+    exact, rounded = (
+        search(model, precision=precision)(SOURCE[:2], [4, 4], prefix_BP=prefix).log_probability_BN
+        for precision in ("float32", "bfloat16")
+    )
+    assert rounded.dtype == tf.float32
+    assert 1e-4 < tf.reduce_max(abs(rounded - exact)) < 0.3
+
+
 @pytest.mark.parametrize("vocabulary", [8, 1000, 997, 4096])
 def test_the_highest_logits_are_found_in_blocks(vocabulary):
     rng = np.random.default_rng(0)

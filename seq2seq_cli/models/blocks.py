@@ -75,11 +75,43 @@ class FeedForward(keras.layers.Layer):
         return tf.nn.gelu(inner) if gate is None else tf.nn.silu(inner) * gate
 
 
-def layer_norm(units: int, name: str) -> keras.layers.Layer:
-    """Return a layer normalisation (Ba et al. 2016) with gain and bias."""
-    layer = keras.layers.LayerNormalization(epsilon=EPSILON, name=name)
-    layer.build((None, units))
-    return layer
+class LayerNorm(keras.layers.Layer):
+    """Layer normalisation: gamma (x - mean) / sqrt(variance + EPSILON) + beta, over the last axis.
+
+    Ba, Kiros, Hinton (2016), "Layer normalization", equation 4. The gradient, too, is written out:
+    derived, it would keep and read again far more of what was computed on the way.
+
+    Args:
+        units: width of the inputs.
+    """
+
+    def __init__(self, units: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.gamma = self.add_weight((units,), "ones", name="gamma")
+        self.beta = self.add_weight((units,), "zeros", name="beta")
+        self.built = True
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return outputs of the shape of `inputs`."""
+        return _normalise(inputs, *map(tf.convert_to_tensor, (self.gamma, self.beta)))
+
+
+@tf.custom_gradient
+def _normalise(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tuple:
+    centred = inputs - tf.reduce_mean(inputs, -1, keepdims=True)
+    variance = tf.reduce_mean(tf.square(centred), -1, keepdims=True)
+    scale = tf.math.rsqrt(variance + EPSILON)
+    normal = centred * scale
+
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        rows = list(range(len(inputs.shape) - 1))
+        dnormal = upstream * gamma
+        mean = tf.reduce_mean(dnormal, -1, keepdims=True)
+        share = tf.reduce_mean(dnormal * normal, -1, keepdims=True)
+        dinputs = scale * (dnormal - mean - normal * share)
+        return dinputs, tf.reduce_sum(upstream * normal, rows), tf.reduce_sum(upstream, rows)
+
+    return normal * gamma + beta, gradient
 
 
 class Residual(keras.layers.Layer):
@@ -101,7 +133,7 @@ class Residual(keras.layers.Layer):
         super().__init__(**kwargs)
         self.is_pre = norm == "pre"
         with keras.name_scope(self.name):
-            self.norm = layer_norm(units, "norm")
+            self.norm = LayerNorm(units, name="norm")
         self.dropout = dropout
         self.built = True
 

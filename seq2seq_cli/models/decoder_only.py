@@ -5,12 +5,12 @@ import tensorflow as tf
 
 from seq2seq_cli.models.blocks import (
     Block,
+    LayerNorm,
     block_stepper,
     dropout_maker,
     empty_state,
     extend_state,
     layer_cache,
-    layer_norm,
     store,
 )
 from seq2seq_cli.models.embeddings import Embeddings, Positions
@@ -105,7 +105,7 @@ class DecoderOnly(Seq2Seq):
             )
             for i in range(layers)
         ]
-        self.norm = layer_norm(units, "norm") if norm == "pre" else None
+        self.norm = LayerNorm(units, name="norm") if norm == "pre" else None
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:

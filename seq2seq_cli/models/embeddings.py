@@ -67,8 +67,9 @@ class Embeddings(keras.layers.Layer):
         table_VD = tf.convert_to_tensor(self.output_table)
         vocabulary, units = table_VD.shape
         logits = matmul(tf.reshape(hidden_BTD, [-1, units]), table_VD, transpose_b=True)
+        logits = tf.nn.bias_add(logits, tf.convert_to_tensor(self.output_bias))
         shape = tf.concat([tf.shape(hidden_BTD)[:2], [vocabulary]], axis=0)
-        return tf.cast(tf.reshape(logits + self.output_bias, shape), tf.float32)
+        return tf.cast(tf.reshape(logits, shape), tf.float32)
 
 
 class Positions(keras.layers.Layer):

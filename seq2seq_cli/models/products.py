@@ -118,7 +118,8 @@ def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
     A product of rank 3 with 2 would have a gradient of the kernel's size for each sentence.
     """
     inputs_units, units = kernel.shape
-    outputs = matmul(tf.reshape(inputs, [-1, inputs_units]), kernel) + bias
+    product = matmul(tf.reshape(inputs, [-1, inputs_units]), kernel)
+    outputs = tf.nn.bias_add(product, tf.convert_to_tensor(bias))
     return tf.reshape(outputs, tf.concat([tf.shape(inputs)[:-1], [units]], axis=0))
 
 

@@ -5,12 +5,12 @@ import tensorflow as tf
 
 from seq2seq_cli.models.blocks import (
     Block,
+    LayerNorm,
     block_stepper,
     dropout_maker,
     empty_state,
     extend_state,
     layer_cache,
-    layer_norm,
     store,
 )
 from seq2seq_cli.models.embeddings import Embeddings, Positions
@@ -108,8 +108,8 @@ class Transformer(Seq2Seq):
         self.encoder = stack(encoder_layers, "encoder", cross=False)
         self.decoder = stack(decoder_layers, "decoder", cross=True)
         # A post-norm stack ends with a normalisation as it is.
-        self.encoder_norm = layer_norm(units, "encoder_norm") if norm == "pre" else None
-        self.decoder_norm = layer_norm(units, "decoder_norm") if norm == "pre" else None
+        self.encoder_norm = LayerNorm(units, name="encoder_norm") if norm == "pre" else None
+        self.decoder_norm = LayerNorm(units, name="decoder_norm") if norm == "pre" else None
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:

@@ -1,0 +1,81 @@
+"""A stream of lines, processed some at a time, each answered in its place."""
+
+from collections.abc import Callable, Iterator
+from io import RawIOBase
+from typing import TypeVar
+
+from seq2seq_cli.data.lines import BadLineError, decode_line
+from seq2seq_cli.errors import UsageError
+
+_WINDOW = 1 << 17  # bytes of a file that are sorted together
+_LONGEST_LINE = 1 << 20  # bytes of a line that are looked at
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_windows(
+    stream: RawIOBase,
+    name: str,
+    parse: Callable[[str], Item],
+    process: Callable[[list[Item], int], list[Result]],
+    done: str,
+) -> Iterator[tuple[int, Item, Result]]:
+    """Process a stream of lines, as many at a time as have arrived and are not too many.
+
+    So a pipe is answered as it asks, and a file goes through in large pieces.
+
+    Args:
+        stream: UTF-8 text, unbuffered.
+        name: of the stream, for errors.
+        parse: makes an item of a line, or raises BadLineError.
+        process: makes results of items, given how many there were before.
+        done: what has been done to the lines before a bad one, for its error.
+
+    Yields:
+        (line number, item, result) for each line, in order.
+
+    Raises:
+        UsageError: at a line that is not text, after all those before it.
+    """
+    number = 0
+    for window in _windows(stream):
+        items: list[Item] = []
+        bad: UsageError | None = None
+        for raw in window:
+            if number + len(items) == 0:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            try:
+                items.append(parse(decode_line(_within_limit(raw))))
+            except BadLineError as error:
+                place = f"{name}:{number + len(items) + 1}"
+                bad = UsageError(f"{place}: {error}. The lines before it have been {done}")
+                break
+        for item, result in zip(items, process(items, number), strict=True):
+            number += 1
+            yield number, item, result
+        if bad:
+            raise bad
+
+
+def _windows(stream: RawIOBase) -> Iterator[list[bytes]]:
+    """Yield the lines of each read that has any; a read of a pipe takes what is there."""
+    rest = b""
+    while block := stream.read(_WINDOW):
+        *lines, tail = block.split(b"\n")
+        if lines:
+            yield [rest + lines[0], *lines[1:]]
+            rest = tail
+        else:
+            rest = (rest + tail)[: _LONGEST_LINE + 1]
+    if rest:
+        yield [rest]
+
+
+def _within_limit(raw: bytes) -> bytes:
+    """Cut off what is over the limit, at the end of a character."""
+    if len(raw) <= _LONGEST_LINE:
+        return raw
+    end = _LONGEST_LINE
+    while raw[end] & 0xC0 == 0x80:  # in the midst of a character
+        end -= 1
+    return raw[:end]
