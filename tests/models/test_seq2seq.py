@@ -4,30 +4,83 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 VOCABULARY = 30
 SOURCE = tf.constant([[5, 6, 7, 8, EOS], [9, 4, EOS, PAD, PAD], [EOS, PAD, PAD, PAD, PAD]])
 TARGET = tf.constant([[BOS, 4, 5, 6], [BOS, 7, 8, PAD], [BOS, 9, 10, 11]])
+SIGNATURE = [tf.TensorSpec([None, None], tf.int32)] * 2
+
+
+# Tying alternates, so that it meets each value of the others.
+GRID = [
+    (architecture, norm, activation, positions, (n + a + p) % 2 == 0)
+    for architecture in (Transformer, DecoderOnly)
+    for n, norm in enumerate(["pre", "post"])
+    for a, activation in enumerate(["relu", "gelu", "swiglu"])
+    for p, positions in enumerate(["sinusoidal", "learned"])
+]
+
+
+def build(
+    architecture,
+    norm="pre",
+    activation="relu",
+    positions="sinusoidal",
+    tied=True,
+    layers=2,
+):
+    depth = ("layers",) if architecture is DecoderOnly else ("encoder_layers", "decoder_layers")
+    model = architecture(
+        VOCABULARY,
+        VOCABULARY,
+        units=8,
+        heads=2,
+        inner_units=6,
+        norm=norm,
+        activation=activation,
+        positions=positions,
+        max_positions=16,
+        dropout=0.3,
+        attention_dropout=0.2,
+        tied_embeddings=tied,
+        seed=3,
+        **dict.fromkeys(depth, layers),
+    )
+    rng = np.random.default_rng(0)
+    for variable in model.trainable_variables:
+        variable.assign(rng.normal(size=variable.shape, scale=0.4) + (variable.name == "gamma"))
+    return model
 
 
 def rnn() -> RNN:
-    return RNN(VOCABULARY, VOCABULARY, 6, 5, 7, 4, dropout=0.3, seed=3)
-
-
-@pytest.fixture(scope="module", params=[rnn], ids=lambda make: make.__name__)
-def model(request):
-    model = request.param()
+    model = RNN(VOCABULARY, VOCABULARY, 6, 5, 7, 4, dropout=0.3, seed=3)
     rng = np.random.default_rng(0)
     for variable in model.trainable_variables:
         variable.assign(rng.normal(size=variable.shape, scale=0.4))
     return model
 
 
-def steps(model, source, target) -> tuple[np.ndarray, np.ndarray]:
+@pytest.fixture(
+    scope="module",
+    params=[None, *GRID],
+    ids=lambda p: f"{p[0].__name__}-{'-'.join(p[1:4])}-{p[4]}" if p else "RNN",
+)
+def model(request):
+    return build(*request.param) if request.param else rnn()
+
+
+@pytest.fixture(scope="module", params=[None, Transformer, DecoderOnly])
+def one_of_each(request):
+    return build(request.param, activation="swiglu", layers=1) if request.param else rnn()
+
+
+def steps(model, source, target, max_length=None) -> tuple[np.ndarray, np.ndarray]:
     memory = model.encode(source)
-    state = model.initial_state(memory, target.shape[1])
+    state = model.initial_state(memory, max_length or target.shape[1])
     logits, attention = [], []
     for t in range(target.shape[1]):
         output = model.decode_step(target[:, t], state, memory)
@@ -38,7 +91,7 @@ def steps(model, source, target) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_stepping_equals_teacher_forcing(model):
-    logits, _ = steps(model, SOURCE, TARGET)
+    logits, _ = steps(model, SOURCE, TARGET, max_length=7)
     np.testing.assert_allclose(logits, model((SOURCE, TARGET)), atol=1e-5)
 
 
@@ -53,6 +106,7 @@ def test_later_target_tokens_change_no_earlier_logit(model):
 def test_more_source_padding_changes_nothing(model):
     padded = tf.pad(SOURCE, [[0, 0], [0, 4]], constant_values=PAD)
     np.testing.assert_allclose(model((padded, TARGET)), model((SOURCE, TARGET)), atol=1e-5)
+    np.testing.assert_allclose(steps(model, padded, TARGET)[0], model((SOURCE, TARGET)), atol=1e-5)
 
 
 def test_every_source_token_matters(model):
@@ -78,11 +132,16 @@ def test_attention_sums_to_one_off_the_padding_and_is_zero_on_it(model):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_compiled_equals_not_compiled(model, training):
-    model.dropout_key.set(5, 1)
-    plain = model((SOURCE, TARGET), training=training)
-    compiled = tf.function(lambda: model((SOURCE, TARGET), training=training), jit_compile=True)()
-    np.testing.assert_allclose(compiled, plain, atol=1e-5)
+def test_compiled_equals_not_compiled(one_of_each, training):
+    one_of_each.dropout_key.set(5, 1)
+    plain = one_of_each((SOURCE, TARGET), training=training)
+    for jit in (False, True):
+
+        @tf.function(input_signature=SIGNATURE, jit_compile=jit)
+        def compiled(source, target):
+            return one_of_each((source, target), training=training)
+
+        np.testing.assert_allclose(compiled(SOURCE, TARGET), plain, atol=1e-5)
 
 
 def test_memory_and_state_lead_with_the_batch(model):
@@ -96,18 +155,18 @@ def test_memory_and_state_lead_with_the_batch(model):
     }
 
 
-def test_dropout_is_a_function_of_seed_and_step(model):
+def test_dropout_is_a_function_of_seed_and_step(one_of_each):
     def logits(seed: int, step: int) -> np.ndarray:
-        model.dropout_key.set(seed, step)
-        return model((SOURCE, TARGET), training=True).numpy()
+        one_of_each.dropout_key.set(seed, step)
+        return one_of_each((SOURCE, TARGET), training=True).numpy()
 
     assert np.array_equal(logits(1, 2), logits(1, 2))
     assert not np.allclose(logits(1, 2), logits(1, 3))
     assert not np.allclose(logits(1, 2), logits(2, 2))
 
 
-def test_without_training_nothing_is_dropped(model):
-    model.dropout_key.set(1, 1)
-    before = model((SOURCE, TARGET))
-    model.dropout_key.set(1, 2)
-    assert np.array_equal(before, model((SOURCE, TARGET)))
+def test_without_training_nothing_is_dropped(one_of_each):
+    one_of_each.dropout_key.set(1, 1)
+    before = one_of_each((SOURCE, TARGET))
+    one_of_each.dropout_key.set(1, 2)
+    assert np.array_equal(before, one_of_each((SOURCE, TARGET)))

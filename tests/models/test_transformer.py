@@ -3,55 +3,12 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from test_seq2seq import GRID, SIGNATURE, SOURCE, TARGET, VOCABULARY, build, steps
 
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
-
-VOCABULARY = 30
-SOURCE = tf.constant([[5, 6, 7, 8, EOS], [9, 4, EOS, PAD, PAD], [EOS, PAD, PAD, PAD, PAD]])
-TARGET = tf.constant([[BOS, 4, 5, 6], [BOS, 7, 8, PAD], [BOS, 9, 10, 11]])
-SIGNATURE = [tf.TensorSpec([None, None], tf.int32)] * 2
-# Tying alternates, so that it meets each value of the others.
-GRID = [
-    (architecture, norm, activation, positions, (n + a + p) % 2 == 0)
-    for architecture in (Transformer, DecoderOnly)
-    for n, norm in enumerate(["pre", "post"])
-    for a, activation in enumerate(["relu", "gelu", "swiglu"])
-    for p, positions in enumerate(["sinusoidal", "learned"])
-]
-
-
-def build(
-    architecture,
-    norm="pre",
-    activation="relu",
-    positions="sinusoidal",
-    tied=True,
-    layers=2,
-):
-    depth = ("layers",) if architecture is DecoderOnly else ("encoder_layers", "decoder_layers")
-    model = architecture(
-        VOCABULARY,
-        VOCABULARY,
-        units=8,
-        heads=2,
-        inner_units=6,
-        norm=norm,
-        activation=activation,
-        positions=positions,
-        max_positions=16,
-        dropout=0.3,
-        attention_dropout=0.2,
-        tied_embeddings=tied,
-        seed=3,
-        **dict.fromkeys(depth, layers),
-    )
-    rng = np.random.default_rng(0)
-    for variable in model.trainable_variables:
-        variable.assign(rng.normal(size=variable.shape, scale=0.4) + (variable.name == "gamma"))
-    return model
 
 
 @pytest.fixture(
@@ -64,31 +21,6 @@ def model(request):
 @pytest.fixture(scope="module", params=[Transformer, DecoderOnly])
 def default(request):
     return build(request.param, layers=1)
-
-
-def steps(model, source, target, max_length=None) -> tuple[np.ndarray, np.ndarray]:
-    memory = model.encode(source)
-    state = model.initial_state(memory, max_length or target.shape[1])
-    logits, attention = [], []
-    for t in range(target.shape[1]):
-        output = model.decode_step(target[:, t], state, memory)
-        state = output.state
-        logits.append(output.logits_BV)
-        attention.append(output.attention_BS)
-    return np.stack(logits, 1), np.stack(attention, 1)
-
-
-def test_stepping_equals_teacher_forcing(model):
-    logits, _ = steps(model, SOURCE, TARGET, max_length=7)
-    np.testing.assert_allclose(logits, model((SOURCE, TARGET)), atol=1e-5)
-
-
-def test_later_target_tokens_change_no_earlier_logit(model):
-    before = model((SOURCE, TARGET)).numpy()
-    changed = tf.concat([TARGET[:, :2], TARGET[:, 2:] + 3], axis=1)
-    after = model((SOURCE, changed)).numpy()
-    np.testing.assert_allclose(after[:, :2], before[:, :2], atol=1e-6)
-    assert not np.allclose(after[:, 2:], before[:, 2:], atol=1e-3)
 
 
 def test_no_gradient_flows_from_a_logit_to_later_tokens(model):
@@ -109,64 +41,15 @@ def test_no_gradient_flows_from_a_logit_to_later_tokens(model):
         assert (gradient[t + 1 :] == 0).all()
 
 
-def test_more_source_padding_changes_nothing(model):
-    padded = tf.pad(SOURCE, [[0, 0], [0, 4]], constant_values=PAD)
-    np.testing.assert_allclose(model((padded, TARGET)), model((SOURCE, TARGET)), atol=1e-5)
-    np.testing.assert_allclose(steps(model, padded, TARGET)[0], model((SOURCE, TARGET)), atol=1e-5)
-
-
-def test_every_source_token_and_its_place_matter(model):
+def test_the_place_of_a_source_token_matters(model):
     before = model((SOURCE, TARGET)).numpy()[0]
-    for place in range(SOURCE.shape[1]):
-        changed = SOURCE.numpy()
-        changed[0, place] += 7
-        assert not np.allclose(model((tf.constant(changed), TARGET))[0], before, atol=1e-6)
     swapped = tf.gather(SOURCE, [1, 0, 2, 3, 4], axis=1)
     assert not np.allclose(model((swapped, TARGET))[0], before, atol=1e-6)
-
-
-def test_the_order_of_the_batch_changes_nothing(model):
-    order = [2, 0, 1]
-    found = model((tf.gather(SOURCE, order), tf.gather(TARGET, order)))
-    np.testing.assert_allclose(found, tf.gather(model((SOURCE, TARGET)), order), atol=1e-5)
-
-
-def test_attention_sums_to_one_off_the_padding_and_is_zero_on_it(model):
-    _, attention = steps(model, SOURCE, TARGET)
-    np.testing.assert_allclose(attention.sum(-1), 1, atol=1e-6)
-    padding = np.broadcast_to((SOURCE.numpy() == PAD)[:, None], attention.shape)
-    assert (attention[padding] == 0).all()
-
-
-def test_memory_and_state_lead_with_the_batch(model):
-    memory = model.encode(SOURCE)
-    state = model.initial_state(memory, 8)
-    for tensor in [*memory.values(), *(s for s in state.values() if s.shape.rank)]:
-        assert tensor.shape[0] == SOURCE.shape[0]
-    after = model.decode_step(TARGET[:, 0], state, memory).state
-    assert {k: (v.shape, v.dtype) for k, v in after.items()} == {
-        k: (v.shape, v.dtype) for k, v in state.items()
-    }
 
 
 def test_variables_have_unique_stable_paths(model):
     paths = [v.path for v in model.variables]
     assert len(set(paths)) == len(paths)
-
-
-@pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
-@pytest.mark.parametrize("training", [False, True])
-def test_compiled_equals_not_compiled(architecture, training):
-    model = build(architecture, activation="swiglu", layers=1)
-    model.dropout_key.set(5, 1)
-    plain = model((SOURCE, TARGET), training=training)
-    for jit in (False, True):
-
-        @tf.function(input_signature=SIGNATURE, jit_compile=jit)
-        def compiled(source, target):
-            return model((source, target), training=training)
-
-        np.testing.assert_allclose(compiled(SOURCE, TARGET), plain, atol=1e-5)
 
 
 def test_a_compiled_loop_of_steps_equals_teacher_forcing(default):
@@ -214,16 +97,6 @@ def test_a_source_of_padding_alone_gives_no_nan(default):
     assert np.isfinite(loss)
     assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in gradients)
     assert np.isfinite(steps(default, source, target)[1]).all()
-
-
-def test_dropout_is_a_function_of_seed_and_step(default):
-    def logits(seed: int, step: int) -> np.ndarray:
-        default.dropout_key.set(seed, step)
-        return default((SOURCE, TARGET), training=True).numpy()
-
-    assert np.array_equal(logits(1, 2), logits(1, 2))
-    assert not np.allclose(logits(1, 2), logits(1, 3))
-    assert not np.allclose(logits(1, 2), logits(2, 2))
 
 
 def test_the_same_seed_gives_the_same_weights():
