@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from seq2seq_cli.run import Run
     from seq2seq_cli.translator import Translation
 
-FEW = 8  # sentences that are translated sooner in a graph that is not optimised
+FEW = 8  # sentences that are translated before a graph would be compiled
 
 RunsOption = Annotated[
     list[str] | None,
@@ -117,14 +117,13 @@ def translate(
     )
     start_tensorflow(device or "auto")
 
-    from seq2seq_cli.devices import leave_graphs_as_they_are
     from seq2seq_cli.translator import load_ensemble, translate_lines
 
     asks = not sentences and not input_file and sys.stdin.isatty()
-    if asks or (sentences and len(sentences) <= FEW):
-        leave_graphs_as_they_are()
-    loaded = load_ensemble(runs, console.show_warning)
-    translator = loaded.translator(config, alignments=alignments, replace_unknown=replace_unknown)
+    is_few = asks or bool(sentences and len(sentences) <= FEW)
+    translator = load_ensemble(runs, console.show_warning).translator(
+        config, alignments=alignments, replace_unknown=replace_unknown, compiled=not is_few
+    )
 
     def line(translation: "Translation") -> str:
         columns = [f"{translation.score:.4f}"] if scores else []
@@ -198,7 +197,7 @@ def score(
     from seq2seq_cli.translator import load_ensemble
 
     loaded = load_ensemble(runs, console.show_warning)
-    scorer = Scorer(loaded.model, loaded.tokenizers, config)
+    scorer = Scorer(loaded.model, loaded.tokenizers, config, compiled=source is None)
 
     def show(number: int, pair: tuple[str, str], found: Score) -> None:
         if found.cut:

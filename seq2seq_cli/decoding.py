@@ -7,6 +7,7 @@ beside those of the seam: N hypotheses returned, C candidates, R = B K rows.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.choices import Choose, Options, beam, greedy, sampling, uniform
@@ -83,9 +84,16 @@ class Search:
         model: any implementation of the seam.
         config: how to search.
         attention: whether to return it.
+        compiled: whether in a graph; without one the first sentences come sooner, all others later.
     """
 
-    def __init__(self, model: Seq2Seq, config: DecodingConfig, attention: bool = False):
+    def __init__(
+        self,
+        model: Seq2Seq,
+        config: DecodingConfig,
+        attention: bool = False,
+        compiled: bool = True,
+    ):
         self._model = model
         self._config = config
         self._keeps_attention = attention
@@ -98,11 +106,10 @@ class Search:
             self._choose = beam
         vector = tf.TensorSpec([None], tf.int32)
         matrix = tf.TensorSpec([None, None], tf.int32)
-        self._compiled = tf.function(
-            self.search,
-            input_signature=[matrix, vector, vector, matrix, vector],
-            autograph=False,
-        )
+        signature = [matrix, vector, vector, matrix, vector]
+        self._run = self._search
+        if compiled:
+            self._run = tf.function(self._search, input_signature=signature, autograph=False)
 
     def __call__(
         self,
@@ -122,17 +129,17 @@ class Search:
             number_B: int32, the sentence's number in the whole input, by which samples are drawn;
                 counted from 0 where not given.
         """
-        source_BS = tf.convert_to_tensor(source_BS)
         batch = len(source_BS)
-        return self._compiled(
+        arguments = (
             source_BS,
             maximum_B,
-            tf.zeros([batch], tf.int32) if minimum_B is None else minimum_B,
-            tf.zeros([batch, 0], tf.int32) if prefix_BP is None else prefix_BP,
-            tf.range(batch) if number_B is None else number_B,
+            np.zeros([batch]) if minimum_B is None else minimum_B,
+            np.zeros([batch, 0]) if prefix_BP is None else prefix_BP,
+            np.arange(batch) if number_B is None else number_B,
         )
+        return self._run(*(tf.cast(argument, tf.int32) for argument in arguments))
 
-    def search(
+    def _search(
         self,
         source_BS: tf.Tensor,
         maximum_B: tf.Tensor,
@@ -140,7 +147,7 @@ class Search:
         prefix_BP: tf.Tensor,
         number_B: tf.Tensor,
     ) -> Hypotheses:
-        """Do the same without compiling; what `__call__` traces."""
+        """Do what `__call__` does, eagerly or as what a graph is traced from."""
         with products_in(self._config.precision):
             begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
             predict = self._model.stepper(in_place=True)

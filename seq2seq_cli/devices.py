@@ -88,13 +88,6 @@ def choose_precision(precision: str, compiled: str) -> str:
     return "bfloat16" if has_bfloat16 else "float32"
 
 
-def leave_graphs_as_they_are() -> None:
-    """Have TensorFlow not optimise graphs, which takes longer than a few sentences do."""
-    import tensorflow as tf
-
-    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
-
-
 def _xla_cache() -> Path:
     """Return the folder where XLA keeps what it compiled, for this TensorFlow on this processor.
 

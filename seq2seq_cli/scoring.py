@@ -44,16 +44,26 @@ class Scorer:
         model: any implementation of the seam.
         tokenizers: of both languages.
         config: batch sizes and the maximum length.
+        compiled: whether in a graph; without one the first scores come sooner, all others later.
     """
 
-    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers, config: DecodingConfig):
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizers: Tokenizers,
+        config: DecodingConfig,
+        compiled: bool = True,
+    ):
         self._tokenizers = tokenizers
         self._config = config
-        self._compiled = tf.function(
-            lambda source_BS, target_BT: forced_log_probabilities(model, source_BS, target_BT),
-            input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
-            autograph=False,
-        )
+
+        def run(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
+            return forced_log_probabilities(model, source_BS, target_BT)
+
+        signature = [tf.TensorSpec([None, None], tf.int32)] * 2
+        self._run = run
+        if compiled:
+            self._run = tf.function(run, input_signature=signature, autograph=False)
 
     def score(self, pairs: Sequence[Pair]) -> list[Score]:
         """Return a score for each (source, translation), in order."""
@@ -70,11 +80,9 @@ class Scorer:
         lengths = {i: max(len(sources[i]), len(targets[i])) for i in range(len(pairs))}
         found: dict[int, np.ndarray] = {}
         for chosen in batches(lengths, self._config):
-            source, target = (
-                padded([sources[i] for i in chosen]),
-                padded([targets[i] for i in chosen]),
-            )
-            found.update(zip(chosen, self._compiled(source, target).numpy(), strict=True))
+            batch = (padded([side[i] for i in chosen]) for side in (sources, targets))
+            rows = self._run(*map(tf.constant, batch)).numpy()
+            found.update(zip(chosen, rows, strict=True))
         scores = []
         for i, target in enumerate(targets):
             by_token = found[i][: len(target)]

@@ -58,6 +58,7 @@ class Translator:
         alignments: whether translations shall have them.
         replace_unknown: whether an unknown word shall be that of the source which got the most
             attention.
+        compiled: whether to search in a graph; see `decoding.Search`.
 
     Raises:
         UsageError: if the beam is wider than the vocabulary, or unknown words cannot be told.
@@ -70,6 +71,7 @@ class Translator:
         config: DecodingConfig,
         alignments: bool = False,
         replace_unknown: bool = False,
+        compiled: bool = True,
     ):
         vocabulary = tokenizers.target.vocabulary_size
         if config.beam > vocabulary:
@@ -86,7 +88,7 @@ class Translator:
         self._config = config
         self._alignments = alignments
         self._replace_unknown = replace_unknown
-        self._search = Search(model, config, attention=alignments or replace_unknown)
+        self._search = Search(model, config, alignments or replace_unknown, compiled)
 
     def translate(
         self, sentences: Sequence[str], prefix: str = "", first_number: int = 0

@@ -339,12 +339,11 @@ class TestEveryModelAndChoice:
         assert (lengths >= minimum[:, np.newaxis])[there].all()
 
 
-def test_compiled_equals_not_compiled(model):
-    one = search(model, **BEAM)
-    compiled = one(SOURCE, LENGTHS)
-    none = tf.zeros([6, 0], tf.int32)
-    plain = one.search(SOURCE, tf.constant(LENGTHS), tf.zeros([6], tf.int32), none, tf.range(6))
-    assert_equal(compiled, plain)
+@pytest.mark.parametrize("config", [GREEDY, BEAM, SAMPLE], ids=["greedy", "beam", "sample"])
+def test_compiled_equals_not_compiled(model, config):
+    settings = DecodingConfig(**config)
+    compiled, plain = (Search(model, settings, True, compiled) for compiled in (True, False))
+    assert_equal(compiled(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))
 
 
 def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model):
