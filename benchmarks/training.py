@@ -66,7 +66,7 @@ training:
   epochs: 100
   updates: {updates}
   logging_freq: {steps}
-  validation_freq: 1000000
+  validation_freq: {steps}000000
   overwrite: True
 model:
   tied_embeddings: {tied}
@@ -151,8 +151,8 @@ def joey(python: str, material: Material, kind: str, batch: int) -> float:
         config += JOEY_RNN if kind == "rnn" else JOEY_TRANSFORMER
         path = Path(folder, "config.yaml")
         path.write_text(config, "utf-8")
-        logged = run([python, "-m", "joeynmt", "train", str(path), "--skip-test"])
-        logged += Path(folder, "model", "train.log").read_text("utf-8")
+        run([python, "-m", "joeynmt", "train", str(path), "--skip-test"])
+        logged = Path(folder, "model", "train.log").read_text("utf-8")
     rates = [float(rate) for rate in re.findall(r"Tokens per Sec: +([\d.]+)", logged)]
     return statistics.mean(rates[1:3]) / material.tokens_a_pair
 
