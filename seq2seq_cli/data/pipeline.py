@@ -196,7 +196,7 @@ class TrainingData:
             self._lengths[plan.buckets],
         )
         rows = tuple(column[skip:].astype(np.int32) for column in columns)
-        yield from _fixed(tf.data.Dataset.from_tensor_slices(rows).map(make).prefetch(4))
+        yield from _untuned(tf.data.Dataset.from_tensor_slices(rows).map(make).prefetch(4))
 
     def _shown(self, epoch: int) -> np.ndarray:
         """Return the rows that an epoch shows, shuffled, repeated by weight (int32)."""
@@ -206,7 +206,7 @@ class TrainingData:
         return rng.permutation(self._repetitions.draw(rng))
 
 
-def _fixed(dataset: tf.data.Dataset) -> tf.data.Dataset:
+def _untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
     """Return the data set without the thread that tunes it.
 
     Where it is waiting for its next turn as the iterator ends, it is sometimes not woken, and the
@@ -311,7 +311,7 @@ def token_lengths(
     starts = tf.data.Dataset.range(0, len(pairs), _TOKENIZE_AT_ONCE)
     cores = len(os.sched_getaffinity(0))
     done = 0
-    for lengths in _fixed(starts.map(count, cores)).as_numpy_iterator():
+    for lengths in _untuned(starts.map(count, cores)).as_numpy_iterator():
         both[:, done : done + lengths.shape[1]] = lengths
         done += lengths.shape[1]
         report(done)

@@ -36,7 +36,7 @@ def attend(weights_BTS: tf.Tensor, values_BSD: tf.Tensor) -> tf.Tensor:
     """Return the weighted sum of the values, of shape BTD (BD for weights BS)."""
     weights = tf.cast(weights_BTS, values_BSD.dtype)
     if weights.shape.rank == 2:
-        return einsum("bs,bsd->bd", weights, values_BSD, exact=True)
+        return einsum("bs,bsd->bd", weights, values_BSD)
     return batched_matmul(weights, values_BSD)
 
 

@@ -18,9 +18,8 @@ def products_in(dtype: str) -> Iterator[None]:
     """Compute the products of float32 tensors in `dtype`, where the block traces a graph.
 
     Only factors and the product are rounded to it: sums inside a product, and all that is no
-    product (softmax, normalisation, loss, weights and their updates), stay float32. The products
-    of queries with keys and of attention with values in Transformers stay float32 too: they are
-    many and small.
+    product (softmax, normalisation, loss, weights and their updates), stay float32; and so do the
+    products of `batched_matmul`.
 
     Args:
         dtype: float32 or bfloat16.
@@ -51,17 +50,10 @@ def counted(count: "Count | None") -> Iterator[None]:
         _COUNT.reset(token)
 
 
-def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False, exact: bool = False) -> tf.Tensor:
-    """Return what tf.matmul does, in its dtype.
-
-    Float32 is multiplied as `products_in` says, unless `exact`.
-    """
+def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
+    """Return what tf.matmul does, in its dtype; float32 is multiplied as `products_in` says."""
     _count_matmul(a, b, transpose_b)
-
-    def multiply(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-        return tf.matmul(a, b, transpose_b=transpose_b)
-
-    return multiply(a, b) if exact else _rounded(multiply, a, b)
+    return _rounded(lambda a, b: tf.matmul(a, b, transpose_b=transpose_b), a, b)
 
 
 def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
@@ -75,21 +67,14 @@ def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.
     return tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=a.dtype, adj_y=transpose_b)
 
 
-def einsum(equation: str, a: tf.Tensor, b: tf.Tensor, exact: bool = False) -> tf.Tensor:
-    """Return what tf.einsum does, in its dtype.
-
-    Float32 is multiplied as `products_in` says, unless `exact`.
-    """
+def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    """Return what tf.einsum does, in its dtype; float32 is multiplied as `products_in` says."""
     count = _COUNT.get()
     if count is not None:
         letters = equation.split("->")[0].split(",")
         sizes = dict(zip("".join(letters), [*a.shape, *b.shape], strict=True))
         count.operations += 2 * math.prod(sizes.values())
-
-    def multiply(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-        return tf.einsum(equation, a, b)
-
-    return multiply(a, b) if exact else _rounded(multiply, a, b)
+    return _rounded(lambda a, b: tf.einsum(equation, a, b), a, b)
 
 
 def _count_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool) -> None:

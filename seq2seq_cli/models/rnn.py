@@ -6,7 +6,7 @@ import tensorflow as tf
 from seq2seq_cli.models.cells import CELLS
 from seq2seq_cli.models.decoders import BahdanauDecoder, Decoder, LuongDecoder
 from seq2seq_cli.models.encoder import Encoder
-from seq2seq_cli.models.products import Linear
+from seq2seq_cli.models.products import Affine, Linear, rounded
 from seq2seq_cli.models.regularisation import Dropout, DropoutKey, penalise
 from seq2seq_cli.models.scores import make_score
 from seq2seq_cli.models.seq2seq import (
@@ -140,7 +140,8 @@ class RNN(Seq2Seq):
         mask_BS = padding_mask(source_BS)
         embedded = self.source_dropout(self.source_embedding(source_BS), training=training)
         values_BSD, last = self.encoder(embedded, mask_BS, training=training)
-        values_BSD = penalise(values_BSD, mask_BS, self.activation_penalty)
+        if training:
+            values_BSD = penalise(values_BSD, mask_BS, self.activation_penalty)
         values_BSD = self.value_dropout(values_BSD, training=training)
         zeros_BD = tf.zeros([tf.shape(source_BS)[0], self.decoder_units], values_BSD.dtype)
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}
@@ -167,13 +168,15 @@ class RNN(Seq2Seq):
     def stepper(self, in_place: bool = False) -> Step:
         """See Seq2Seq.stepper."""
         del in_place  # a step makes a state anew
-        kernels, names = self.decoder.kernels(), self.decoder.state_names
+        names = self.decoder.state_names
+        kernels = {name: rounded(kernel) for name, kernel in self.decoder.kernels().items()}
+        output = self.output_projection
+        project = Affine(rounded(tf.convert_to_tensor(output.kernel)), output.bias)
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             output_BD, weights_BS, after = self.decoder.step(
                 self.target_embedding(token_B), [state[name] for name in names], memory, kernels
             )
-            logits_BV = self.output_projection(output_BD)
-            return StepOutput(logits_BV, weights_BS, dict(zip(names, after, strict=True)))
+            return StepOutput(project(output_BD), weights_BS, dict(zip(names, after, strict=True)))
 
         return step

@@ -53,7 +53,7 @@ class Score(keras.layers.Layer):
             scores_BS, or scores_BTS for several queries.
         """
         if self.query_kernel is not None:
-            query = matmul(query, tf.cast(self.query_kernel, query.dtype), exact=True)
+            query = matmul(query, tf.cast(self.query_kernel, query.dtype))
         return self.score_projected(query, projected_keys_BSD)
 
 

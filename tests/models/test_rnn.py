@@ -165,11 +165,11 @@ def test_variational_dropout_drops_the_same_units_of_each_word():
 def test_the_penalty_makes_the_encoders_values_smaller():
     source = tf.random.stateless_uniform([4, 6], [1, 2], 4, 20, tf.int32)
 
-    def shrunk_by(penalty: float) -> tf.Tensor:
+    def shrunk_by(penalty: float, training: bool = True) -> tf.Tensor:
         model = RNN(20, 20, 4, 4, 4, 4, activation_penalty=penalty)
         weights = model.encoder.trainable_variables
         with tf.GradientTape() as tape:
-            values = model.encode(source, training=True)["values"]
+            values = model.encode(source, training)["values"]
         for weight, gradient in zip(
             weights, tape.gradient(values, weights, tf.zeros_like(values)), strict=True
         ):
@@ -178,6 +178,7 @@ def test_the_penalty_makes_the_encoders_values_smaller():
 
     assert shrunk_by(0.1) > 0
     assert shrunk_by(0.0) == 0
+    assert shrunk_by(0.1, training=False) == 0
 
 
 def test_a_dot_product_of_unequal_widths_is_an_error():
