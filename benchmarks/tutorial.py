@@ -5,9 +5,9 @@
 
 `nmt_with_attention` has a bidirectional GRU, a GRU that decodes and attention to the encoder's
 values after it; `transformer` the post-norm stacks of Vaswani et al. (2017). `--loop fit` trains as
-those do: Keras' `fit` on batches of sentences in random order, padded to the longest. `--loop s2s`
-gives the same layers to this project's batches, loss and updates. Prints JSON: the pairs a second
-after as many batches again, which are not counted.
+those do: Keras' `fit` on batches of sentences in random order, padded to the longest, in float32.
+`--loop s2s` gives the same layers to this project's batches, loss and updates. Prints JSON: the
+pairs a second after as many batches again, which are not counted.
 """
 
 import argparse

@@ -14,7 +14,7 @@ from seq2seq_cli import checkpoints
 from seq2seq_cli.config import Config, ModelConfig, RNNConfig
 from seq2seq_cli.config_files import Overrides
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import learn_tokenizers
+from seq2seq_cli.data.pipeline import tokenizers_of
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluate import evaluate
 from seq2seq_cli.events import Notice
@@ -151,7 +151,7 @@ def _write(rows: Sequence[Row], folder: Path) -> None:
 def _with_equal_parameters(configs: dict[str, Config]) -> dict[str, Config]:
     """Widen or narrow each variant but the first until it has as many weights as that."""
     first = next(iter(configs.values()))
-    tokenizers = learn_tokenizers(read_corpus(first.data).train, first.tokenizer)
+    tokenizers = tokenizers_of(read_corpus(first.data), first.tokenizer)
 
     def count(model: ModelConfig) -> int:
         built = build_model(

@@ -1,26 +1,25 @@
 """How fast a model trains and translates, and what memory it takes."""
 
 import itertools
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import Batch, TrainingData, learn_tokenizers
-from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.devices import choose_precision
+from seq2seq_cli.memory import peak_memory
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.products import Count, counted
-from seq2seq_cli.optimizer import Schedule, Updater
+from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.translator import Translator
 
+_RATE = 1e-6  # at which the same updates can be made again and again
 _PEAK_SIZE = 2048  # rows and columns of the matrices whose product is the machine's peak
 
 
@@ -49,17 +48,6 @@ class DecodingSpeed:
     tokens_per_second: float
     peak_memory_mb: float
     memory_above_import_mb: float
-
-
-def resident_memory() -> int:
-    """Return this process' resident memory, in bytes."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
-
-
-def peak_memory() -> int:
-    """Return the most resident memory that this process has had, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @dataclass(frozen=True)
@@ -126,18 +114,12 @@ def measure_training(
     """
     began = time.perf_counter()
     corpus = read_corpus(config.data)
-    vocabulary = corpus.vocabulary(config.tokenizer)
-    tokenizers = (
-        Tokenizers.load(vocabulary)
-        if vocabulary
-        else learn_tokenizers(corpus.train, config.tokenizer)
-    )
+    tokenizers = tokenizers_of(corpus, config.tokenizer)
     data = TrainingData(corpus.train, tokenizers, config.training, config.tokenizer.sampling_alpha)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
     precision = choose_precision(config.training.precision, config.training.compile)
     updater = Updater(model, config.training, precision)
-    rate = Schedule(config.training, data.steps_per_epoch).learning_rate(0, 0)
 
     def batches() -> Iterable[Batch]:
         return itertools.islice(data.batches(epoch=0), steps)
@@ -145,18 +127,19 @@ def measure_training(
     def trial() -> tuple[float, float]:
         """Return the seconds of all updates, and those of waiting for batches."""
         start, waited = time.perf_counter(), 0.0
-        loss, iterator = None, iter(batches())
+        iterator = iter(batches())
         for number in itertools.count():
             asked = time.perf_counter()
             batch = next(iterator, None)
             waited += time.perf_counter() - asked
             if batch is None:
                 break
-            loss = updater.step(batch, number, rate)[0]
-        _finish(loss)
+            updater.step(batch, number, _RATE)
+        tf.test.experimental.sync_devices()
         return time.perf_counter() - start, waited
 
-    _finish(updater.step(next(iter(batches())), 0, rate)[0])
+    updater.step(next(iter(batches())), 0, _RATE)
+    tf.test.experimental.sync_devices()
     first_step_seconds = time.perf_counter() - began
     report(f"first update: after {first_step_seconds:.1f} s")
     warm_up_seconds, _ = trial()
@@ -218,7 +201,8 @@ def peak_operations(precision: str) -> float:
     times = []
     for _ in range(10):
         began = time.perf_counter()
-        _finish(tf.matmul(a, b))
+        tf.matmul(a, b)
+        tf.test.experimental.sync_devices()
         times.append(time.perf_counter() - began)
     return 2 * _PEAK_SIZE**3 / min(times)
 
@@ -226,11 +210,12 @@ def peak_operations(precision: str) -> float:
 def _seconds_of(part: Callable, batches: Sequence[Batch]) -> float:
     """Return what a compiled part of an update takes for all batches, after a first time."""
     for batch in {tuple(batch.source_BS.shape): batch for batch in batches}.values():
-        _finish(part(batch.source_BS, batch.target_BT))
+        part(batch.source_BS, batch.target_BT)
+    tf.test.experimental.sync_devices()
     began = time.perf_counter()
     for batch in batches:
-        results = part(batch.source_BS, batch.target_BT)
-    _finish(results)
+        part(batch.source_BS, batch.target_BT)
+    tf.test.experimental.sync_devices()
     return time.perf_counter() - began
 
 
@@ -240,12 +225,6 @@ def _operations(model: Any, batch: Batch) -> int:
     with counted(count):
         model((batch.source_BS, batch.target_BT[:, :-1]))
     return count.operations
-
-
-def _finish(results: Any) -> None:
-    """Wait until the tensors have been computed."""
-    for tensor in tf.nest.flatten(results):
-        tensor.numpy().ravel()[:1]
 
 
 def measure_decoding(
@@ -261,7 +240,7 @@ def measure_decoding(
         translator: does it.
         sentences: the texts.
         trials: at least 1.
-        memory_before: `resident_memory` after the import of TensorFlow.
+        memory_before: `resident_memory` with TensorFlow imported and nothing else.
         report: told of each time.
     """
     times = []

@@ -75,7 +75,7 @@ def bench_train(
     console.show_rows(
         [
             ("model", resolved.model.description),
-            ("device", f"{device_used}, {resolved.training.compile}, {found.precision}"),
+            ("device", f"{device_used}, {resolved.training.compiled_as}, {found.precision}"),
             (
                 "trial",
                 f"{found.steps:,} updates, {found.pairs:,} pairs, {found.padding_share:.1%} "
@@ -136,17 +136,20 @@ def bench_decode(
     )
     device_used = start_tensorflow(device or "auto")
 
-    from seq2seq_cli.benchmark import measure_decoding, resident_memory
+    from seq2seq_cli.memory import resident_memory
 
     memory = resident_memory()
 
+    from seq2seq_cli.benchmark import measure_decoding
     from seq2seq_cli.data.corpus import read_corpus
     from seq2seq_cli.data.splits import group_references
+    from seq2seq_cli.streams import in_windows
     from seq2seq_cli.translator import load_run
 
     if input_file:
-        with open_input(input_file) as (stream, _):
-            chosen = stream.read().decode("utf-8").rstrip("\n").split("\n")
+        with open_input(input_file) as (stream, name):
+            lines = in_windows(stream, name, str, lambda lines, first: lines, "read")
+            chosen = [line for _, line, _ in lines]
     else:
         chosen, _ = group_references(read_corpus(runs[0].config().data).test)
     translator = load_run(runs[0], console.show_warning).translator(config)

@@ -377,12 +377,17 @@ class TrainingConfig(Table):
     @model_validator(mode="after")
     def _batch_holds_the_longest_pair(self) -> "TrainingConfig":
         longest = max(self.max_source_tokens, self.max_target_tokens)
-        if self.batch_tokens < longest:
+        if not self.batch_pairs and self.batch_tokens < longest:
             raise ValueError(
                 f"training.batch_tokens ({self.batch_tokens}) cannot hold one pair of the length "
                 f"that training.max_source_tokens and max_target_tokens allow ({longest})"
             )
         return self
+
+    @property
+    def compiled_as(self) -> str:
+        """What the training step runs as."""
+        return "plain graph" if self.compile == "graph" else "XLA"
 
     @property
     def epoch_limit(self) -> int | None:

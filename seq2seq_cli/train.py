@@ -14,7 +14,7 @@ import tensorflow as tf
 from seq2seq_cli import checkpoints
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
-from seq2seq_cli.data.pipeline import Batch, TrainingData, learn_tokenizers
+from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.devices import choose_precision
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
@@ -70,12 +70,11 @@ def train(
     """
     report(Notice("Reading the corpus"))
     corpus = read_corpus(config.data)
-    vocabulary = resume.tokenizer if resume else corpus.vocabulary(config.tokenizer)
-    if vocabulary:
-        tokenizers = Tokenizers.load(vocabulary)
+    if resume:
+        tokenizers = Tokenizers.load(resume.tokenizer)
     else:
-        report(Notice("Learning the vocabulary"))
-        tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
+        report(Notice("Making the vocabulary"))
+        tokenizers = tokenizers_of(corpus, config.tokenizer)
     data = TrainingData(corpus.train, tokenizers, config.training, config.tokenizer.sampling_alpha)
     model = build_model(
         config.model,
@@ -91,8 +90,7 @@ def train(
         trainer = Trainer(config, run, corpus, tokenizers, data, model, report)
         if resume is not None:
             trainer.restore()
-        compiled = "plain graph" if config.training.compile == "graph" else "XLA"
-        where = f"{device}, {compiled}, {trainer.precision}"
+        where = f"{device}, {config.training.compiled_as}, {trainer.precision}"
         report(Summary(_summary(config, run, corpus, data, tokenizers, model, where)))
         return trainer.train()
 

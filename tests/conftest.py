@@ -5,7 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from seq2seq_cli.cli import app
 from seq2seq_cli.config import Config
 from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.devices import import_tensorflow
@@ -60,6 +62,13 @@ def tiny_config(corpus: Path | str | None, **settings: object) -> Config:
     return load_config(overrides)
 
 
+def invoke(*arguments: str) -> list[str]:
+    """Run a command in this process; return the lines of stdout."""
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout.split("\n")[:-1]
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "toy.tsv"
@@ -96,3 +105,10 @@ def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     finally:
         os.chdir(before)
     return folder / result.run
+
+
+@pytest.fixture
+def home(trained, monkeypatch) -> Path:
+    """The folder that has runs/, as the current one."""
+    monkeypatch.chdir(trained.parents[1])
+    return trained.parents[1]

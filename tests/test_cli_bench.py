@@ -1,10 +1,8 @@
 import json
 
 import pytest
+from conftest import invoke
 from test_cli import s2s, tiny_settings
-from test_cli_decoding import home, invoke
-
-__all__ = ["home"]  # a fixture
 
 
 def test_bench_decode(home):
@@ -41,3 +39,11 @@ def test_bench_decode_names_a_file_that_is_not_there(home):
     code, _, error = s2s("bench", "decode", "--input", "none.txt")
     assert code == 2
     assert "--input none.txt: no such file" in error
+
+
+def test_bench_decode_names_a_line_that_is_not_text(home, tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"one cat\n\xff\n")
+    code, _, error = s2s("bench", "decode", "--input", str(path))
+    assert code == 2
+    assert "lines.txt:2" in error

@@ -1,17 +1,14 @@
 import io
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import toy_pairs
+from conftest import invoke, toy_pairs
 from test_cli import s2s
-from typer.testing import CliRunner
 
 from seq2seq_cli import translator
 from seq2seq_cli.alignment import copy_unknown
-from seq2seq_cli.cli import app
 from seq2seq_cli.config_files import Overrides
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.data.words import Words
@@ -22,20 +19,6 @@ from seq2seq_cli.special_tokens import EOS, UNK
 from seq2seq_cli.translator import load_run, translate_lines
 
 SENTENCE = "I see one cats."
-
-
-@pytest.fixture
-def home(trained, monkeypatch) -> Path:
-    """The folder that has runs/, as the current one."""
-    monkeypatch.chdir(trained.parents[1])
-    return trained.parents[1]
-
-
-def invoke(*arguments: str) -> list[str]:
-    """Run a command in this process; return the lines of stdout."""
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert result.exit_code == 0
-    return result.stdout.split("\n")[:-1]
 
 
 def fail(message: str) -> None:

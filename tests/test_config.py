@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import MODELS, Config
+from seq2seq_cli.config import MODELS, Config, TrainingConfig
 from seq2seq_cli.config_files import Overrides, allowed, find_config, load_config, shipped_configs
 from seq2seq_cli.errors import UsageError
 
@@ -322,6 +322,12 @@ def test_values_are_kept_small_where_nothing_scales_the_scores(score, penalised)
     overrides = Overrides()
     overrides.put_attention(score)
     assert (load_config(overrides).model.activation_penalty > 0) == penalised
+
+
+def test_batches_of_pairs_hold_pairs_of_any_length():
+    TrainingConfig(batch_pairs=8, batch_tokens=100, max_source_tokens=200)
+    with pytest.raises(ValueError, match="cannot hold"):
+        TrainingConfig(batch_tokens=100, max_source_tokens=200)
 
 
 def test_a_dot_product_of_unequal_widths_names_both(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import TokenizerConfig, TrainingConfig
-from seq2seq_cli.data.corpus import Pairs
+from seq2seq_cli.data.corpus import Corpus, Pairs
 from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
@@ -271,6 +271,12 @@ class Repetitions:
         always = np.repeat(np.arange(len(self._whole), dtype=np.int32), self._whole)
         sometimes = (rng.choice(rows, count, replace=False) for rows, count in self._drawn)
         return np.concatenate([always, *sometimes])
+
+
+def tokenizers_of(corpus: Corpus, config: TokenizerConfig) -> Tokenizers:
+    """Return the vocabularies that a corpus was prepared with, if they are such, or learn them."""
+    folder = corpus.vocabulary(config)
+    return Tokenizers.load(folder) if folder else learn_tokenizers(corpus.train, config)
 
 
 def learn_tokenizers(pairs: Pairs, config: TokenizerConfig) -> Tokenizers:
