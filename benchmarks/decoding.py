@@ -29,8 +29,9 @@ from seq2seq_cli.models.blocks import EPSILON
 from seq2seq_cli.models.embeddings import Positions
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.run import Run, run_path
+from seq2seq_cli.sentences import padded, token_ids
 from seq2seq_cli.special_tokens import PAD
-from seq2seq_cli.translator import load_run, padded, token_ids
+from seq2seq_cli.translator import load_run
 
 
 def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:

@@ -25,6 +25,7 @@ from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.devices import use_device
 from seq2seq_cli.models.regularisation import DropoutKey
+from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.special_tokens import BOS
 
@@ -32,7 +33,7 @@ UNITS, INNER_UNITS, HEADS, LAYERS, DROPOUT = 256, 1024, 4, 4, 0.1
 layers = keras.layers
 
 
-class TutorialRNN(keras.Model):
+class TutorialRNN(Seq2Seq):
     """The model of nmt_with_attention, with an additive score."""
 
     def __init__(self, vocabulary: int):
@@ -47,14 +48,20 @@ class TutorialRNN(keras.Model):
         self.norm = layers.LayerNormalization()
         self.output_layer = layers.Dense(vocabulary)
 
-    def call(self, inputs, training=False):
-        """Return the logits."""
-        source, target = inputs
-        mask = tf.not_equal(source, 0)
+    def encode(self, source, training=False):
+        """See Seq2Seq.encode."""
         values = self.values(self.encoder(self.source(source), training=training))
+        return {"values": values, "mask": tf.not_equal(source, 0)}
+
+    def hidden(self, target, memory, training=False):
+        """See Seq2Seq.hidden."""
         states = self.decoder(self.target(target), training=training)
-        context = self.attention([states, values], mask=[None, mask])
-        return self.output_layer(self.norm(states + context))
+        context = self.attention([states, memory["values"]], mask=[None, memory["mask"]])
+        return self.norm(states + context)
+
+    def logits(self, hidden):
+        """See Seq2Seq.logits."""
+        return self.output_layer(hidden)
 
 
 class Block(layers.Layer):
@@ -83,7 +90,7 @@ class Block(layers.Layer):
         return self.norms[1](x + inner)
 
 
-class TutorialTransformer(keras.Model):
+class TutorialTransformer(Seq2Seq):
     """The model of the Transformer tutorial."""
 
     def __init__(self, vocabulary: int):
@@ -104,17 +111,24 @@ class TutorialTransformer(keras.Model):
         vectors = table(ids) * math.sqrt(UNITS) + tf.concat([tf.sin(angles), tf.cos(angles)], 1)
         return self.dropout(vectors, training=training)
 
-    def call(self, inputs, training=False):
-        """Return the logits."""
-        source, target = inputs
+    def encode(self, source, training=False):
+        """See Seq2Seq.encode."""
         mask = tf.not_equal(source, 0)[:, tf.newaxis]
         values = self.embed(self.source, source, training)
         for block in self.encoder:
             values = block(values, mask, training=training)
+        return {"values": values, "mask": mask}
+
+    def hidden(self, target, memory, training=False):
+        """See Seq2Seq.hidden."""
         x = self.embed(self.target, target, training)
         for block in self.decoder:
-            x = block(x, None, values, mask, training=training)
-        return self.output_layer(x)
+            x = block(x, None, memory["values"], memory["mask"], training=training)
+        return x
+
+    def logits(self, hidden):
+        """See Seq2Seq.logits."""
+        return self.output_layer(hidden)
 
 
 def masked_loss(labels, logits):

@@ -11,7 +11,7 @@ from seq2seq_cli.cli_decoding import (
     BeamOption,
     InputOption,
     LengthPenaltyOption,
-    check_input,
+    check_files,
     open_input,
     runs_and_config,
 )
@@ -126,7 +126,7 @@ def bench_decode(
     """Measure how fast a run translates its test split, and with what memory."""
     from seq2seq_cli import console
 
-    check_input(False, input_file)
+    check_files(False, input_file)
     runs, config = runs_and_config(
         [run] if run else None,
         settings,

@@ -98,7 +98,7 @@ def translate(
     """Translate sentences, a file or stdin: one line out for each line in."""
     from seq2seq_cli import console
 
-    check_input(bool(sentences), input_file)
+    check_files(bool(sentences), input_file, output)
     if seed is not None and not sample:
         raise UsageError("--seed is for --sample; a search for the best draws nothing")
     runs, config = runs_and_config(
@@ -187,7 +187,7 @@ def score(
     """
     from seq2seq_cli import console
 
-    check_input(source is not None, input_file)
+    check_files(source is not None, input_file, output)
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
     runs, config = runs_and_config(run, settings, ("batch_tokens", batch_tokens, "--batch-tokens"))
@@ -197,7 +197,7 @@ def score(
     from seq2seq_cli.translator import load_ensemble
 
     loaded = load_ensemble(runs, console.show_warning)
-    scorer = Scorer(loaded.model, loaded.tokenizers, config, compiled=source is None)
+    scorer = Scorer(loaded.model, loaded.tokenizers, config, source is None, loaded.sources)
 
     def show(number: int, pair: tuple[str, str], found: Score) -> None:
         if found.cut:
@@ -252,16 +252,18 @@ def runs_and_config(
     return runs, runs[0].config(options).decoding
 
 
-def check_input(has_arguments: bool, input_file: Path | None) -> None:
-    """See that the input is given once and is there.
+def check_files(has_arguments: bool, input_file: Path | None, output: Path | None = None) -> None:
+    """See that the input is given once and is there, and that the output would not overwrite it.
 
     Raises:
         UsageError: if not.
     """
     if has_arguments and input_file:
         raise UsageError("sentences and --input exclude each other; give one of them")
-    if input_file and not input_file.is_file():
+    if input_file and (not input_file.exists() or input_file.is_dir()):
         raise UsageError(f"--input {input_file}: no such file")
+    if input_file and output and output.exists() and output.samefile(input_file):
+        raise UsageError(f"--output {output} is the --input, and would overwrite it; take another")
 
 
 @contextmanager

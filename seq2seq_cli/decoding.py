@@ -29,7 +29,7 @@ class Hypotheses(NamedTuple):
         than N were found.
     score_BN: float32, by which they are ranked: the log-probability after the penalties. Minus
         infinity where fewer were found.
-    log_probability_BN: float32, the sum over the tokens, EOS included, in nats.
+    log_probability_BN: float32, the model's, the sum over the tokens, EOS included, in nats.
     attention_BNTS: float32, over the source, of the step that gave each token; T is 0 where it was
         not asked for.
     """
@@ -49,8 +49,9 @@ class _Progress(NamedTuple):
     state: of their R hypotheses.
     sentences: what is known of each: row_B (in the results), uniform_BKT, minimum_B, maximum_B,
         prefix_BP, mask_BS, ended_B (how many hypotheses have ended), done_B.
-    alive: the hypotheses that go on: ids_BKT, token_BK, total_BK, coverage_BKS, attention_BKTS.
-    ended: the best of those that have ended, ids_BNT, score_BN, total_BN, attention_BNTS.
+    alive: the hypotheses that go on: ids_BKT, token_BK, total_BK (their log-probability), model_BK
+        (the same without the penalty for repetition), coverage_BKS, attention_BKTS.
+    ended: the best of those that have ended, ids_BNT, score_BN, total_BN, model_BN, attention_BNTS.
     results: `ended` of all sentences, those that have left the batch too.
     """
 
@@ -78,7 +79,8 @@ class Search:
         cp(X; Y)    = beta * sum over i of log(min(sum over j of p_ij, 1))
 
     Wu et al. (2016), "Google's neural machine translation system", equation 14, with p_ij the
-    attention of the j-th target token to the i-th source token.
+    attention of the j-th target token to the i-th source token. P is what a penalty for repetition
+    leaves of the model's probabilities.
 
     Args:
         model: any implementation of the seam.
@@ -159,7 +161,8 @@ class Search:
         batch, source_length = tf.unstack(tf.shape(source_BS))
         none = tf.zeros([batch, self._results, 0, source_length])
         attention = found.get("attention_BKTS", none)
-        return Hypotheses(found["ids_BKT"], found["score_BK"], found["total_BK"], attention)
+        log_probability = found.get("model_BK", found["total_BK"])
+        return Hypotheses(found["ids_BKT"], found["score_BK"], log_probability, attention)
 
     def _begin(
         self,
@@ -183,6 +186,8 @@ class Search:
                 "ids_BKT": tf.fill([batch, number, longest], PAD),
                 "total_BK": tf.fill([batch, number], _IMPOSSIBLE),
             }
+            if self._config.repetition_penalty != 1:
+                tensors["model_BK"] = tensors["total_BK"]
             if self._keeps_attention:
                 shape = [batch, number, longest, source_length]
                 tensors["attention_BKTS"] = tf.zeros(shape)
@@ -194,6 +199,8 @@ class Search:
             0.0 if k == 0 or self._config.sample else _IMPOSSIBLE for k in range(self._beams)
         ]
         alive["total_BK"] = tf.zeros([batch, 1]) + tf.constant(begins_K)
+        if "model_BK" in alive:
+            alive["model_BK"] = alive["total_BK"]
         alive["token_BK"] = tf.fill([batch, self._beams], BOS)
         if self._config.coverage_penalty:
             alive["coverage_BKS"] = tf.zeros([batch, self._beams, source_length])
@@ -256,7 +263,8 @@ class Search:
         tokens_R = tf.reshape(p.alive["token_BK"], [-1])
         logits_RV, attention_RS, state = predict(tokens_R, p.state, memory)
         vocabulary = logits_RV.shape[1]
-        logits_RV = self._penalise_repetition(forbid(logits_RV), p)
+        model_RV = forbid(logits_RV)
+        logits_RV = self._penalise_repetition(model_RV, p)
         normaliser_BK = tf.reshape(tf.reduce_logsumexp(logits_RV, axis=1), [-1, beams])
         logits_BKV = tf.reshape(self._constrain(logits_RV, p), [-1, beams, vocabulary])
         uniform_BK = sentences["uniform_BKT"][:, :, p.t]
@@ -277,6 +285,11 @@ class Search:
             "token_BK": token_BC,
             "total_BK": total_BC,
         }
+        if "model_BK" in parents:
+            logs_BKV = tf.reshape(tf.nn.log_softmax(model_RV), [-1, beams, vocabulary])
+            if parent_BC is not None:
+                logs_BKV = tf.gather(logs_BKV, parent_BC, batch_dims=1)
+            candidates["model_BK"] += tf.gather(logs_BKV, token_BC, batch_dims=2)
         if self._keeps_attention:
             candidates["attention_BKTS"] = tf.where(
                 here_T[:, tf.newaxis], attention_BKS[:, :, tf.newaxis], parents["attention_BKTS"]

@@ -15,9 +15,9 @@ from seq2seq_cli.special_tokens import PAD
 
 
 def cross_entropy(
-    logits_BTV: tf.Tensor, labels_BT: tf.Tensor, label_smoothing: float = 0.0
+    logits: tf.Tensor, labels: tf.Tensor, label_smoothing: float = 0.0
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Sum the cross-entropy over all labels that are not PAD.
+    """Sum the cross-entropy over all labels, of any rank, that are not PAD.
 
     With label smoothing e the label's probability is 1 - e + e/V and every other's e/V (Szegedy et
     al. 2016, section 7).
@@ -25,14 +25,25 @@ def cross_entropy(
     Returns:
         The sum in nats, and the number of labels; both float32.
     """
-    logits_BTV = tf.cast(logits_BTV, tf.float32)
-    real_BT = tf.cast(tf.not_equal(labels_BT, PAD), tf.float32)
-    loss_BT = tf.nn.sparse_softmax_cross_entropy_with_logits(labels_BT, logits_BTV)
+    logits = tf.cast(logits, tf.float32)
+    real = tf.cast(tf.not_equal(labels, PAD), tf.float32)
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
     if label_smoothing:
         # The mean cross-entropy over all V labels is logsumexp(logits) - mean(logits).
-        uniform_BT = tf.reduce_logsumexp(logits_BTV, -1) - tf.reduce_mean(logits_BTV, -1)
-        loss_BT = (1 - label_smoothing) * loss_BT + label_smoothing * uniform_BT
-    return tf.reduce_sum(loss_BT * real_BT), tf.reduce_sum(real_BT)
+        uniform = tf.reduce_logsumexp(logits, -1) - tf.reduce_mean(logits, -1)
+        losses = (1 - label_smoothing) * losses + label_smoothing * uniform
+    return tf.reduce_sum(losses * real), tf.reduce_sum(real)
+
+
+def real_places(labels_BT: tf.Tensor) -> tf.Tensor:
+    """Return places_X2, int64: where the labels that are not PAD stand, and then some that are.
+
+    X is a multiple of 128, or all places, so that what is compiled for each X is so seldom.
+    """
+    is_real_BT = tf.not_equal(labels_BT, PAD)
+    places_X2 = tf.concat([tf.where(is_real_BT), tf.where(~is_real_BT)], axis=0)
+    real = tf.reduce_sum(tf.cast(is_real_BT, tf.int32))
+    return places_X2[: -(-real // 128) * 128]
 
 
 class Schedule:
@@ -128,10 +139,22 @@ class Updater:
             autograph=False,
         )
 
+    def predictions(
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the logits of a batch and their labels, most of those of padding left out."""
+        memory = self._model.encode(source_BS, training=True)
+        hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
+        labels = target_BT[:, 1:]
+        if not self._xla:  # it knows no shape that depends on values
+            places_X2 = real_places(labels)
+            hidden, labels = (tf.gather_nd(each, places_X2) for each in (hidden, labels))
+        return self._model.logits(hidden), labels
+
     def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
         """Return the mean loss of a token, in nats."""
-        logits_BTV = self._model((source_BS, target_BT[:, :-1]), training=True)
-        total, tokens = self._loss(logits_BTV, target_BT[:, 1:], self._config.label_smoothing)
+        logits, labels = self.predictions(source_BS, target_BT)
+        total, tokens = self._loss(logits, labels, self._config.label_smoothing)
         return total / tokens
 
     def gradients(

@@ -9,13 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import DecodingConfig
-from seq2seq_cli.data.lines import BadLineError, canonical
-from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.data.lines import BadLineError
+from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
 from seq2seq_cli.decoding import forbid
 from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.sentences import batches, read_sources, source_batch
 from seq2seq_cli.special_tokens import BOS, PAD
 from seq2seq_cli.streams import in_windows
-from seq2seq_cli.translator import batches, padded, shortened, token_ids
 
 Pair = tuple[str, str]
 
@@ -45,6 +45,7 @@ class Scorer:
         tokenizers: of both languages.
         config: batch sizes and the maximum length.
         compiled: whether in a graph; without one the first scores come sooner, all others later.
+        sources: see Translator.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class Scorer:
         tokenizers: Tokenizers,
         config: DecodingConfig,
         compiled: bool = True,
+        sources: Sequence[Tokenizer] = (),
     ):
         self._tokenizers = tokenizers
+        self._sources = sources or [tokenizers.source]
         self._config = config
 
         def run(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
@@ -67,27 +70,20 @@ class Scorer:
 
     def score(self, pairs: Sequence[Pair]) -> list[Score]:
         """Return a score for each (source, translation), in order."""
-        limit = self._config.max_source_tokens
-        sides = [
-            token_ids(tokenizer, [canonical(text) for text in texts])
-            for tokenizer, texts in zip(
-                (self._tokenizers.source, self._tokenizers.target),
-                ([source for source, _ in pairs], [target for _, target in pairs]),
-                strict=True,
-            )
-        ]
-        sources, targets = ([shortened(ids, limit) for ids in side] for side in sides)
-        lengths = {i: max(len(sources[i]), len(targets[i])) for i in range(len(pairs))}
+        texts, translations = [source for source, _ in pairs], [target for _, target in pairs]
+        sources = read_sources(self._sources, texts, self._config)
+        targets = read_sources([self._tokenizers.target], translations, self._config)
+        lengths = {i: max(sources[i].length, targets[i].length) for i in range(len(pairs))}
         found: dict[int, np.ndarray] = {}
         for chosen in batches(lengths, self._config):
-            batch = (padded([side[i] for i in chosen]) for side in (sources, targets))
+            batch = (source_batch([side[i] for i in chosen]) for side in (sources, targets))
             rows = self._run(*map(tf.constant, batch)).numpy()
             found.update(zip(chosen, rows, strict=True))
         scores = []
         for i, target in enumerate(targets):
-            by_token = found[i][: len(target)]
-            is_cut = any(len(side[i]) > limit for side in sides)
-            pieces = self._tokenizers.target.pieces(target.tolist())
+            by_token = found[i][: target.length]
+            is_cut = sources[i].cut or target.cut
+            pieces = self._tokenizers.target.pieces(target.ids[0].tolist())
             scores.append(Score(float(by_token.sum()), pieces, by_token.tolist(), is_cut))
         return scores
 

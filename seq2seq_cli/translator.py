@@ -7,12 +7,10 @@ from io import RawIOBase
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.alignment import Alignment, align, copy_unknown
 from seq2seq_cli.config import DecodingConfig
-from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
 from seq2seq_cli.data.words import Words
 from seq2seq_cli.decoding import Search
@@ -21,7 +19,8 @@ from seq2seq_cli.models import build_model
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.run import Run
-from seq2seq_cli.special_tokens import EOS, PAD
+from seq2seq_cli.sentences import Source, batches, read_sources, source_batch, token_ids
+from seq2seq_cli.special_tokens import PAD
 from seq2seq_cli.streams import in_windows
 
 
@@ -59,9 +58,10 @@ class Translator:
         replace_unknown: whether an unknown word shall be that of the source which got the most
             attention.
         compiled: whether to search in a graph; see `decoding.Search`.
+        sources: of an ensemble whose members have other source vocabularies, the tokenizers of all.
 
     Raises:
-        UsageError: if the beam is wider than the vocabulary, or unknown words cannot be told.
+        UsageError: if the beam is wider than the vocabulary, or what is asked for cannot be told.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Translator:
         alignments: bool = False,
         replace_unknown: bool = False,
         compiled: bool = True,
+        sources: Sequence[Tokenizer] = (),
     ):
         vocabulary = tokenizers.target.vocabulary_size
         if config.beam > vocabulary:
@@ -84,7 +85,13 @@ class Translator:
                 "--replace-unknown copies whole words, and this run's tokenizer.kind is "
                 f"{tokenizers.target.kind!r}, not 'words'. Leave it out"
             )
+        if len(sources) > 1 and (alignments or replace_unknown or config.coverage_penalty):
+            raise UsageError(
+                "--alignments, --replace-unknown and decoding.coverage_penalty need attention to "
+                "the same tokens, and these runs' source vocabularies differ. Leave them out"
+            )
         self._tokenizers = tokenizers
+        self._sources = sources or [tokenizers.source]
         self._config = config
         self._alignments = alignments
         self._replace_unknown = replace_unknown
@@ -106,13 +113,13 @@ class Translator:
         """
         translations = [Translation("")] * len(sentences)
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
-        texts = [canonical(sentences[i]) for i in wanted]
-        rows = dict(zip(wanted, token_ids(self._tokenizers.source, texts), strict=True))
-        begun = token_ids(self._tokenizers.target, [canonical(prefix)])[0][:-1]
+        read = read_sources(self._sources, [sentences[i] for i in wanted], self._config)
+        sources = dict(zip(wanted, read, strict=True))
+        begun = token_ids(self._tokenizers.target, [prefix])[0][:-1]
         numbers = np.arange(first_number, first_number + len(sentences), dtype=np.int32)
-        for chosen in batches({i: len(row) for i, row in rows.items()}, self._config):
+        for chosen in batches({i: each.length for i, each in sources.items()}, self._config):
             found = self._translate_batch(
-                [sentences[i] for i in chosen], [rows[i] for i in chosen], begun, numbers[chosen]
+                [sentences[i] for i in chosen], [sources[i] for i in chosen], begun, numbers[chosen]
             )
             for i, translation in zip(chosen, found, strict=True):
                 translations[i] = translation
@@ -121,30 +128,28 @@ class Translator:
     def _translate_batch(
         self,
         sentences: list[str],
-        rows: list[np.ndarray],
+        sources: list[Source],
         prefix: np.ndarray,
         numbers: np.ndarray,
     ) -> list[Translation]:
         config = self._config
-        cut = [shortened(row, config.max_source_tokens) for row in rows]
-        source = padded(cut)
-        lengths = np.array([len(row) for row in cut])
+        lengths = np.array([source.length for source in sources])
         maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
         maximum = np.minimum(maximum, config.max_length or math.inf)
         maximum = np.maximum(maximum, len(prefix) + 1)
         minimum = np.maximum(np.ceil(lengths * config.min_length_ratio), config.min_length)
         found = self._search(
-            source,
+            source_batch(sources),
             maximum.astype(np.int32),
             np.minimum(minimum, maximum).astype(np.int32),
-            np.tile(prefix, (len(rows), 1)),
+            np.tile(prefix, (len(sources), 1)),
             numbers,
         )
         ids, scores, totals, attention = (tensor.numpy() for tensor in found)
         number = ids.shape[1]
         texts = self._tokenizers.target.detokenize(ids.reshape(-1, ids.shape[2]).tolist())
         translations = []
-        for b, row in enumerate(rows):
+        for b, source in enumerate(sources):
             each = []
             for n in range(number):
                 if scores[b, n] == -math.inf:
@@ -152,9 +157,9 @@ class Translator:
                 text, alignment = texts[b * number + n], None
                 length = int((ids[b, n] != PAD).sum())
                 if self._alignments:
-                    weights = attention[b, n, :length, : len(cut[b])]
+                    weights = attention[b, n, :length, : source.length]
                     found_ids = ids[b, n, :length].tolist()
-                    alignment = align(self._tokenizers, cut[b].tolist(), found_ids, weights)
+                    alignment = align(self._tokenizers, source.ids[0].tolist(), found_ids, weights)
                 if self._replace_unknown:
                     text = copy_unknown(
                         self._tokenizers, sentences[b], text, ids[b, n, :length], attention[b, n]
@@ -162,59 +167,32 @@ class Translator:
                 # One line for each sentence, whatever bytes the model composed.
                 text = " ".join(text.split())
                 score, total = float(scores[b, n]), float(totals[b, n])
-                is_cut = len(cut[b]) < len(row)
-                each.append(Translation(text, score, total, length, is_cut, alignment))
+                each.append(Translation(text, score, total, length, source.cut, alignment))
             # None is found only where the model gives no numbers.
             best, *others = each or [Translation("", -math.inf, -math.inf)]
             translations.append(replace(best, others=tuple(others)))
         return translations
 
 
-def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]:
-    """Return the ids (int32) of each text, EOS at the end."""
-    ids = tokenizer.tokenize(tf.constant(list(texts), tf.string))
-    splits = ids.row_splits.numpy()[1:-1] if texts else []
-    return np.split(ids.flat_values.numpy(), splits) if texts else []
-
-
-def shortened(ids: np.ndarray, limit: int) -> np.ndarray:
-    """Return the first ids, so many at most, EOS at the end."""
-    return ids if len(ids) <= limit else np.append(ids[: limit - 1], np.int32(EOS))
-
-
-def padded(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the rows as one array, right-padded with PAD."""
-    array = np.full((len(rows), max(len(row) for row in rows)), PAD, np.int32)
-    for target, row in zip(array, rows, strict=True):
-        target[: len(row)] = row
-    return array
-
-
-def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:
-    """Yield the keys of sentences of like length that make a batch, for their lengths by key."""
-    batch: list[int] = []
-    for key, length in sorted(lengths.items(), key=lambda item: item[1]):
-        tokens = (len(batch) + 1) * min(length, config.max_source_tokens)
-        if batch and (len(batch) == config.batch_sentences or tokens > config.batch_tokens):
-            yield batch
-            batch = []
-        batch.append(key)
-    if batch:
-        yield batch
-
-
 class LoadedRun(NamedTuple):
-    """A run's model and tokenizers, the name of its checkpoint, and the training's state there."""
+    """A run's model and tokenizers, the name of its checkpoint, and the training's state there.
+
+    Of an ensemble they are the first run's, but for the model; `sources` are the tokenizers of all
+    runs where they are not the same.
+    """
 
     model: Seq2Seq
     tokenizers: Tokenizers
     decoding: DecodingConfig
     checkpoint: str
     state: dict[str, Any]
+    sources: tuple[Tokenizer, ...] = ()
 
     def translator(self, config: DecodingConfig | None = None, **options: bool) -> Translator:
         """Return what translates with the model; the options are those of Translator."""
-        return Translator(self.model, self.tokenizers, config or self.decoding, **options)
+        return Translator(
+            self.model, self.tokenizers, config or self.decoding, sources=self.sources, **options
+        )
 
 
 def load_run(run: Run, report: Callable[[str], None]) -> LoadedRun:
@@ -247,19 +225,22 @@ def load_ensemble(runs: Sequence[Run], report: Callable[[str], None]) -> LoadedR
 
     Raises:
         CheckpointError: see load_run.
-        UsageError: if their vocabularies are not the same.
+        UsageError: if their target vocabularies are not the same.
     """
     loaded = [load_run(run, report) for run in runs]
     first = loaded[0]
-    for run, other in zip(runs, loaded, strict=True):
-        if other.tokenizers.fingerprints != first.tokenizers.fingerprints:
-            raise UsageError(
-                f"--run {runs[0].path} --run {run.path}: only runs with the same vocabularies make "
-                "an ensemble, and these have others. Train with the same data and tokenizer"
-            )
     if len(loaded) == 1:
         return first
-    return first._replace(model=Ensemble([each.model for each in loaded]))
+    for run, other in zip(runs, loaded, strict=True):
+        if other.tokenizers.target.fingerprint != first.tokenizers.target.fingerprint:
+            raise UsageError(
+                f"--run {runs[0].path} --run {run.path}: only runs with the same target vocabulary "
+                "make an ensemble, and these have others. Train with the same data and tokenizer"
+            )
+    sources = tuple(each.tokenizers.source for each in loaded)
+    separate = len({source.fingerprint for source in sources}) > 1
+    model = Ensemble([each.model for each in loaded], separate)
+    return first._replace(model=model, sources=sources if separate else ())
 
 
 def translate_lines(

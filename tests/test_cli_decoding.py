@@ -1,9 +1,13 @@
 import io
 import json
+import os
 import re
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from conftest import invoke, toy_pairs
 from test_cli import s2s
 
@@ -118,6 +122,23 @@ def test_a_line_without_a_translation_is_named_after_those_before_it(trained):
         next(lines)
 
 
+def test_no_input_is_overwritten(home, tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text("one cat\n")
+    for command in ("translate", "score"):
+        code, _, error = s2s(command, "--input", str(path), "--output", f"{tmp_path}/./in.txt")
+        assert code == 2
+        assert "is the --input, and would overwrite it" in error
+    assert path.read_text() == "one cat\n"
+
+
+def test_a_pipe_is_an_input(home, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=[b"I see one cats.\n\n"]).start()
+    assert len(invoke("translate", "--input", str(pipe))) == 2
+
+
 def test_output_goes_to_a_file(home, tmp_path):
     out = tmp_path / "out.txt"
     assert invoke("translate", SENTENCE, "--output", str(out)) == []
@@ -179,16 +200,55 @@ def test_bad_options_are_named(home, options, message):
         invoke("translate", SENTENCE, *options)
 
 
-def test_runs_of_other_vocabularies_make_no_ensemble(trained, monkeypatch):
-    def other(run, report):
-        loaded = load_run(run, report)
-        words = Words(["▁a"])
-        return loaded._replace(tokenizers=Tokenizers(words, words)) if run is second else loaded
+def with_tokenizers(monkeypatch, run: Run, **changed) -> None:
+    """Let `load_run` give other tokenizers for a run."""
+
+    def load(other, report):
+        loaded = load_run(other, report)
+        if other is not run:
+            return loaded
+        return loaded._replace(tokenizers=replace(loaded.tokenizers, **changed))
+
+    monkeypatch.setattr(translator, "load_run", load)
+
+
+def test_runs_of_other_target_vocabularies_make_no_ensemble(trained, monkeypatch):
+    second = Run(trained)
+    with_tokenizers(monkeypatch, second, target=Words(["▁a"]))
+    with pytest.raises(UsageError, match="only runs with the same target vocabulary make an ens"):
+        translator.load_ensemble([Run(trained), second], fail)
+
+
+def test_members_of_an_ensemble_read_the_source_each_in_its_own_tokens(trained, monkeypatch):
+    single = load_run(Run(trained), fail)
+    pieces = single.tokenizers.source
+
+    class Doubled(type(pieces)):
+        """Reads every sentence twice."""
+
+        fingerprint = "other"
+
+        def tokenize(self, sentences):
+            return super().tokenize(tf.strings.join([sentences, sentences], " "))
 
     second = Run(trained)
-    monkeypatch.setattr(translator, "load_run", other)
-    with pytest.raises(UsageError, match="only runs with the same vocabularies make an ensemble"):
-        translator.load_ensemble([Run(trained), second], fail)
+    with_tokenizers(monkeypatch, second, source=Doubled(pieces.serialise()))
+    loaded = translator.load_ensemble([Run(trained), second], fail)
+    (found,) = loaded.translator().translate([SENTENCE])
+    assert found.tokens > 0
+    scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding, sources=loaded.sources)
+    (score,) = scorer.score([(SENTENCE, found.text)])
+    assert score.log_probability == pytest.approx(found.log_probability, abs=1e-3)
+    one = Scorer(single.model, single.tokenizers, single.decoding)
+    by_member = [
+        one.score([(source, found.text)])[0].token_log_probabilities
+        for source in (SENTENCE, f"{SENTENCE} {SENTENCE}")
+    ]
+    np.testing.assert_allclose(
+        np.exp(score.token_log_probabilities), np.exp(by_member).mean(axis=0), atol=1e-4
+    )
+    with pytest.raises(UsageError, match="source vocabularies differ"):
+        loaded.translator(alignments=True)
 
 
 def test_unknown_words_are_copied_by_attention():

@@ -395,6 +395,16 @@ def test_a_penalty_for_repetition_makes_more_different_tokens():
     assert different(5.0) > different(1.0)
 
 
+@pytest.mark.parametrize("config", [{}, {"beam": 3}, {"sample": True}])
+def test_log_probabilities_are_the_model_s_whatever_penalises_repetition(config):
+    model = MODELS["transformer"]()
+    found = search(model, repetition_penalty=1.5, **config)(SOURCE, LENGTHS)
+    ids = found.ids_BNT[:, 0]
+    expected = tf.reduce_sum(scoring.forced_log_probabilities(model, SOURCE, ids), axis=1)
+    np.testing.assert_allclose(found.log_probability_BN[:, 0], expected, atol=1e-4)
+    assert (abs(found.score_BN[:, 0] - expected) > 0.01).numpy().any()
+
+
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_bfloat16_rounds_log_probabilities_and_no_more(make):
     model, prefix = make(), tf.constant([[5, 6, 7, 8], [9, 9, 4, 10]])
@@ -423,3 +433,20 @@ def test_ensembles_average_probabilities():
     found = tf.nn.softmax(Ensemble(members)((SOURCE[:2], target)))
     expected = sum(tf.nn.softmax(m((SOURCE[:2], target))) for m in members) / 2
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_members_of_an_ensemble_may_read_other_sources():
+    members = [noisy(RNN(vocabulary, 30, 6, 5, 7, 4), 1) for vocabulary in (30, 40)]
+    sources = SOURCE[:2], np.array([[39, 5, EOS, PAD], [7, EOS, PAD, PAD]], np.int32)
+    width = SOURCE.shape[1]
+    padded = [np.pad(ids, [[0, 0], [0, width - ids.shape[1]]]) for ids in sources]
+    joined = np.concatenate(padded, axis=1)
+    target = tf.constant([[BOS, 5, 6], [BOS, 9, 9]])
+    ensemble = Ensemble(members, separate=True)
+    found = tf.nn.softmax(ensemble((tf.constant(joined), target)))
+    pairs = zip(members, sources, strict=True)
+    expected = sum(tf.nn.softmax(member((ids, target))) for member, ids in pairs) / 2
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    attention = search(ensemble, attention=True)(joined, [5, 5]).attention_BNTS
+    np.testing.assert_allclose(tf.reduce_sum(attention[:, 0, 0], axis=1), 1, atol=1e-5)
+    assert not attention.numpy()[..., joined[0] == PAD][0].any()

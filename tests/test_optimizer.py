@@ -6,7 +6,7 @@ from conftest import tiny_config
 
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
-from seq2seq_cli.optimizer import Schedule, Updater, cross_entropy
+from seq2seq_cli.optimizer import Schedule, Updater, cross_entropy, real_places
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 
@@ -23,6 +23,16 @@ def test_loss_equals_keras(smoothing):
     each = oracle(tf.one_hot(labels, 11), logits).numpy()
     assert tokens == 10
     np.testing.assert_allclose(total, each[labels.numpy() != PAD].sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("real", "found"), [(0, 0), (1, 128), (128, 128), (129, 256), (300, 300)])
+def test_predictions_are_made_where_labels_are_real_and_few_others(real, found):
+    labels = np.full(300, PAD, np.int32)
+    labels[np.random.default_rng(0).permutation(300)[:real]] = EOS
+    labels = labels.reshape(20, 15)
+    places = real_places(tf.constant(labels)).numpy()
+    assert len(places) == len({tuple(place) for place in places}) == found
+    assert (labels[tuple(places[:real].T)] == EOS).all()
 
 
 def schedule(steps_per_epoch: int = 100, **settings) -> Schedule:

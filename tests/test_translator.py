@@ -2,14 +2,18 @@ import io
 import os
 import threading
 
+import numpy as np
 import pytest
 from conftest import TINY_MODELS, tiny_config, toy_pairs
 
 from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.data.words import Words
 from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.models import build_model
 from seq2seq_cli.run import Run
-from seq2seq_cli.translator import Translation, load_run, translate_lines
+from seq2seq_cli.special_tokens import UNK
+from seq2seq_cli.translator import Translation, Translator, load_run, translate_lines
 
 
 def fail(message: str) -> None:
@@ -119,3 +123,18 @@ def test_a_checkpoint_of_another_model_is_refused(trained, tmp_path):
     run.checkpoints.symlink_to(Run(trained).checkpoints)
     with pytest.raises(CheckpointError, match="belongs to another model: .* has shape"):
         load_run(run, fail)
+
+
+def test_unknown_words_are_copied_from_the_source():
+    words = Words(["▁I", "▁see", "▁cats", "."])
+    tokenizers = Tokenizers(words, words)
+    config = tiny_config(None, decoding__max_length=4, decoding__min_length=4)
+    model = build_model(config.model, words.vocabulary_size, words.vocabulary_size)
+    model.output_projection.bias.assign(30.0 * np.eye(words.vocabulary_size)[UNK])
+    sentence = "I see Tom's Boston cats."
+    (plain,) = Translator(model, tokenizers, config.decoding).translate([sentence])
+    assert plain.text.split() == ["<unk>"] * 4
+    copier = Translator(model, tokenizers, config.decoding, replace_unknown=True)
+    (copied,) = copier.translate([sentence])
+    assert len(copied.text.split()) == 4
+    assert set(copied.text.split()) <= {"I", "see", "Tom's", "Boston", "cats", "."}

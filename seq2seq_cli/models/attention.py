@@ -12,7 +12,7 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.cache import KeysValues
-from seq2seq_cli.models.products import Affine, batched_matmul, einsum, linear
+from seq2seq_cli.models.products import Affine, batched_matmul, einsum, linear, rounded
 from seq2seq_cli.models.scores import AdditiveScore, Score, make_score, masked_softmax
 
 
@@ -322,14 +322,16 @@ class MultiHeadAttention(keras.layers.Layer):
         heads_BHTD, weights_BHTS = scaled_dot_product_attention(
             query_BHTD, *keys_values, mask, causal, dropout
         )
-        heads_BTHD = tf.transpose(heads_BHTD, [0, 2, 1, 3])
+        heads_BTHD = tf.transpose(rounded(heads_BHTD), [0, 2, 1, 3])
         batch, length = tf.unstack(tf.shape(heads_BTHD)[:2])
         joined_BTD = tf.reshape(heads_BTHD, [batch, length, self.units])
-        return linear(joined_BTD, self.output_kernel, self.output_bias), weights_BHTS
+        outputs_BTD = linear(joined_BTD, self.output_kernel, self.output_bias)
+        return tf.cast(outputs_BTD, heads_BHTD.dtype), weights_BHTS
 
     def _by_heads(self, inputs_BTD: tf.Tensor, *names: str) -> list[tf.Tensor]:
         """Return the named projections, each BHTD, in one product."""
         batch, length = tf.unstack(tf.shape(inputs_BTD)[:2])
         shape = [batch, length, len(names), self.heads, self.units // self.heads]
-        projected = tf.reshape(Affine.of(self, *names)(inputs_BTD), shape)
-        return tf.unstack(tf.transpose(projected, [2, 0, 3, 1, 4]))
+        projected = tf.reshape(Affine.of(self, *names)(rounded(inputs_BTD)), shape)
+        by_heads = tf.unstack(tf.transpose(projected, [2, 0, 3, 1, 4]))
+        return [tf.cast(each_BHTD, inputs_BTD.dtype) for each_BHTD in by_heads]

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from seq2seq_cli.models.attention import MultiHeadAttention
 from seq2seq_cli.models.cache import KeysValues, attend_step
-from seq2seq_cli.models.products import Affine, linear
+from seq2seq_cli.models.products import Affine, rounded
 from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
@@ -62,17 +62,22 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Return outputs of the shape of `inputs`."""
-        inner = linear(inputs, self.inner_kernel, self.inner_bias)
-        gate = None
-        if self.activation == "swiglu":
-            gate = linear(inputs, self.gate_kernel, self.gate_bias)
-        return linear(self.activate(inner, gate), self.output_kernel, self.output_bias)
+        return self.transform(inputs, self.maps())
 
-    def activate(self, inner: tf.Tensor, gate: tf.Tensor | None) -> tf.Tensor:
-        """Return what the second layer takes; `gate` is x V + c, for `swiglu` alone."""
+    def maps(self) -> dict[str, Affine]:
+        """Return the maps that `transform` takes."""
+        names = ["inner", "output"] + (["gate"] if self.activation == "swiglu" else [])
+        return {name: Affine.of(self, name) for name in names}
+
+    def transform(self, inputs: tf.Tensor, maps: dict[str, Affine]) -> tf.Tensor:
+        """Return outputs of the shape of `inputs`, given `maps`."""
         if self.activation == "relu":
-            return tf.nn.relu(inner)
-        return tf.nn.gelu(inner) if gate is None else tf.nn.silu(inner) * gate
+            inner = maps["inner"](rounded(inputs), relu=True)
+        elif self.activation == "gelu":
+            inner = tf.nn.gelu(maps["inner"](inputs))
+        else:
+            inner = tf.nn.silu(maps["inner"](inputs)) * maps["gate"](inputs)
+        return tf.cast(maps["output"](inner), inputs.dtype)
 
 
 class LayerNorm(keras.layers.Layer):
@@ -257,9 +262,7 @@ class Block(keras.layers.Layer):
 
     def step_weights(self) -> dict[str, Affine]:
         """Return the maps that `step` takes."""
-        network = self.feed_forward
-        names = ["inner", "output"] + (["gate"] if network.activation == "swiglu" else [])
-        maps = {name: Affine.of(network, name) for name in names}
+        maps = self.feed_forward.maps()
         maps["self"] = Affine.of(self.self_attention, "query", "key", "value")
         maps["self_output"] = Affine.of(self.self_attention, "output")
         if self.has_cross:
@@ -312,9 +315,7 @@ class Block(keras.layers.Layer):
             outputs = maps["cross_output"](tf.reshape(heads_RHD, tf.shape(x)))
             x = self.cross_residual.after(x, outputs, training=False)
 
-        inputs = self.feed_forward_residual.before(x)
-        gate = maps["gate"](inputs) if "gate" in maps else None
-        outputs = maps["output"](self.feed_forward.activate(maps["inner"](inputs), gate))
+        outputs = self.feed_forward.transform(self.feed_forward_residual.before(x), maps)
         return self.feed_forward_residual.after(x, outputs, training=False), cache, weights
 
 

@@ -14,6 +14,7 @@ from seq2seq_cli.models.blocks import (
     store,
 )
 from seq2seq_cli.models.embeddings import Embeddings, Positions
+from seq2seq_cli.models.products import rounded
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
     Memory,
@@ -120,8 +121,8 @@ class DecoderOnly(Seq2Seq):
             store(memory, i, keys_values)
         return memory
 
-    def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
-        """See Seq2Seq.decode."""
+    def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
+        """See Seq2Seq.hidden."""
         batch, length = tf.unstack(tf.shape(target_BT))
         positions_T = tf.range(length)
         causal_TT = positions_T[:, tf.newaxis] >= positions_T
@@ -135,7 +136,11 @@ class DecoderOnly(Seq2Seq):
         x = self._embed_target(target_BT, positions_T, memory, training)
         for i, block in enumerate(self.blocks):
             x = block(x, mask_BTS, prefix=layer_cache(memory, i), training=training).outputs_BTD
-        return self._logits(x)
+        return self._normal(x)
+
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """See Seq2Seq.logits."""
+        return self.embeddings.to_logits()(rounded(hidden))
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
@@ -157,7 +162,7 @@ class DecoderOnly(Seq2Seq):
     def stepper(self, in_place: bool = False) -> Step:
         """See Seq2Seq.stepper."""
         step_blocks = block_stepper(self.blocks, in_place)
-        step_logits = self.embeddings.step_logits()
+        to_logits = self.embeddings.to_logits()
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             position = state["position"]
@@ -169,8 +174,8 @@ class DecoderOnly(Seq2Seq):
             over_source_BS = tf.reduce_mean(weights_BHS[:, :, :source_length], axis=1)
             total_B1 = tf.reduce_sum(over_source_BS, axis=1, keepdims=True)
             attention_BS = tf.math.divide_no_nan(over_source_BS, total_B1)
-            hidden_BD = self.norm(x) if self.norm else x
-            return StepOutput(step_logits(hidden_BD), attention_BS, after)
+            logits_BV = to_logits(self._normal(x))
+            return StepOutput(logits_BV, attention_BS, after)
 
         return step
 
@@ -183,5 +188,5 @@ class DecoderOnly(Seq2Seq):
     def _embed(self, vectors: tf.Tensor, positions: tf.Tensor, training: bool) -> tf.Tensor:
         return self.dropout(vectors + self.positions(positions), training=training)
 
-    def _logits(self, hidden_BTD: tf.Tensor) -> tf.Tensor:
-        return self.embeddings.logits(self.norm(hidden_BTD) if self.norm else hidden_BTD)
+    def _normal(self, hidden: tf.Tensor) -> tf.Tensor:
+        return self.norm(hidden) if self.norm else hidden

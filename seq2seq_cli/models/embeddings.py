@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.products import Affine, matmul, rounded
+from seq2seq_cli.models.products import Affine, rounded
 
 
 class Embeddings(keras.layers.Layer):
@@ -57,19 +57,13 @@ class Embeddings(keras.layers.Layer):
         """Return a vector for each target id, along a new last axis."""
         return tf.gather(tf.convert_to_tensor(self.target_table), ids) * self.scale
 
-    def step_logits(self) -> Affine:
-        """Return the map from hidden_RD to logits_RV, its table transposed: which is faster."""
-        kernel_DV = rounded(tf.transpose(tf.convert_to_tensor(self.output_table)))
-        return Affine(kernel_DV, tf.convert_to_tensor(self.output_bias))
+    def to_logits(self) -> Affine:
+        """Return the map from hidden vectors to logits.
 
-    def logits(self, hidden_BTD: tf.Tensor) -> tf.Tensor:
-        """Return logits_BTV, float32."""
-        table_VD = tf.convert_to_tensor(self.output_table)
-        vocabulary, units = table_VD.shape
-        logits = matmul(tf.reshape(hidden_BTD, [-1, units]), table_VD, transpose_b=True)
-        logits = tf.nn.bias_add(logits, tf.convert_to_tensor(self.output_bias))
-        shape = tf.concat([tf.shape(hidden_BTD)[:2], [vocabulary]], axis=0)
-        return tf.cast(tf.reshape(logits, shape), tf.float32)
+        The table is transposed for it: multiplying by it as it lies takes longer.
+        """
+        kernel_DV = tf.transpose(rounded(tf.convert_to_tensor(self.output_table)))
+        return Affine(kernel_DV, rounded(tf.convert_to_tensor(self.output_bias)))
 
 
 class Positions(keras.layers.Layer):

@@ -11,21 +11,31 @@ class Ensemble(Seq2Seq):
     """Predicts the mean of its members' probabilities, and attends as they do in the mean.
 
     Args:
-        members: models of the same vocabularies.
+        members: models of the same target vocabulary.
+        separate: whether their source vocabularies differ. A source then holds the ids for each of
+            them side by side, all of one length; and so does attention.
     """
 
-    def __init__(self, members: Sequence[Seq2Seq]):
+    def __init__(self, members: Sequence[Seq2Seq], separate: bool = False):
         super().__init__(name="ensemble")
         self.members = list(members)
+        self.separate = separate
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
         """See Seq2Seq.encode."""
-        return _join([member.encode(source_BS, training) for member in self.members])
+        number = len(self.members)
+        sources = tf.split(source_BS, number, axis=1) if self.separate else [source_BS] * number
+        pairs = zip(self.members, sources, strict=True)
+        return _join([member.encode(source, training) for member, source in pairs])
 
-    def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
-        """See Seq2Seq.decode. The logits are log-probabilities."""
+    def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
+        """See Seq2Seq.hidden: the log-probabilities."""
         return _mean_logits([m.decode(target_BT, x, training) for m, x in self._parts(memory)])
+
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """See Seq2Seq.logits."""
+        return hidden
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state."""
@@ -50,9 +60,11 @@ class Ensemble(Seq2Seq):
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             parts = self._parts(state, memory)
             outputs = [step(token_B, *own) for step, (_, *own) in zip(steps, parts, strict=True)]
+            weights = [output.attention_BS for output in outputs]
+            attention_BS = tf.concat(weights, axis=1) if self.separate else tf.add_n(weights)
             return StepOutput(
                 _mean_logits([output.logits_BV for output in outputs]),
-                tf.add_n([output.attention_BS for output in outputs]) / len(outputs),
+                attention_BS / len(outputs),
                 _join([output.state for output in outputs]),
             )
 

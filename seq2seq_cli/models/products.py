@@ -17,9 +17,9 @@ _COUNT: ContextVar["Count | None"] = ContextVar("count of operations", default=N
 def products_in(dtype: str) -> Iterator[None]:
     """Compute the products of float32 tensors in `dtype`, where the block traces a graph.
 
-    Only factors and the product are rounded to it: sums inside a product, and all that is no
-    product (softmax, normalisation, loss, weights and their updates), stay float32; and so do the
-    products of `batched_matmul`.
+    Only factors, the product and a bias added to it are rounded to it: sums inside a product, and
+    all that is no product (softmax, normalisation, loss, weights and their updates), stay float32;
+    and so do the products of `batched_matmul`.
 
     Args:
         dtype: float32 or bfloat16.
@@ -97,22 +97,60 @@ def rounded(factor: tf.Tensor) -> tf.Tensor:
     return tf.cast(factor, _DTYPE.get()) if factor.dtype == tf.float32 else factor
 
 
-def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-    """Return W x + b over the last axis of inputs of any rank, as one product of two matrices.
+def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor, relu: bool = False) -> tf.Tensor:
+    """Return W x + b, or max(0, W x + b), over the last axis of inputs of any rank.
 
-    A product of rank 3 with 2 would have a gradient of the kernel's size for each sentence.
+    The result has the dtype of `inputs`. As one operation in a shorter dtype, all is rounded once.
     """
     inputs_units, units = kernel.shape
-    product = matmul(tf.reshape(inputs, [-1, inputs_units]), kernel)
-    outputs = tf.nn.bias_add(product, tf.convert_to_tensor(bias))
-    return tf.reshape(outputs, tf.concat([tf.shape(inputs)[:-1], [units]], axis=0))
+    # A product of rank 3 with 2 would have a gradient of the kernel's size for each sentence.
+    rows = rounded(tf.reshape(inputs, [-1, inputs_units]))
+    _count_matmul(rows, kernel, False)
+    apply = _rectified_rows if relu else _linear_rows
+    outputs = apply(rows, tf.cast(kernel, rows.dtype), tf.cast(bias, rows.dtype))
+    shape = tf.concat([tf.shape(inputs)[:-1], [units]], axis=0)
+    return tf.cast(tf.reshape(outputs, shape), inputs.dtype)
+
+
+@tf.custom_gradient
+def _linear_rows(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tuple:
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        return _linear_gradient(inputs, kernel, upstream)
+
+    return tf.nn.bias_add(tf.matmul(inputs, kernel), bias), gradient
+
+
+@tf.custom_gradient
+def _rectified_rows(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tuple:
+    outputs = tf.nn.relu(tf.nn.bias_add(tf.matmul(inputs, kernel), bias))
+
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        upstream = tf.raw_ops.ReluGrad(gradients=upstream, features=outputs)
+        return _linear_gradient(inputs, kernel, upstream)
+
+    return outputs, gradient
+
+
+def _linear_gradient(
+    inputs: tf.Tensor, kernel: tf.Tensor, upstream: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Return the gradients of W x + b: of x, W and b.
+
+    That of b is a product, too, since TensorFlow's gradient of bias_add sums bfloat16 in bfloat16,
+    where a few hundred rows add up to less than half of what they are.
+    """
+    ones = tf.ones(tf.stack([1, tf.shape(upstream)[0]]), upstream.dtype)
+    return (
+        tf.matmul(upstream, kernel, transpose_b=True),
+        tf.matmul(inputs, upstream, transpose_a=True),
+        tf.squeeze(tf.matmul(ones, upstream), 0),
+    )
 
 
 class Affine(NamedTuple):
     """W x + b of weights that are read, joined and rounded once for many inputs.
 
-    kernel: W, as `rounded` gives it.
-    bias: b, float32.
+    kernel, bias: W and b, as `rounded` gives them.
     """
 
     kernel: tf.Tensor
@@ -123,11 +161,11 @@ class Affine(NamedTuple):
         """Join a layer's weights NAME_kernel and NAME_bias, so that outputs stand side by side."""
         kernels = [getattr(layer, f"{name}_kernel") for name in names]
         biases = [getattr(layer, f"{name}_bias") for name in names]
-        return cls(rounded(tf.concat(kernels, axis=1)), tf.concat(biases, axis=0))
+        return cls(rounded(tf.concat(kernels, axis=1)), rounded(tf.concat(biases, axis=0)))
 
-    def __call__(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return the outputs, float32."""
-        return linear(inputs, self.kernel, self.bias)
+    def __call__(self, inputs: tf.Tensor, relu: bool = False) -> tf.Tensor:
+        """Return the outputs; see `linear`."""
+        return linear(inputs, self.kernel, self.bias, relu)
 
 
 class Linear(keras.layers.Layer):

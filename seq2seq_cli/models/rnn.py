@@ -149,12 +149,16 @@ class RNN(Seq2Seq):
             initial[name] = tf.tanh(bridge(last[number % len(last)]))
         return {"mask": mask_BS, **self.decoder.prepare(values_BSD), **initial}
 
-    def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
-        """See Seq2Seq.decode."""
+    def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
+        """See Seq2Seq.hidden."""
         embedded_BTD = self.target_dropout(self.target_embedding(target_BT), training=training)
         state = list(self.initial_state(memory, 0).values())
         outputs_BTD = self.decoder.run(embedded_BTD, state, memory, training)
-        return self.output_projection(self.output_dropout(outputs_BTD, training=training))
+        return self.output_dropout(outputs_BTD, training=training)
+
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """See Seq2Seq.logits."""
+        return self.output_projection(rounded(hidden))
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state."""

@@ -49,8 +49,20 @@ class Seq2Seq(keras.Model):
         """Encode source ids (int32, right-padded with PAD); every tensor returned leads with B."""
 
     @abstractmethod
+    def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
+        """Return hidden_BTD, from which `logits` predicts the token after each of `target_BT`."""
+
+    @abstractmethod
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Return the logits of vectors of any rank.
+
+        They are float32, or what `products.products_in` says: then not yet, to save a pass over
+        them, in the float32 that a loss takes.
+        """
+
     def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
-        """Return logits_BTV (float32) of the token after each of `target_BT` (teacher forcing)."""
+        """Return logits_BTV of the token after each of `target_BT` (teacher forcing)."""
+        return self.logits(self.hidden(target_BT, memory, training))
 
     @abstractmethod
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:

@@ -14,6 +14,7 @@ from seq2seq_cli.models.blocks import (
     store,
 )
 from seq2seq_cli.models.embeddings import Embeddings, Positions
+from seq2seq_cli.models.products import rounded
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
     Memory,
@@ -126,8 +127,8 @@ class Transformer(Seq2Seq):
             store(memory, i, block.cross_attention.project_keys_values(values_BSD))
         return memory
 
-    def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
-        """See Seq2Seq.decode."""
+    def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
+        """See Seq2Seq.hidden."""
         x = self._embed_target(target_BT, tf.range(tf.shape(target_BT)[1]), training)
         for i, block in enumerate(self.decoder):
             x = block(
@@ -137,7 +138,11 @@ class Transformer(Seq2Seq):
                 memory_mask_BS=memory["mask"],
                 training=training,
             ).outputs_BTD
-        return self._logits(x)
+        return self._normal(x)
+
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """See Seq2Seq.logits."""
+        return self.embeddings.to_logits()(rounded(hidden))
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
@@ -159,14 +164,14 @@ class Transformer(Seq2Seq):
     def stepper(self, in_place: bool = False) -> Step:
         """See Seq2Seq.stepper."""
         step_blocks = block_stepper(self.decoder, in_place)
-        step_logits = self.embeddings.step_logits()
+        to_logits = self.embeddings.to_logits()
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             position = state["position"]
             x = self._embed_target(token_B, position)
             x, weights_BHS, after = step_blocks(x, state, memory)
-            hidden_BD = self.decoder_norm(x) if self.decoder_norm else x
-            return StepOutput(step_logits(hidden_BD), tf.reduce_mean(weights_BHS, axis=1), after)
+            logits_BV = to_logits(self._normal(x))
+            return StepOutput(logits_BV, tf.reduce_mean(weights_BHS, axis=1), after)
 
         return step
 
@@ -176,7 +181,5 @@ class Transformer(Seq2Seq):
         x = self.embeddings.embed_target(target_BT) + self.target_positions(positions_T)
         return self.target_dropout(x, training=training)
 
-    def _logits(self, hidden_BTD: tf.Tensor) -> tf.Tensor:
-        return self.embeddings.logits(
-            self.decoder_norm(hidden_BTD) if self.decoder_norm else hidden_BTD
-        )
+    def _normal(self, hidden: tf.Tensor) -> tf.Tensor:
+        return self.decoder_norm(hidden) if self.decoder_norm else hidden

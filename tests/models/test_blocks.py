@@ -67,7 +67,8 @@ def test_embeddings_are_scaled_and_logits_are_not():
     np.testing.assert_allclose(layer.embed_source(tf.constant([3])), table[[3]] * 2)
     hidden = INPUTS.numpy()
     layer.output_bias.assign(np.arange(5.0))
-    np.testing.assert_allclose(layer.logits(INPUTS), hidden @ table.T + np.arange(5), atol=1e-6)
+    logits = layer.to_logits()(INPUTS)
+    np.testing.assert_allclose(logits, hidden @ table.T + np.arange(5), atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])

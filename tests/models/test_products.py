@@ -1,6 +1,16 @@
+import keras
+import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.products import Count, batched_matmul, counted, einsum, matmul, products_in
+from seq2seq_cli.models.products import (
+    Count,
+    batched_matmul,
+    counted,
+    einsum,
+    linear,
+    matmul,
+    products_in,
+)
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
 
@@ -30,6 +40,32 @@ def test_products_of_small_matrices_are_not_rounded_and_others_are():
         assert batched_matmul(x, one) == x
         assert matmul(x, one) == 1
         assert einsum("abc,acd->abd", x, one) == 1
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-6), ("bfloat16", 0.01)])
+def test_a_linear_map_and_its_gradients_equal_keras_dense(relu, dtype, bound):
+    inputs = tf.random.stateless_normal([30, 50, 8], [1, 2], mean=0.5)
+    dense = keras.layers.Dense(6, activation="relu" if relu else None, bias_initializer="ones")
+    dense.build(inputs.shape)
+    kernel, bias = (tf.convert_to_tensor(weight) for weight in dense.trainable_variables)
+
+    @tf.function
+    def ours():
+        with products_in(dtype):
+            return linear(inputs, kernel, bias, relu)
+
+    found = []
+    for apply in (ours, lambda: dense(inputs)):
+        with tf.GradientTape() as tape:
+            tape.watch([inputs, kernel, bias])
+            outputs = apply()
+            loss = tf.reduce_sum(tf.square(outputs))
+        assert outputs.dtype == tf.float32
+        variables = [kernel, bias] if apply is ours else dense.trainable_variables
+        found.append([outputs, *tape.gradient(loss, [inputs, *variables])])
+    for a, b in zip(*found, strict=True):
+        assert tf.norm(a - b) <= bound * tf.norm(b)
 
 
 def test_the_operations_of_a_transformer():
