@@ -2,7 +2,7 @@
 
     python benchmarks/grid.py --data tatoeba --json grid.json
 
-Each model is 128 wide and is trained for 300 updates; its loss is the mean of the last 30, in nats
+Each model is 64 wide and is trained for 300 updates; its loss is the mean of the last 30, in nats
 a token, without label smoothing. A model that had learned nothing but how frequent each token is
 would reach the entropy of the unigram distribution of the target tokens, which is printed first.
 Combinations that are in the JSON file already are not trained again.
@@ -46,8 +46,8 @@ def combinations() -> Iterator[Options]:
         yield {
             **{"kind": "rnn", "cell": cell, **depth, "bidirectional": bidirectional},
             **{"attention": score, **wiring},
-            **{"embedding_units": 128, "attention_units": 128},
-            **{"encoder_units": 64 if bidirectional else 128, "decoder_units": 128},
+            **{"embedding_units": 64, "attention_units": 64},
+            **{"encoder_units": 32 if bidirectional else 64, "decoder_units": 64},
         }
     for kind, norm, activation, positions in itertools.product(
         ("transformer", "decoder_only"),
@@ -57,7 +57,7 @@ def combinations() -> Iterator[Options]:
     ):
         yield {
             **{"kind": kind, "norm": norm, "activation": activation, "positions": positions},
-            **{"units": 128, "inner_units": 512},
+            **{"units": 64, "inner_units": 256},
         }
 
 
@@ -91,7 +91,7 @@ def main() -> None:
     options = parser.parse_args()
     use_device("cpu")
     training = {"steps": options.steps, "compile": "graph", "label_smoothing": 0.0}
-    training |= {"max_source_tokens": 24, "max_target_tokens": 24}
+    training |= {"batch_tokens": 512, "max_source_tokens": 24, "max_target_tokens": 24}
     tables = {"data": {"corpus": options.data}, "tokenizer": {"vocabulary_size": 4000}}
     config = Config.model_validate({**tables, "training": training})
     corpus = read_corpus(config.data)

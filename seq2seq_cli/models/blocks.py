@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from seq2seq_cli.models.attention import MultiHeadAttention
 from seq2seq_cli.models.cache import KeysValues, attend_step
-from seq2seq_cli.models.products import Affine, rounded
+from seq2seq_cli.models.products import Affine, column_sums, rounded
 from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
@@ -109,12 +109,11 @@ def _normalise(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tuple:
     normal = centred * scale
 
     def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        rows = list(range(len(inputs.shape) - 1))
         dnormal = upstream * gamma
         mean = tf.reduce_mean(dnormal, -1, keepdims=True)
         share = tf.reduce_mean(dnormal * normal, -1, keepdims=True)
         dinputs = scale * (dnormal - mean - normal * share)
-        return dinputs, tf.reduce_sum(upstream * normal, rows), tf.reduce_sum(upstream, rows)
+        return dinputs, column_sums(upstream * normal), column_sums(upstream)
 
     return normal * gamma + beta, gradient
 

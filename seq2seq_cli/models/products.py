@@ -57,14 +57,37 @@ def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
 
 
 def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
-    """Return the products of many small matrices, of rank 3 or more, in their dtype.
+    """Return the products of as many small matrices, of rank 3 or more, in their dtype.
 
     On a CPU this takes a fraction of tf.matmul's time.
     """
     _count_matmul(a, b, transpose_b)
     if a.dtype == tf.float16:  # of which the faster one knows nothing
         return tf.matmul(a, b, transpose_b=transpose_b)
-    return tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=a.dtype, adj_y=transpose_b)
+    return (_by_transposed if transpose_b else _by_plain)(a, b)
+
+
+def _batched(
+    a: tf.Tensor, b: tf.Tensor, transpose_a: bool = False, transpose_b: bool = False
+) -> tf.Tensor:
+    return tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=a.dtype, adj_x=transpose_a, adj_y=transpose_b)
+
+
+# TensorFlow's gradients would be of tf.matmul.
+@tf.custom_gradient
+def _by_plain(a: tf.Tensor, b: tf.Tensor) -> tuple:
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return _batched(upstream, b, transpose_b=True), _batched(a, upstream, transpose_a=True)
+
+    return _batched(a, b), gradient
+
+
+@tf.custom_gradient
+def _by_transposed(a: tf.Tensor, b: tf.Tensor) -> tuple:
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return _batched(upstream, b), _batched(upstream, a, transpose_a=True)
+
+    return _batched(a, b, transpose_b=True), gradient
 
 
 def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
@@ -134,17 +157,22 @@ def _rectified_rows(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tu
 def _linear_gradient(
     inputs: tf.Tensor, kernel: tf.Tensor, upstream: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Return the gradients of W x + b: of x, W and b.
-
-    That of b is a product, too, since TensorFlow's gradient of bias_add sums bfloat16 in bfloat16,
-    where a few hundred rows add up to less than half of what they are.
-    """
-    ones = tf.ones(tf.stack([1, tf.shape(upstream)[0]]), upstream.dtype)
+    """Return the gradients of W x + b: of x, W and b."""
     return (
         tf.matmul(upstream, kernel, transpose_b=True),
         tf.matmul(inputs, upstream, transpose_a=True),
-        tf.squeeze(tf.matmul(ones, upstream), 0),
+        column_sums(upstream),
     )
+
+
+def column_sums(x: tf.Tensor) -> tf.Tensor:
+    """Return the sums over all axes but the last."""
+    if x.dtype == tf.float32:
+        return tf.raw_ops.BiasAddGrad(out_backprop=x)  # faster than tf.reduce_sum
+    # That would sum in the dtype itself, and lose most of some hundred rows; a product does not.
+    rows = tf.reshape(x, [-1, x.shape[-1]])
+    ones = tf.ones(tf.stack([1, tf.shape(rows)[0]]), x.dtype)
+    return tf.squeeze(tf.matmul(ones, rows), 0)
 
 
 class Affine(NamedTuple):
