@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.models.fusion import fused, fusing
 from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.special_tokens import PAD
@@ -25,25 +26,68 @@ def cross_entropy(
     Returns:
         The sum in nats, and the number of labels; both float32.
     """
-    logits = tf.cast(logits, tf.float32)
-    real = tf.cast(tf.not_equal(labels, PAD), tf.float32)
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-    if label_smoothing:
-        # The mean cross-entropy over all V labels is logsumexp(logits) - mean(logits).
-        uniform = tf.reduce_logsumexp(logits, -1) - tf.reduce_mean(logits, -1)
-        losses = (1 - label_smoothing) * losses + label_smoothing * uniform
-    return tf.reduce_sum(losses * real), tf.reduce_sum(real)
+    labels_X = tf.reshape(labels, [-1])
+    real_X = tf.cast(tf.not_equal(labels_X, PAD), tf.float32)
+
+    @tf.custom_gradient
+    def losses(logits_XV: tf.Tensor) -> tuple:
+        losses_X, logsumexp_X = _losses(logits_XV, labels_X, label_smoothing)
+
+        def gradient(upstream_X: tf.Tensor) -> tf.Tensor:
+            return _losses_gradient(logits_XV, labels_X, logsumexp_X, upstream_X, label_smoothing)
+
+        return losses_X, gradient
+
+    losses_X = losses(tf.reshape(logits, [-1, logits.shape[-1]]))
+    return tf.reduce_sum(losses_X * real_X), tf.reduce_sum(real_X)
+
+
+@fused
+def _losses(
+    logits_XV: tf.Tensor, labels_X: tf.Tensor, smoothing: float
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the cross-entropy of each label, and the logsumexp of the logits."""
+    logits_XV = tf.cast(logits_XV, tf.float32)
+    vocabulary = logits_XV.shape[1]
+    # XLA adds what stands side by side one after the other, and rows of blocks many at a time.
+    width = max(size for size in range(1, 129) if vocabulary % size == 0)
+    logits_XRW = tf.reshape(logits_XV, [-1, vocabulary // width, width])
+    greatest_X = tf.reduce_max(tf.reduce_max(logits_XRW, axis=1), axis=1)
+    powers_XRW = tf.exp(logits_XRW - greatest_X[:, tf.newaxis, tf.newaxis])
+    sums_X = tf.reduce_sum(tf.reduce_sum(powers_XRW, axis=1), axis=1)
+    logsumexp_X = greatest_X + tf.math.log(sums_X)
+    mean_X = tf.reduce_sum(tf.reduce_sum(logits_XRW, axis=1), axis=1) / vocabulary
+    right_X = tf.gather(logits_XV, labels_X, batch_dims=1)
+    # Over all V labels the mean cross-entropy is logsumexp(logits) - mean(logits).
+    return logsumexp_X - (1 - smoothing) * right_X - smoothing * mean_X, logsumexp_X
+
+
+@fused
+def _losses_gradient(
+    logits_XV: tf.Tensor,
+    labels_X: tf.Tensor,
+    logsumexp_X: tf.Tensor,
+    upstream_X: tf.Tensor,
+    smoothing: float,
+) -> tf.Tensor:
+    """Return the gradient of `_losses` with respect to the logits, in their dtype."""
+    probabilities_XV = tf.exp(tf.cast(logits_XV, tf.float32) - logsumexp_X[:, tf.newaxis])
+    vocabulary = logits_XV.shape[1]
+    is_right_XV = tf.range(vocabulary, dtype=labels_X.dtype) == labels_X[:, tf.newaxis]
+    wanted_XV = tf.where(is_right_XV, 1 - smoothing, 0.0) + smoothing / vocabulary
+    return tf.cast((probabilities_XV - wanted_XV) * upstream_X[:, tf.newaxis], logits_XV.dtype)
 
 
 def real_places(labels_BT: tf.Tensor) -> tf.Tensor:
-    """Return places_X2, int64: where the labels that are not PAD stand, and then some that are.
+    """Return where the labels that are not PAD stand, and then some that are.
 
-    X is a multiple of 128, or all places, so that what is compiled for each X is so seldom.
+    Places are counted through all rows, int64. They are a multiple of 128, or all, so that what is
+    compiled for each number of them is so seldom.
     """
-    is_real_BT = tf.not_equal(labels_BT, PAD)
-    places_X2 = tf.concat([tf.where(is_real_BT), tf.where(~is_real_BT)], axis=0)
-    real = tf.reduce_sum(tf.cast(is_real_BT, tf.int32))
-    return places_X2[: -(-real // 128) * 128]
+    is_real = tf.reshape(tf.not_equal(labels_BT, PAD), [-1])
+    places = tf.concat([tf.where(is_real), tf.where(~is_real)], axis=0)[:, 0]
+    real = tf.reduce_sum(tf.cast(is_real, tf.int32))
+    return places[: -(-real // 128) * 128]
 
 
 class Schedule:
@@ -100,11 +144,6 @@ class Updater:
         self._optimizer = keras.optimizers.Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
         xla = config.compile != "graph"
-        # In a plain graph each operation on the logits would read and write them all; inside XLA,
-        # a compiled function is many times slower than its operations.
-        self._loss = (
-            cross_entropy if xla else tf.function(cross_entropy, jit_compile=True, autograph=False)
-        )
         self._xla = xla
         self._step = self.compiled(self.update)
 
@@ -128,7 +167,7 @@ class Updater:
         """Compile `loss`, `gradients` or `update` as the config says."""
 
         def traced(source_BS: tf.Tensor, target_BT: tf.Tensor) -> Any:
-            with products_in(self._precision):
+            with products_in(self._precision), fusing(not self._xla):
                 return part(source_BS, target_BT)
 
         # One trace for all shapes; XLA still compiles each of the few that come.
@@ -147,14 +186,15 @@ class Updater:
         hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
         labels = target_BT[:, 1:]
         if not self._xla:  # it knows no shape that depends on values
-            places_X2 = real_places(labels)
-            hidden, labels = (tf.gather_nd(each, places_X2) for each in (hidden, labels))
+            places = real_places(labels)
+            hidden = tf.gather(tf.reshape(hidden, [-1, hidden.shape[-1]]), places)
+            labels = tf.gather(tf.reshape(labels, [-1]), places)
         return self._model.logits(hidden), labels
 
     def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
         """Return the mean loss of a token, in nats."""
         logits, labels = self.predictions(source_BS, target_BT)
-        total, tokens = self._loss(logits, labels, self._config.label_smoothing)
+        total, tokens = cross_entropy(logits, labels, self._config.label_smoothing)
         return total / tokens
 
     def gradients(

@@ -287,7 +287,8 @@ class MultiHeadAttention(keras.layers.Layer):
         else:
             query_BHTD = self.project_query(query)
             keys_values = self.project_keys_values(key, value)
-        return self.combine(query_BHTD, keys_values, attention_mask, causal, training)
+        outputs, weights = self.combine(query_BHTD, keys_values, attention_mask, causal, training)
+        return tf.cast(outputs, query.dtype), weights
 
     def project_self(self, inputs_BTD: tf.Tensor) -> tuple[tf.Tensor, KeysValues]:
         """Return query_BHTD, and keys and values of the same inputs."""
@@ -315,7 +316,11 @@ class MultiHeadAttention(keras.layers.Layer):
         causal: bool = False,
         training: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Attend with what has been projected already; arguments and result as of `call`."""
+        """Attend with what has been projected already, with the arguments of `call`.
+
+        Returns:
+            What `call` does, but the outputs in the dtype in which products give them.
+        """
         dropout = None
         if self.dropout is not None:
             dropout = functools.partial(self.dropout, training=training)
@@ -325,8 +330,7 @@ class MultiHeadAttention(keras.layers.Layer):
         heads_BTHD = tf.transpose(rounded(heads_BHTD), [0, 2, 1, 3])
         batch, length = tf.unstack(tf.shape(heads_BTHD)[:2])
         joined_BTD = tf.reshape(heads_BTHD, [batch, length, self.units])
-        outputs_BTD = linear(joined_BTD, self.output_kernel, self.output_bias)
-        return tf.cast(outputs_BTD, heads_BHTD.dtype), weights_BHTS
+        return linear(joined_BTD, self.output_kernel, self.output_bias), weights_BHTS
 
     def _by_heads(self, inputs_BTD: tf.Tensor, *names: str) -> list[tf.Tensor]:
         """Return the named projections, each BHTD, in one product."""
@@ -334,4 +338,4 @@ class MultiHeadAttention(keras.layers.Layer):
         shape = [batch, length, len(names), self.heads, self.units // self.heads]
         projected = tf.reshape(Affine.of(self, *names)(rounded(inputs_BTD)), shape)
         by_heads = tf.unstack(tf.transpose(projected, [2, 0, 3, 1, 4]))
-        return [tf.cast(each_BHTD, inputs_BTD.dtype) for each_BHTD in by_heads]
+        return [tf.cast(each_BHTD, self.compute_dtype) for each_BHTD in by_heads]

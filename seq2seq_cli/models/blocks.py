@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from seq2seq_cli.models.attention import MultiHeadAttention
 from seq2seq_cli.models.cache import KeysValues, attend_step
-from seq2seq_cli.models.products import Affine, column_sums, rounded
+from seq2seq_cli.models.fusion import fused
+from seq2seq_cli.models.products import Affine, column_sums, rounded, rounded_dtype
 from seq2seq_cli.models.regularisation import Dropout, DropoutKey
 
 EPSILON = 1e-6  # of layer normalisation; Keras has 1e-3, which is too much for small vectors
@@ -62,7 +63,7 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Return outputs of the shape of `inputs`."""
-        return self.transform(inputs, self.maps())
+        return tf.cast(self.transform(inputs, self.maps()), inputs.dtype)
 
     def maps(self) -> dict[str, Affine]:
         """Return the maps that `transform` takes."""
@@ -70,14 +71,16 @@ class FeedForward(keras.layers.Layer):
         return {name: Affine.of(self, name) for name in names}
 
     def transform(self, inputs: tf.Tensor, maps: dict[str, Affine]) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`, given `maps`."""
+        """Return outputs of the shape of `inputs`, given `maps`, as products give them."""
+        inputs = rounded(inputs)
         if self.activation == "relu":
-            inner = maps["inner"](rounded(inputs), relu=True)
-        elif self.activation == "gelu":
-            inner = tf.nn.gelu(maps["inner"](inputs))
+            return maps["output"](maps["inner"](inputs, relu=True))
+        inner = tf.cast(maps["inner"](inputs), self.compute_dtype)
+        if self.activation == "gelu":
+            inner = tf.nn.gelu(inner)
         else:
-            inner = tf.nn.silu(maps["inner"](inputs)) * maps["gate"](inputs)
-        return tf.cast(maps["output"](inner), inputs.dtype)
+            inner = tf.nn.silu(inner) * tf.cast(maps["gate"](inputs), self.compute_dtype)
+        return maps["output"](rounded(inner))
 
 
 class LayerNorm(keras.layers.Layer):
@@ -96,26 +99,49 @@ class LayerNorm(keras.layers.Layer):
         self.beta = self.add_weight((units,), "zeros", name="beta")
         self.built = True
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`."""
-        return _normalise(inputs, *map(tf.convert_to_tensor, (self.gamma, self.beta)))
+    def call(self, inputs: tf.Tensor, dtype: Any = None) -> tf.Tensor:
+        """Return outputs of the shape of `inputs`, rounded to `dtype` if it is given."""
+        gamma, beta = tf.convert_to_tensor(self.gamma), tf.convert_to_tensor(self.beta)
+
+        @tf.custom_gradient
+        def normalise(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tuple:
+            def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+                dinputs, dgamma = _normalise_gradient(inputs, gamma, upstream)
+                return dinputs, column_sums(dgamma), tf.cast(column_sums(upstream), beta.dtype)
+
+            return _normalise(inputs, gamma, beta, dtype or inputs.dtype), gradient
+
+        return normalise(inputs, gamma, beta)
 
 
-@tf.custom_gradient
-def _normalise(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tuple:
+def _normal(inputs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     centred = inputs - tf.reduce_mean(inputs, -1, keepdims=True)
-    variance = tf.reduce_mean(tf.square(centred), -1, keepdims=True)
-    scale = tf.math.rsqrt(variance + EPSILON)
-    normal = centred * scale
+    scale = tf.math.rsqrt(tf.reduce_mean(tf.square(centred), -1, keepdims=True) + EPSILON)
+    return centred * scale, scale
 
-    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        dnormal = upstream * gamma
-        mean = tf.reduce_mean(dnormal, -1, keepdims=True)
-        share = tf.reduce_mean(dnormal * normal, -1, keepdims=True)
-        dinputs = scale * (dnormal - mean - normal * share)
-        return dinputs, column_sums(upstream * normal), column_sums(upstream)
 
-    return normal * gamma + beta, gradient
+@fused
+def _normalise(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    return tf.cast(_normal(inputs)[0] * gamma + beta, dtype)
+
+
+@fused
+def _normalise_gradient(
+    inputs: tf.Tensor, gamma: tf.Tensor, upstream: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the gradients of the inputs, and of gamma before it is summed over all places."""
+    normal, scale = _normal(inputs)
+    upstream = tf.cast(upstream, inputs.dtype)
+    dnormal = upstream * gamma
+    mean = tf.reduce_mean(dnormal, -1, keepdims=True)
+    share = tf.reduce_mean(dnormal * normal, -1, keepdims=True)
+    dinputs = scale * (dnormal - mean - normal * share)
+    return dinputs, upstream * normal
+
+
+def factor_of(inputs: tf.Tensor, norm: LayerNorm | None) -> tf.Tensor:
+    """Return the inputs, normalised where there is a `norm`, as products take them."""
+    return norm(inputs, dtype=rounded_dtype(inputs)) if norm else rounded(inputs)
 
 
 class Residual(keras.layers.Layer):
@@ -142,12 +168,12 @@ class Residual(keras.layers.Layer):
         self.built = True
 
     def before(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return what goes into f."""
-        return self.norm(inputs) if self.is_pre else inputs
+        """Return what goes into f, as products take it."""
+        return factor_of(inputs, self.norm if self.is_pre else None)
 
     def after(self, inputs: tf.Tensor, outputs: tf.Tensor, training: bool) -> tf.Tensor:
         """Join x, `inputs`, with f's outputs."""
-        joined = inputs + self.dropout(outputs, training=training)
+        joined = self.dropout.add(inputs, outputs, training)
         return joined if self.is_pre else self.norm(joined)
 
 
@@ -297,8 +323,10 @@ class Block(keras.layers.Layer):
         """
         x = inputs_RD
         by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
-        projected = tf.split(maps["self"](self.self_residual.before(x)), 3, axis=1)
-        query, keys, values = (tf.reshape(each, by_heads) for each in projected)
+        projected = tf.cast(maps["self"](self.self_residual.before(x)), x.dtype)
+        query, keys, values = (
+            tf.reshape(each, by_heads) for each in tf.split(projected, 3, axis=1)
+        )
         cache = cache.write(KeysValues(keys, values), position, in_place)
         written_1L = tf.range(tf.shape(cache.keys_BHSD)[2])[tf.newaxis] <= position
         source = (memory, memory_mask_BS)
@@ -309,7 +337,8 @@ class Block(keras.layers.Layer):
         x = self.self_residual.after(x, outputs, training=False)
 
         if self.has_cross:
-            query = tf.reshape(maps["cross"](self.cross_residual.before(x)), by_heads)
+            query = tf.cast(maps["cross"](self.cross_residual.before(x)), x.dtype)
+            query = tf.reshape(query, by_heads)
             heads_RHD, weights = attend_step(query, None, source)
             outputs = maps["cross_output"](tf.reshape(heads_RHD, tf.shape(x)))
             x = self.cross_residual.after(x, outputs, training=False)

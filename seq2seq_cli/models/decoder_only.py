@@ -10,11 +10,11 @@ from seq2seq_cli.models.blocks import (
     dropout_maker,
     empty_state,
     extend_state,
+    factor_of,
     layer_cache,
     store,
 )
 from seq2seq_cli.models.embeddings import Embeddings, Positions
-from seq2seq_cli.models.products import rounded
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
     Memory,
@@ -136,11 +136,11 @@ class DecoderOnly(Seq2Seq):
         x = self._embed_target(target_BT, positions_T, memory, training)
         for i, block in enumerate(self.blocks):
             x = block(x, mask_BTS, prefix=layer_cache(memory, i), training=training).outputs_BTD
-        return self._normal(x)
+        return factor_of(x, self.norm)
 
     def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """See Seq2Seq.logits."""
-        return self.embeddings.to_logits()(rounded(hidden))
+        return self.embeddings.to_logits()(hidden)
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
@@ -174,7 +174,7 @@ class DecoderOnly(Seq2Seq):
             over_source_BS = tf.reduce_mean(weights_BHS[:, :, :source_length], axis=1)
             total_B1 = tf.reduce_sum(over_source_BS, axis=1, keepdims=True)
             attention_BS = tf.math.divide_no_nan(over_source_BS, total_B1)
-            logits_BV = to_logits(self._normal(x))
+            logits_BV = tf.cast(to_logits(factor_of(x, self.norm)), tf.float32)
             return StepOutput(logits_BV, attention_BS, after)
 
         return step
@@ -187,6 +187,3 @@ class DecoderOnly(Seq2Seq):
 
     def _embed(self, vectors: tf.Tensor, positions: tf.Tensor, training: bool) -> tf.Tensor:
         return self.dropout(vectors + self.positions(positions), training=training)
-
-    def _normal(self, hidden: tf.Tensor) -> tf.Tensor:
-        return self.norm(hidden) if self.norm else hidden

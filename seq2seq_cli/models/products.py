@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.fusion import fused
+
 _DTYPE: ContextVar[tf.DType] = ContextVar("dtype of products", default=tf.float32)
 _COUNT: ContextVar["Count | None"] = ContextVar("count of operations", default=None)
 
@@ -117,7 +119,12 @@ def _rounded(
 
 def rounded(factor: tf.Tensor) -> tf.Tensor:
     """Return a factor as products take it, so that many with it round it once."""
-    return tf.cast(factor, _DTYPE.get()) if factor.dtype == tf.float32 else factor
+    return tf.cast(factor, rounded_dtype(factor))
+
+
+def rounded_dtype(factor: tf.Tensor) -> tf.DType:
+    """Return the dtype in which products take a factor."""
+    return _DTYPE.get() if factor.dtype == tf.float32 else factor.dtype
 
 
 def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor, relu: bool = False) -> tf.Tensor:
@@ -148,10 +155,14 @@ def _rectified_rows(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tu
     outputs = tf.nn.relu(tf.nn.bias_add(tf.matmul(inputs, kernel), bias))
 
     def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        upstream = tf.raw_ops.ReluGrad(gradients=upstream, features=outputs)
-        return _linear_gradient(inputs, kernel, upstream)
+        return _linear_gradient(inputs, kernel, _relu_gradient(upstream, outputs))
 
     return outputs, gradient
+
+
+@fused
+def _relu_gradient(upstream: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
+    return tf.where(outputs > 0, upstream, 0)
 
 
 def _linear_gradient(

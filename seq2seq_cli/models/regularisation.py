@@ -5,6 +5,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.fusion import fused
+
 
 class DropoutKey:
     """The (seed, step) pair from which every dropout mask of a training step follows.
@@ -49,20 +51,54 @@ class Dropout(keras.layers.Layer):
         """Return `inputs` with a share zeroed and the rest scaled so that the mean stays."""
         if not training or not self._dropped:
             return inputs
+        dropped, bytes_ = self._dropped, self._random_bytes(inputs)
+
+        @tf.custom_gradient
+        def drop(inputs: tf.Tensor) -> tuple:
+            def gradient(upstream: tf.Tensor) -> tf.Tensor:
+                return _drop(upstream, bytes_, dropped, inputs.dtype)
+
+            return _drop(inputs, bytes_, dropped, inputs.dtype), gradient
+
+        return drop(inputs)
+
+    def add(self, x: tf.Tensor, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """Return x + what `call` returns, in the dtype of x, which `inputs` need not have."""
+        if not training or not self._dropped:
+            return x + tf.cast(inputs, x.dtype)
+        dropped, bytes_ = self._dropped, self._random_bytes(inputs)
+
+        @tf.custom_gradient
+        def add(x: tf.Tensor, inputs: tf.Tensor) -> tuple:
+            def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+                return upstream, _drop(upstream, bytes_, dropped, inputs.dtype)
+
+            return _add_dropped(x, inputs, bytes_, dropped), gradient
+
+        return add(x, inputs)
+
+    def _random_bytes(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return a byte for each value, or for all of a sequence."""
         shape = tf.shape(inputs)
         if self.variational:
             shape = tf.concat([shape[:1], [1], shape[2:]], axis=0)
-        keep = self._random_bytes(shape) >= self._dropped
-        scale = 256 / (256 - self._dropped)
-        return tf.where(keep, inputs * tf.cast(scale, inputs.dtype), 0)
-
-    def _random_bytes(self, shape: tf.Tensor) -> tf.Tensor:
         seed = tf.random.experimental.stateless_fold_in(self._key.value, self.site, alg="philox")
         size = tf.reduce_prod(shape)
         integers = tf.random.stateless_uniform(
             [(size + 3) // 4], seed, minval=None, maxval=None, dtype=tf.int32, alg="philox"
         )
         return tf.reshape(tf.reshape(tf.bitcast(integers, tf.uint8), [-1])[:size], shape)
+
+
+@fused
+def _drop(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int, dtype: tf.DType) -> tf.Tensor:
+    scaled = inputs * tf.cast(256 / (256 - dropped), inputs.dtype)
+    return tf.cast(tf.where(bytes_ >= dropped, scaled, 0), dtype)
+
+
+@fused
+def _add_dropped(x: tf.Tensor, inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
+    return x + _drop(tf.cast(inputs, x.dtype), bytes_, dropped, x.dtype)
 
 
 def penalise(activations: tf.Tensor, mask: tf.Tensor, weight: float) -> tf.Tensor:

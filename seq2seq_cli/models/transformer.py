@@ -10,11 +10,11 @@ from seq2seq_cli.models.blocks import (
     dropout_maker,
     empty_state,
     extend_state,
+    factor_of,
     layer_cache,
     store,
 )
 from seq2seq_cli.models.embeddings import Embeddings, Positions
-from seq2seq_cli.models.products import rounded
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
     Memory,
@@ -121,7 +121,7 @@ class Transformer(Seq2Seq):
         x = self.source_dropout(x, training=training)
         for block in self.encoder:
             x = block(x, mask_BS, training=training).outputs_BTD
-        values_BSD = self.encoder_norm(x) if self.encoder_norm else x
+        values_BSD = factor_of(x, self.encoder_norm)
         memory = {"mask": mask_BS}
         for i, block in enumerate(self.decoder):
             store(memory, i, block.cross_attention.project_keys_values(values_BSD))
@@ -138,11 +138,11 @@ class Transformer(Seq2Seq):
                 memory_mask_BS=memory["mask"],
                 training=training,
             ).outputs_BTD
-        return self._normal(x)
+        return factor_of(x, self.decoder_norm)
 
     def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """See Seq2Seq.logits."""
-        return self.embeddings.to_logits()(rounded(hidden))
+        return self.embeddings.to_logits()(hidden)
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
@@ -170,7 +170,7 @@ class Transformer(Seq2Seq):
             position = state["position"]
             x = self._embed_target(token_B, position)
             x, weights_BHS, after = step_blocks(x, state, memory)
-            logits_BV = to_logits(self._normal(x))
+            logits_BV = tf.cast(to_logits(factor_of(x, self.decoder_norm)), tf.float32)
             return StepOutput(logits_BV, tf.reduce_mean(weights_BHS, axis=1), after)
 
         return step
@@ -180,6 +180,3 @@ class Transformer(Seq2Seq):
     ) -> tf.Tensor:
         x = self.embeddings.embed_target(target_BT) + self.target_positions(positions_T)
         return self.target_dropout(x, training=training)
-
-    def _normal(self, hidden: tf.Tensor) -> tf.Tensor:
-        return self.decoder_norm(hidden) if self.decoder_norm else hidden
