@@ -53,7 +53,11 @@ class Row:
 
 
 def ablate(
-    configs: dict[str, Config], folder: Path, report: Report, equal_parameters: bool = False
+    configs: dict[str, Config],
+    folder: Path,
+    report: Report,
+    equal_parameters: bool = False,
+    device: str = "",
 ) -> list[Row]:
     """Train each variant that has not been trained yet, and score all on the test split.
 
@@ -64,6 +68,7 @@ def ablate(
         folder: where the runs, results.json and results.md come.
         report: told of what a training tells.
         equal_parameters: give each variant as many weights as the first, by its widths.
+        device: a description of it, for the trainings' summaries.
 
     Raises:
         UsageError: if the folder has runs of other configs.
@@ -74,7 +79,7 @@ def ablate(
     rows = []
     for number, (name, config) in enumerate(configs.items(), start=1):
         report(Notice(f"Variant {number} of {len(configs)}: {name}"))
-        rows.append(_row(name, config, folder / name, report))
+        rows.append(_row(name, config, folder / name, report, device))
         _write(rows, folder)
     return rows
 
@@ -96,7 +101,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, config: Config, path: Path, report: Report) -> Row:
+def _row(name: str, config: Config, path: Path, report: Report, device: str) -> Row:
     """Return the result of a variant, training it as far as that has not been done."""
     result_file = path / "result.json"
     run = Run(path)
@@ -107,12 +112,12 @@ def _row(name: str, config: Config, path: Path, report: Report) -> Row:
     begun = bool(checkpoints.checkpoints(run.checkpoints))
     if not begun:
         shutil.rmtree(path, ignore_errors=True)  # it ended before its first checkpoint
-    result = train(config, report, run if begun else None, str(path.absolute()))
+    result = train(config, report, run if begun else None, str(path.absolute()), device)
 
     def notice(text: str) -> None:
         report(Notice(text))
 
-    scores = evaluate(run, config.data, "test", notice).scores
+    scores = evaluate([run], config.data, "test", notice).scores
     weights = load_run(run, notice).model.trainable_variables
     rates = [entry["pairs_per_second"] for entry in run.metrics() if "pairs_per_second" in entry]
     row = Row(

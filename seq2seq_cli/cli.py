@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2seq_cli import cli_bench, cli_data, cli_decoding
+from seq2seq_cli.cli_decoding import (
+    BatchTokensOption,
+    BeamOption,
+    LengthPenaltyOption,
+    RunsOption,
+    runs_and_config,
+)
 from seq2seq_cli.cli_options import (
     AttentionOption,
     ConfigOption,
@@ -133,39 +140,49 @@ app.command()(cli_decoding.score)
 
 @app.command("eval")
 def evaluate(
-    run: RunOption = None,
+    run: RunsOption = None,
     split: Annotated[Split, typer.Option(help="Which held-out pairs.")] = Split.test,
     data: DataOption = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write sources, translations and references (TSV)."),
     ] = None,
+    beam: BeamOption = None,
+    length_penalty: LengthPenaltyOption = None,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score a run by BLEU and chrF on its leak-free test split."""
     from seq2seq_cli import console
-    from seq2seq_cli.run import find_run
 
-    chosen = find_run(run, console.show_warning)
-    config = chosen.config().data
+    runs, decoding = runs_and_config(
+        run,
+        settings,
+        ("beam", beam, "--beam"),
+        ("length_penalty", length_penalty, "--length-penalty"),
+        ("batch_tokens", batch_tokens, "--batch-tokens"),
+    )
+    config = runs[0].config().data
     if data is not None:
         config = config.moved_to(data)
     download_if_needed(config)
     device_used = start_tensorflow(device or "auto")
 
-    from seq2seq_cli.evaluate import evaluate as evaluate_run
+    from seq2seq_cli.evaluate import evaluate as evaluate_runs
 
-    evaluation = evaluate_run(chosen, config, split.value, console.show_warning)
+    evaluation = evaluate_runs(runs, config, split.value, console.show_warning, decoding)
     scores = evaluation.scores
     if output:
         evaluation.write_tsv(output)
     if as_json:
         record = {"run": evaluation.run, "checkpoint": evaluation.checkpoint, "split": split.value}
-        print_line(json.dumps({**record, **asdict(scores), "device": device_used}))
+        search = {"search": decoding.description, "device": device_used}
+        print_line(json.dumps({**record, **asdict(scores), **search}))
         return
     rows = [
-        ("run", f"{evaluation.run}, {evaluation.checkpoint}"),
+        ("run", f"{evaluation.run}, {evaluation.checkpoint}, {decoding.description}"),
         (split.value, f"{scores.sentences:,} sentences, {scores.references:,} references"),
         ("BLEU", f"{scores.bleu:.2f}   {scores.bleu_signature}"),
         ("chrF", f"{scores.chrf:.2f}   {scores.chrf_signature}"),
@@ -221,12 +238,12 @@ def ablate(
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
     download_if_needed(variant.data)
-    start_tensorflow(variant.training.device)
+    device_used = start_tensorflow(variant.training.device)
 
     from seq2seq_cli import ablate as ablation
 
     with console.TrainingDisplay() as display:
-        rows = ablation.ablate(configs, folder, display, equal_parameters)
+        rows = ablation.ablate(configs, folder, display, equal_parameters, device_used)
     if as_json:
         print_line(json.dumps([asdict(row) for row in rows]))
     else:

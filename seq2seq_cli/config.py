@@ -469,6 +469,13 @@ class DecodingConfig(Table):
             )
         return self
 
+    @property
+    def description(self) -> str:
+        """How it searches, in a word or two."""
+        if self.sample:
+            return "sampled"
+        return "greedy" if self.beam == 1 else f"beam {self.beam}"
+
 
 class Config(Table):
     """Everything that determines a training; `run/config.toml` holds it whole."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from sacrebleu.metrics import BLEU, CHRF
 
 from seq2seq_cli.checkpoints import disk_errors
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config import DataConfig, DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.run import Run
-from seq2seq_cli.translator import Translator, load_run
+from seq2seq_cli.translator import Translator, load_ensemble
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A run's scores on one of its splits, and the sentences behind them."""
+    """A run's scores on one of its splits, and the sentences behind them.
+
+    Of an ensemble, `run` names all and `checkpoint` is the first one's.
+    """
 
     run: str
     checkpoint: str
@@ -81,30 +84,44 @@ def evaluate_translator(
     return score(translations, references), translations
 
 
-def evaluate(run: Run, data: DataConfig, split: str, report: Callable[[str], None]) -> Evaluation:
-    """Score a run's best checkpoint on its `dev` or `test` split.
+def evaluate(
+    runs: Sequence[Run],
+    data: DataConfig,
+    split: str,
+    report: Callable[[str], None],
+    decoding: DecodingConfig | None = None,
+) -> Evaluation:
+    """Score a run's best checkpoint, or those of an ensemble, on its `dev` or `test` split.
 
     Args:
-        run: the run's folder.
+        runs: the folders; several are an ensemble, and the split is that of the first.
         data: its `[data]`, perhaps moved to another place.
         split: `dev` or `test`.
         report: told of damaged checkpoints, which are passed over.
+        decoding: how to search; None for what the run's config says.
 
     Raises:
-        CheckpointError: if the run has no valid checkpoint.
+        CheckpointError: if a run has no valid checkpoint.
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
+        UsageError: if the runs make no ensemble.
     """
-    loaded = load_run(run, report)
+    loaded = load_ensemble(runs, report)
     corpus = read_corpus(data)
     trained_on = loaded.state["data_fingerprint"]
     if corpus.fingerprint != trained_on:
         raise DataError(
-            f"{corpus.description}: is not what {run.path} was trained on (fingerprint "
+            f"{corpus.description}: is not what {runs[0].path} was trained on (fingerprint "
             f"{corpus.fingerprint[:12]}, then {trained_on[:12]}), so its splits would not be the "
             "same. Give the corpus it was trained on by --data"
         )
     sources, references = group_references(getattr(corpus, split))
-    scores, translations = evaluate_translator(loaded.translator(), sources, references)
+    scores, translations = evaluate_translator(loaded.translator(decoding), sources, references)
     return Evaluation(
-        str(run.path), loaded.checkpoint, split, scores, sources, translations, references
+        ", ".join(str(run.path) for run in runs),
+        loaded.checkpoint,
+        split,
+        scores,
+        sources,
+        translations,
+        references,
     )

@@ -219,6 +219,14 @@ def test_runs_of_other_target_vocabularies_make_no_ensemble(trained, monkeypatch
         translator.load_ensemble([Run(trained), second], fail)
 
 
+def test_eval_searches_and_averages_as_it_is_told(home, trained):
+    runs = ["--run", trained.name, "--run", trained.name]
+    record = json.loads(invoke("eval", "--json", "--beam", "3", *runs)[0])
+    assert record["search"] == "beam 3"
+    assert record["run"].count(trained.name) == 2
+    assert record["bleu"] == json.loads(invoke("eval", "--json", "--beam", "3")[0])["bleu"]
+
+
 def test_members_of_an_ensemble_read_the_source_each_in_its_own_tokens(trained, monkeypatch):
     single = load_run(Run(trained), fail)
     pieces = single.tokenizers.source

@@ -41,7 +41,7 @@ def fail(message: str) -> None:
 def evaluate_split(trained: Path, split: str, moved_to: str | None = None) -> Evaluation:
     run = Run(trained)
     data = run.config().data
-    return evaluate(run, data.moved_to(moved_to) if moved_to else data, split, fail)
+    return evaluate([run], data.moved_to(moved_to) if moved_to else data, split, fail)
 
 
 def test_the_held_out_pairs_of_a_trained_run_are_scored(trained, tmp_path):
