@@ -439,7 +439,7 @@ class DecodingConfig(Table):
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of matrix products. bfloat16 is faster on processors that have it, and changes scores in the
     third digit."""
-    batch_sentences: int = Field(128, ge=1)
+    batch_sentences: int = Field(256, ge=1)
     """Sentences translated at once."""
     batch_tokens: int = Field(4096, ge=1)
     """Size of a batch: sentences times the length of the longest, padding included; a batch has one

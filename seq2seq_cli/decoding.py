@@ -241,21 +241,26 @@ class Search:
             name: tf.tensor_scatter_nd_update(tensor, rows_B1, p.ended[name])
             for name, tensor in progress.results.items()
         }
+        p = p._replace(memory=progress.memory, results=results)
+        p = _either(tf.reduce_any(p.sentences["done_B"]), self._without_done, p)
+        return _either(p.t >= p.room, self._with_room, p)
+
+    def _without_done(self, p: _Progress) -> _Progress:
         left = tf.where(tf.logical_not(p.sentences["done_B"]))[:, 0]
         rows_left = tf.reshape(
             left[:, tf.newaxis] * self._beams + tf.range(self._beams, dtype=tf.int64), [-1]
         )
-        room = tf.where(p.t < p.room, p.room, p.room + _ROOM)
-        return _Progress(
-            p.t,
-            room,
-            _gather(progress.memory, left),
-            self._model.extend(_gather(p.state, rows_left), room),
-            _gather(p.sentences, left),
-            _gather(p.alive, left),
-            _gather(p.ended, left),
-            results,
+        return p._replace(
+            memory=_gather(p.memory, left),
+            state=_gather(p.state, rows_left),
+            sentences=_gather(p.sentences, left),
+            alive=_gather(p.alive, left),
+            ended=_gather(p.ended, left),
         )
+
+    def _with_room(self, p: _Progress) -> _Progress:
+        room = p.room + _ROOM
+        return p._replace(room=room, state=self._model.extend(p.state, room))
 
     def _step(self, p: _Progress, memory: Memory, predict: Step) -> _Progress:
         """Predict a token for each hypothesis, choose, and part those that end from the others."""
@@ -428,6 +433,13 @@ def _gather(tensors: Tensors, rows: tf.Tensor) -> Tensors:
         name: tensor if tensor.shape.rank == 0 else tf.gather(tensor, rows)
         for name, tensor in tensors.items()
     }
+
+
+def _either(
+    condition: tf.Tensor, change: Callable[[_Progress], _Progress], progress: _Progress
+) -> _Progress:
+    """Return what is changed if the condition holds, and is the same if not."""
+    return tf.cond(condition, lambda: change(progress), lambda: progress)
 
 
 def _while(
