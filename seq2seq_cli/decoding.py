@@ -291,10 +291,10 @@ class Search:
             "total_BK": total_BC,
         }
         if "model_BK" in parents:
-            logs_BKV = tf.reshape(tf.nn.log_softmax(model_RV), [-1, beams, vocabulary])
-            if parent_BC is not None:
-                logs_BKV = tf.gather(logs_BKV, parent_BC, batch_dims=1)
-            candidates["model_BK"] += tf.gather(logs_BKV, token_BC, batch_dims=2)
+            logs_BX = tf.reshape(tf.nn.log_softmax(model_RV), [-1, beams * vocabulary])
+            parent = tf.range(beams) if parent_BC is None else parent_BC
+            chosen_BC = parent * vocabulary + token_BC
+            candidates["model_BK"] += tf.gather(logs_BX, chosen_BC, batch_dims=1)
         if self._keeps_attention:
             candidates["attention_BKTS"] = tf.where(
                 here_T[:, tf.newaxis], attention_BKS[:, :, tf.newaxis], parents["attention_BKTS"]

@@ -175,7 +175,7 @@ class RNN(Seq2Seq):
         names = self.decoder.state_names
         kernels = {name: rounded(kernel) for name, kernel in self.decoder.kernels().items()}
         output = self.output_projection
-        project = Affine(rounded(tf.convert_to_tensor(output.kernel)), output.bias)
+        project = Affine(*(rounded(tf.convert_to_tensor(x)) for x in (output.kernel, output.bias)))
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             output_BD, weights_BS, after = self.decoder.step(
