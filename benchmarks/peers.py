@@ -1,0 +1,208 @@
+"""What the benchmarks beside other programs share: a corpus in files, and Joey NMT 2.3."""
+
+import importlib.metadata
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pipeline import learn_tokenizers, token_lengths
+from seq2seq_cli.data.splits import group_references
+from seq2seq_cli.sentences import token_ids
+
+UNITS, LAYERS, HEADS, INNER_UNITS, VOCABULARY = 256, 4, 4, 1024, 8000
+LENGTH = 64  # tokens of the longest sentence
+
+
+class Material:
+    """The corpus and the vocabulary, as files that every program reads.
+
+    Attributes:
+        folder: where they are: train.en, train.es, dev.en, ..., model.spm and vocabulary.txt.
+        data: the corpus, as `--data` takes it.
+        sources: the different sentences of `dev` and of `test`, sorted by length.
+        references: the references of each.
+        tokens_a_pair: target tokens of a training pair on average, EOS included.
+    """
+
+    def __init__(self, folder: Path, data: str):
+        self.folder = folder
+        self.data = data
+        tables = {"data": {"corpus": data}, "tokenizer": {"vocabulary_size": VOCABULARY}}
+        config = Config.model_validate(tables)
+        corpus = read_corpus(config.data)
+        tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
+        self.model = folder / "model.spm"
+        self.model.write_bytes(tokenizers.source.serialise())
+        pieces = tokenizers.source.pieces(list(range(4, tokenizers.source.vocabulary_size)))
+        (folder / "vocabulary.txt").write_text("\n".join(pieces) + "\n", "utf-8")
+        self._write("train", list(corpus.train))
+        self.sources: dict[str, list[str]] = {}
+        self.references: dict[str, list[list[str]]] = {}
+        for name in ("dev", "test"):
+            grouped = zip(*group_references(getattr(corpus, name)), strict=True)
+            rows = sorted(grouped, key=lambda row: len(token_ids(tokenizers.source, [row[0]])[0]))
+            self.sources[name] = [source for source, _ in rows]
+            self.references[name] = [references for _, references in rows]
+            self._write(name, [(source, references[0]) for source, references in rows])
+        _, targets = token_lengths(corpus.train, tokenizers)
+        self.tokens_a_pair = float(targets.mean())
+
+    def _write(self, name: str, pairs: list[Any]) -> None:
+        for side, language in enumerate(("en", "es")):
+            lines = "".join(f"{pair[side]}\n" for pair in pairs)
+            (self.folder / f"{name}.{language}").write_text(lines, "utf-8")
+
+
+class Joey:
+    """A model of Joey NMT, of the sizes above, in a folder of its own.
+
+    Args:
+        python: the Python of its virtual environment.
+        material: what it reads.
+        kind: `rnn` or `transformer`.
+        folder: holds its model and what it writes.
+        batch: pairs of a batch in training.
+        updates: after which training ends by itself.
+        logging_steps: how often it logs its speed.
+    """
+
+    def __init__(
+        self,
+        python: str,
+        material: Material,
+        kind: str,
+        folder: Path,
+        batch: int,
+        updates: int = 10**7,
+        logging_steps: int = 100,
+    ):
+        self.python, self.folder = python, folder
+        side = {
+            "level": "bpe",
+            "voc_file": f"{material.folder}/vocabulary.txt",
+            "tokenizer_type": "sentencepiece",
+            "tokenizer_cfg": {"model_file": str(material.model)},
+            "max_length": LENGTH,
+        }
+        if kind == "rnn":
+            layer = {"type": "recurrent", "rnn_type": "gru", "hidden_size": UNITS, "dropout": 0.1}
+            layer["embeddings"] = {"embedding_dim": UNITS, "dropout": 0.1}
+            encoder = {**layer, "bidirectional": True}
+            decoder = {**layer, "hidden_dropout": 0.1, "init_hidden": "bridge"}
+            decoder |= {"input_feeding": True, "attention": "bahdanau"}
+        else:
+            encoder = decoder = {
+                "type": "transformer",
+                "num_layers": LAYERS,
+                "num_heads": HEADS,
+                "hidden_size": UNITS,
+                "ff_size": INNER_UNITS,
+                "embeddings": {"embedding_dim": UNITS, "scale": True},
+                "dropout": 0.1,
+                "layer_norm": "pre",
+            }
+        self.config = {
+            "name": kind,
+            "joeynmt_version": "2.3.0",
+            "model_dir": f"{folder}/model",
+            "use_cuda": False,
+            "random_seed": 1,
+            "data": {
+                "train": f"{material.folder}/train",
+                "dev": f"{material.folder}/dev",
+                "dataset_type": "plain",
+                "src": {"lang": "en", **side},
+                "trg": {"lang": "es", **side},
+            },
+            "testing": {"beam_size": 1, "batch_size": 64, "batch_type": "sentence"},
+            "training": {
+                "optimizer": "adam",
+                "adam_betas": [0.9, 0.98],
+                "learning_rate": 0.001,
+                "learning_rate_min": 0.00001,
+                "learning_rate_warmup": 400,
+                "scheduling": "warmupinversesquareroot",
+                "normalization": "tokens",
+                "loss": "crossentropy",
+                "label_smoothing": 0.1,
+                "clip_grad_norm": 1.0,
+                "batch_size": batch,
+                "batch_type": "sentence",
+                "epochs": 1000,
+                "updates": updates,
+                "logging_freq": logging_steps,
+                "validation_freq": logging_steps * 10**6,
+                "overwrite": True,
+            },
+            "model": {
+                "tied_embeddings": kind == "transformer",
+                "tied_softmax": kind == "transformer",
+                "encoder": encoder,
+                "decoder": decoder,
+            },
+        }
+
+    def train(self, seconds: float | None = None) -> None:
+        """Train until the updates are done, or for so many seconds from the start of the process.
+
+        An interrupt ends the training, and Joey NMT keeps the weights of that moment.
+        """
+        command = [*self._command("train"), "--skip-test"]
+        with (self.folder / "train.log").open("w") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log)
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGINT)
+                process.wait()
+        if not (self.folder / "model" / "latest.ckpt").exists():
+            raise SystemExit((self.folder / "train.log").read_text("utf-8")[-3000:])
+
+    def tokens_a_second(self) -> float:
+        """Return the training's speed: the mean of what it logged, without the first."""
+        logged = (self.folder / "model" / "train.log").read_text("utf-8")
+        rates = [float(rate) for rate in re.findall(r"Tokens per Sec: +([\d.]+)", logged)]
+        return statistics.mean(rates[1:])
+
+    def translate(
+        self, material: Material, split: str, beam: int = 1, batch: int = 64
+    ) -> tuple[list[str], float]:
+        """Return the translations of a split's sentences, and the seconds that its search took."""
+        self.config["data"]["dev"] = f"{material.folder}/{split}"
+        self.config["testing"] |= {"beam_size": beam, "batch_size": batch}
+        run([*self._command("test"), "--output-path", str(self.folder / "translations")])
+        translations = (self.folder / "translations.dev").read_text("utf-8").splitlines()
+        logged = (self.folder / "model" / "test.log").read_text("utf-8")
+        return translations, float(re.findall(r"Generation took ([\d.]+)", logged)[-1])
+
+    def _command(self, mode: str) -> list[str]:
+        path = self.folder / "config.yaml"
+        path.write_text(json.dumps(self.config, indent=1), "utf-8")  # which is YAML, too
+        return [self.python, "-m", "joeynmt", mode, str(path)]
+
+
+def run(command: list[str]) -> str:
+    """Return stdout of a command; the error of one that fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}:\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def describe(python: str | None) -> str:
+    """Return what the figures depend on: processor and versions."""
+    name = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text("utf-8"))
+    names = ("tensorflow", "keras", "sentencepiece")
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in names]
+    if python:
+        code = "import joeynmt as j, torch as t; print(f'{j.__version__}, torch {t.__version__}')"
+        versions.append(f"Joey NMT {run([python, '-c', code]).strip()}")
+    cores = len(os.sched_getaffinity(0))
+    return f"{cores} cores of {name[1] if name else 'unknown'}; {', '.join(versions)}"
