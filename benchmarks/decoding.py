@@ -1,25 +1,29 @@
-"""A run's translation against CTranslate2 with the very same weights, side by side.
+r"""A run's translation beside CTranslate2's with the very same weights, and Joey NMT's, in turns.
 
     pip install ctranslate2
-    python benchmarks/decoding.py --run runs/001-transformer --beam 1 5 --trials 3
+    python benchmarks/decoding.py --run quality/s2s-transformer --batch 256 \
+        --joey joey/bin/python --joey-model quality/joey-transformer
 
-The run is a Transformer with ReLU, pre-norm, sinusoidal positions and joint embeddings. Both read
-ids, translate the run's test split in batches of like length, and give ids; so no time is that of a
-tokenizer. Trials alternate. Beam search has no length penalty. CTranslate2 computes in float32 (or
-int8 with --compute-type int8), and does not forbid the tokens that no translation has.
+CTranslate2 takes a Transformer with ReLU, pre-norm, sinusoidal positions and joint embeddings. It
+and this project read ids, translate the run's test split in batches of like length, and give ids;
+so no time is that of a tokenizer. Joey NMT translates the same sentences in the same order with a
+model of its own, of like architecture, size and training, as quality.py leaves it; its time is what
+it logs of its search. Beam search has no length penalty. CTranslate2 and Joey NMT compute in
+float32, and do not forbid the tokens that no translation has.
 """
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import ctranslate2
 import numpy as np
 from ctranslate2.specs import TransformerSpec, common_spec
+from peers import Joey, describe
 
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
@@ -27,11 +31,15 @@ from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding import Search
 from seq2seq_cli.models.blocks import EPSILON
 from seq2seq_cli.models.embeddings import Positions
+from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.run import Run, run_path
 from seq2seq_cli.sentences import padded, token_ids
 from seq2seq_cli.special_tokens import PAD
 from seq2seq_cli.translator import load_run
+
+Batch = list[list[int]]
+Program = Callable[[], tuple[list[list[int]], float]]  # the translations' ids and the seconds
 
 
 def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:
@@ -89,85 +97,103 @@ def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:
     return tokens
 
 
-def main() -> None:
-    """Print a row for each beam and program."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--run", required=True)
-    parser.add_argument("--beam", type=int, nargs="+", default=[1, 5])
-    parser.add_argument("--trials", type=int, default=3)
-    parser.add_argument("--sentences", type=int)
-    parser.add_argument("--batch", type=int, default=64, help="sentences")
-    parser.add_argument("--compute-type", default="float32")
-    parser.add_argument("--precision", default="float32", help="of s2s: float32 or bfloat16")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    run = Run(run_path(options.run))
-    loaded = load_run(run, print)
-    corpus = read_corpus(run.config().data)
-    sentences, _ = group_references(corpus.test)
-    rows = sorted(token_ids(loaded.tokenizers.source, sentences[: options.sentences]), key=len)
-    batches = [rows[i : i + options.batch] for i in range(0, len(rows), options.batch)]
+def s2s(model: Seq2Seq, config: DecodingConfig, batches: list[Batch]) -> Program:
+    """Return this project's search."""
+    search = Search(model, config)
+
+    def translate() -> tuple[list[list[int]], float]:
+        found, began = [], time.perf_counter()
+        for batch in batches:
+            maximum = np.array([2 * len(row) + 10 for row in batch], np.int32)
+            ids = search(padded(batch), maximum).ids_BNT.numpy()[:, 0]
+            found += [[i for i in row if i != PAD] for row in ids.tolist()]
+        return found, time.perf_counter() - began
+
+    return translate
+
+
+def ctranslate(model: Transformer, vocabulary: int, beam: int, batches: list[Batch]) -> Program:
+    """Return CTranslate2's search, with the same weights in float32."""
     with tempfile.TemporaryDirectory() as folder:
-        vocabulary = loaded.tokenizers.target.vocabulary_size
-        tokens = convert(loaded.model, vocabulary, Path(folder))
-        threads = len(os.sched_getaffinity(0))
-        peer = ctranslate2.Translator(
+        tokens = convert(model, vocabulary, Path(folder))
+        translator = ctranslate2.Translator(
             folder,
             device="cpu",
-            compute_type=options.compute_type,
+            compute_type="float32",
             inter_threads=1,
-            intra_threads=threads,
+            intra_threads=len(os.sched_getaffinity(0)),
         )
     ids_of = {token: i for i, token in enumerate(tokens)}
 
+    def translate() -> tuple[list[list[int]], float]:
+        found, began = [], time.perf_counter()
+        for batch in batches:
+            results = translator.translate_batch(
+                [[tokens[i] for i in row] for row in batch],
+                beam_size=beam,
+                length_penalty=0,
+                min_decoding_length=0,
+                max_decoding_length=max(2 * len(row) + 10 for row in batch),
+                return_end_token=True,
+            )
+            found += [[ids_of[t] for t in result.hypotheses[0]] for result in results]
+        return found, time.perf_counter() - began
+
+    return translate
+
+
+def joey(python: str, folder: Path, beam: int, batch: int) -> Program:
+    """Return Joey NMT's search with a model of its own; its clock leaves out the loading."""
+    model = Joey.load(python, folder)
+    split = Path(model.config["data"]["train"]).with_name("test")
+
+    def translate() -> tuple[list[list[int]], float]:
+        translations, seconds = model.translate(split, beam, batch)
+        return [[] for _ in translations], seconds
+
+    return translate
+
+
+def main() -> None:
+    """Print a row for each beam and program."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--run", required=True)
+    parser.add_argument("--joey", help="the Python of a virtual environment with Joey NMT")
+    parser.add_argument("--joey-model", type=Path, help="the folder of its model, by quality.py")
+    parser.add_argument("--beam", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=64, help="sentences")
+    options = parser.parse_args()
+    run = Run(run_path(options.run))
+    loaded = load_run(run, print)
+    sentences, _ = group_references(read_corpus(run.config().data).test)
+    rows = sorted(token_ids(loaded.tokenizers.source, sentences), key=len)
+    batches = [rows[i : i + options.batch] for i in range(0, len(rows), options.batch)]
+    transformer = isinstance(loaded.model, Transformer)
+    programs: dict[tuple[int, str], Program] = {}
     for beam in options.beam:
-        config = DecodingConfig(beam=beam, length_penalty=0.0, precision=options.precision)
-        search = Search(loaded.model, config)
-
-        def ours(search=search) -> list[list[int]]:
-            found = []
-            for batch in batches:
-                maximum = np.array([2 * len(row) + 10 for row in batch], np.int32)
-                ids = search(padded(batch), maximum).ids_BNT.numpy()[:, 0]
-                found += [[i for i in row if i != PAD] for row in ids.tolist()]
-            return found
-
-        def theirs(beam=beam) -> list[list[int]]:
-            found = []
-            for batch in batches:
-                results = peer.translate_batch(
-                    [[tokens[i] for i in row] for row in batch],
-                    beam_size=beam,
-                    length_penalty=0,
-                    min_decoding_length=0,
-                    max_decoding_length=max(2 * len(row) + 10 for row in batch),
-                    return_end_token=True,
-                )
-                found += [[ids_of[t] for t in result.hypotheses[0]] for result in results]
-            return found
-
-        programs = {"s2s": ours, "CTranslate2": theirs}
-        seconds = {name: [] for name in programs}
-        found = {name: program() for name, program in programs.items()}  # warms up
-        for _ in range(options.trials):
-            for name, program in programs.items():
-                began = time.perf_counter()
-                program()
-                seconds[name].append(time.perf_counter() - began)
-        same = np.mean([a == b for a, b in zip(*found.values(), strict=True)])
-        for name in programs:
-            median = statistics.median(seconds[name])
-            row = {
-                "beam": beam,
-                "program": name,
-                "seconds": round(median, 3),
-                "fastest": round(min(seconds[name]), 3),
-                "slowest": round(max(seconds[name]), 3),
-                "sentences_per_second": round(len(rows) / median, 1),
-                "tokens_per_second": round(sum(map(len, found[name])) / median),
-                "same_translations": round(float(same), 4),
-            }
-            print(json.dumps(row) if options.json else row, flush=True)
+        for precision in ("float32", "bfloat16") if transformer else ("float32",):
+            config = DecodingConfig(beam=beam, length_penalty=0.0, precision=precision)
+            programs[beam, f"s2s, {precision}"] = s2s(loaded.model, config, batches)
+        if transformer:
+            size = loaded.tokenizers.target.vocabulary_size
+            programs[beam, "CTranslate2"] = ctranslate(loaded.model, size, beam, batches)
+        if options.joey:
+            given = (options.joey, options.joey_model, beam, options.batch)
+            programs[beam, "Joey NMT"] = joey(*given)
+    first = {key: program()[0] for key, program in programs.items()}  # warms up
+    rates: dict[tuple[int, str], list[float]] = {key: [] for key in programs}
+    for _ in range(options.trials):
+        for key, program in programs.items():
+            found, seconds = program()
+            rates[key].append(len(found) / seconds)
+    print("| beam | program | sentences/s | spread | same as s2s |\n|---|---|---|---|---|")
+    for (beam, name), each in rates.items():
+        pairs = zip(first[beam, name], first[beam, "s2s, float32"], strict=True)
+        same = "" if name == "Joey NMT" else f"{np.mean([a == b for a, b in pairs]):.1%}"
+        spread = f"{min(each):.0f} to {max(each):.0f}"
+        print(f"| {beam} | {name} | {statistics.median(each):.0f} | {spread} | {same} |")
+    print(f"\nctranslate2 {ctranslate2.__version__}; {describe(options.joey)}")
 
 
 if __name__ == "__main__":

@@ -61,29 +61,44 @@ class Material:
 
 
 class Joey:
-    """A model of Joey NMT, of the sizes above, in a folder of its own.
+    """A model of Joey NMT in a folder of its own, which holds its config, too.
 
     Args:
         python: the Python of its virtual environment.
-        material: what it reads.
-        kind: `rnn` or `transformer`.
         folder: holds its model and what it writes.
-        batch: pairs of a batch in training.
-        updates: after which training ends by itself.
-        logging_steps: how often it logs its speed.
+        config: as Joey NMT has it.
     """
 
-    def __init__(
-        self,
+    def __init__(self, python: str, folder: Path, config: dict[str, Any]):
+        self.python, self.folder, self.config = python, folder, config
+
+    @classmethod
+    def load(cls, python: str, folder: Path) -> "Joey":
+        """Return the model that a folder holds."""
+        return cls(python, folder, json.loads((folder / "config.yaml").read_text("utf-8")))
+
+    @classmethod
+    def new(
+        cls,
         python: str,
+        folder: Path,
         material: Material,
         kind: str,
-        folder: Path,
         batch: int,
         updates: int = 10**7,
         logging_steps: int = 100,
-    ):
-        self.python, self.folder = python, folder
+    ) -> "Joey":
+        """Return a model of the sizes above, not yet trained.
+
+        Args:
+            python: the Python of its virtual environment.
+            folder: is to hold its model.
+            material: what it reads.
+            kind: `rnn` or `transformer`.
+            batch: pairs of a batch in training.
+            updates: after which training ends by itself.
+            logging_steps: how often it logs its speed.
+        """
         side = {
             "level": "bpe",
             "voc_file": f"{material.folder}/vocabulary.txt",
@@ -108,7 +123,7 @@ class Joey:
                 "dropout": 0.1,
                 "layer_norm": "pre",
             }
-        self.config = {
+        config = {
             "name": kind,
             "joeynmt_version": "2.3.0",
             "model_dir": f"{folder}/model",
@@ -148,6 +163,7 @@ class Joey:
                 "decoder": decoder,
             },
         }
+        return cls(python, folder, config)
 
     def train(self, seconds: float | None = None) -> None:
         """Train until the updates are done, or for so many seconds from the start of the process.
@@ -171,11 +187,12 @@ class Joey:
         rates = [float(rate) for rate in re.findall(r"Tokens per Sec: +([\d.]+)", logged)]
         return statistics.mean(rates[1:])
 
-    def translate(
-        self, material: Material, split: str, beam: int = 1, batch: int = 64
-    ) -> tuple[list[str], float]:
-        """Return the translations of a split's sentences, and the seconds that its search took."""
-        self.config["data"]["dev"] = f"{material.folder}/{split}"
+    def translate(self, split: Path, beam: int = 1, batch: int = 64) -> tuple[list[str], float]:
+        """Return the translations of a split's sentences, and the seconds that its search took.
+
+        `split` is the path of its files, without the language.
+        """
+        self.config["data"]["dev"] = str(split)
         self.config["testing"] |= {"beam_size": beam, "batch_size": batch}
         run([*self._command("test"), "--output-path", str(self.folder / "translations")])
         translations = (self.folder / "translations.dev").read_text("utf-8").splitlines()

@@ -45,9 +45,9 @@ def joey(
     """Return the translations of dev after a training of so many seconds."""
     folder = folder / f"joey-{kind}"
     folder.mkdir(exist_ok=True)
-    model = Joey(python, material, kind, folder, batch)
+    model = Joey.new(python, folder, material, kind, batch)
     model.train(seconds)
-    translations, _ = model.translate(material, "dev")
+    translations, _ = model.translate(material.folder / "dev")
     return translations
 
 

@@ -49,7 +49,7 @@ def tutorial(material: Material, kind: str, batch: int, steps: int, loop: str) -
 def joey(python: str, material: Material, kind: str, batch: int, steps: int) -> float:
     """Return the pairs a second of Joey NMT, by the speed that it logs."""
     with tempfile.TemporaryDirectory() as folder:
-        model = Joey(python, material, kind, Path(folder), batch, 3 * steps, steps)
+        model = Joey.new(python, Path(folder), material, kind, batch, 3 * steps, steps)
         model.train()
         return model.tokens_a_second() / material.tokens_a_pair
 
