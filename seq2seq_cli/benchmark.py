@@ -11,7 +11,7 @@ import tensorflow as tf
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
-from seq2seq_cli.devices import choose_precision
+from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.memory import peak_memory
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.products import Count, counted
@@ -58,7 +58,7 @@ class TrainingSpeed:
         pairs, target_tokens: in a trial; EOS included, BOS not.
         padding_share: part of all places of its batches that holds no token.
         shapes: number of different shapes of batches.
-        precision: dtype of matrix products.
+        computed: how updates are: compiled, in which precision, in how many parts at once.
         first_step_seconds: from reading the corpus to the end of the first update.
         warm_up_seconds: of the first trial, which compiles for every shape and is not counted.
         seconds: the median of the other trials.
@@ -71,7 +71,8 @@ class TrainingSpeed:
         optimizer_ms: what an update takes beyond the gradient.
         operations_per_second: floating-point operations of matrix products, padding included:
             those of the loss and twice as many for the gradient, however they are computed.
-        peak_operations_per_second: of one large product of matrices in the same precision.
+        peak_operations_per_second: of large products of matrices in the same precision, as many at
+            once as a batch has parts.
         utilisation: the one by the other.
         peak_memory_mb: the process' most resident memory, in 10^6 bytes.
     """
@@ -81,7 +82,7 @@ class TrainingSpeed:
     target_tokens: int
     padding_share: float
     shapes: int
-    precision: str
+    computed: str
     first_step_seconds: float
     warm_up_seconds: float
     seconds: float
@@ -117,8 +118,7 @@ def measure_training(
     data = TrainingData(corpus.train, tokenizers, config.training, config.tokenizer.sampling_alpha)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
-    precision = choose_precision(config.training.precision, config.training.compile)
-    updater = Updater(model, config.training, precision)
+    updater = Updater.suited(model, config.training)
 
     def batches() -> Iterable[Batch]:
         return itertools.islice(data.batches(epoch=0), steps)
@@ -160,7 +160,7 @@ def measure_training(
     waited = statistics.median(waits)
     shapes = {tuple(batch.source_BS.shape) for batch in kept}
     per_second = 3 * _operations(updater, kept) / seconds  # a gradient takes twice a forward pass
-    peak = peak_operations(precision)
+    peak = peak_operations(updater.precision, updater.shards)
     pairs = sum(int(batch.pairs) for batch in kept)
     source_tokens = sum(int(tf.math.count_nonzero(b.source_BS)) for b in kept)
     target_tokens = sum(int(tf.math.count_nonzero(b.target_BT[:, 1:])) for b in kept)
@@ -172,7 +172,7 @@ def measure_training(
         target_tokens=target_tokens,
         padding_share=1 - (source_tokens + target_tokens) / places,
         shapes=len(shapes),
-        precision=precision,
+        computed=updater.description,
         first_step_seconds=first_step_seconds,
         warm_up_seconds=warm_up_seconds,
         seconds=seconds,
@@ -192,17 +192,22 @@ def measure_training(
     )
 
 
-def peak_operations(precision: str) -> float:
-    """Return how many floating-point operations a second a large product of matrices reaches."""
+def peak_operations(precision: str, at_once: int = 1) -> float:
+    """Return how many floating-point operations a second large products of matrices reach.
+
+    Args:
+        precision: their dtype.
+        at_once: how many are computed at the same time.
+    """
     shape = (_PEAK_SIZE, _PEAK_SIZE)
     a, b = (tf.cast(tf.random.stateless_normal(shape, [0, i]), precision) for i in range(2))
     times = []
     for _ in range(10):
         began = time.perf_counter()
-        tf.matmul(a, b)
+        list(in_parallel(lambda _: tf.matmul(a, b), range(at_once)))
         tf.test.experimental.sync_devices()
         times.append(time.perf_counter() - began)
-    return 2 * _PEAK_SIZE**3 / min(times)
+    return at_once * 2 * _PEAK_SIZE**3 / min(times)
 
 
 def _seconds_of(part: Callable, batches: Sequence[Batch]) -> float:

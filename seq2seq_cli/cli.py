@@ -125,7 +125,7 @@ def train(
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
     download_if_needed(resolved.data)
-    device_used = start_tensorflow(resolved.training.device)
+    device_used = start_tensorflow(resolved.training.device, resolved.training)
 
     from seq2seq_cli.train import train as train_model
 
@@ -217,6 +217,7 @@ def ablate(
 ) -> None:
     """Train several models alike and compare them in one table; again, it goes on."""
     from seq2seq_cli import console
+    from seq2seq_cli.config import TrainingConfig
     from seq2seq_cli.config_files import Overrides, load_config
 
     layers = config_layers(
@@ -238,7 +239,8 @@ def ablate(
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
     download_if_needed(variant.data)
-    device_used = start_tensorflow(variant.training.device)
+    # All train in this process, and XLA needs all threads for the one function it computes.
+    device_used = start_tensorflow(variant.training.device, TrainingConfig(shards=1))
 
     from seq2seq_cli import ablate as ablation
 

@@ -63,7 +63,7 @@ def bench_train(
     put_model(layers[-1], model, attention)
     resolved = load_config(*layers)
     download_if_needed(resolved.data)
-    device_used = start_tensorflow(resolved.training.device)
+    device_used = start_tensorflow(resolved.training.device, resolved.training)
 
     from seq2seq_cli.benchmark import measure_training
 
@@ -75,7 +75,7 @@ def bench_train(
     console.show_rows(
         [
             ("model", resolved.model.description),
-            ("device", f"{device_used}, {resolved.training.compiled_as}, {found.precision}"),
+            ("device", f"{device_used}, {found.computed}"),
             (
                 "trial",
                 f"{found.steps:,} updates, {found.pairs:,} pairs, {found.padding_share:.1%} "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import DataConfig
+    from seq2seq_cli.config import DataConfig, TrainingConfig
     from seq2seq_cli.config_files import Overrides
 
 SetOption = Annotated[
@@ -95,12 +95,17 @@ def fetch_tatoeba() -> None:
         download_tatoeba(report)
 
 
-def start_tensorflow(device: str) -> str:
-    """Import TensorFlow in silence, and return a description of the device that is used."""
-    from seq2seq_cli.devices import import_tensorflow, use_device
+def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> str:
+    """Import TensorFlow in silence, and return a description of the device that is used.
 
-    import_tensorflow()
-    return use_device(device)
+    Its threads are shared as suits a training, or translating.
+    """
+    from seq2seq_cli import devices
+
+    devices.import_tensorflow()
+    description = devices.use_device(device)
+    devices.share_threads(devices.choose_shards(training) if training else devices.parts_at_once())
+    return description
 
 
 def print_line(line: str) -> None:

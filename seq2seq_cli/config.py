@@ -165,7 +165,7 @@ def _fitting_penalty(model: dict[str, Any]) -> float:
 class RNNConfig(Table):
     """`[model]` of `kind = "rnn"`: recurrent encoder and decoder with attention."""
 
-    training_defaults: ClassVar[dict[str, Any]] = {"compile": "xla"}
+    training_defaults: ClassVar[dict[str, Any]] = {"compile": "xla", "shards": 1}
     """Values of `[training]` that suit this kind, where its own default does not."""
 
     kind: Literal["rnn"] = "rnn"
@@ -352,6 +352,9 @@ class TrainingConfig(Table):
     """Size of a batch: rows times the length of the longer side, padding included."""
     batch_pairs: int | None = Field(None, ge=1)
     """So many pairs in each batch, whatever their length, in place of `batch_tokens`."""
+    shards: int | None = Field(None, ge=1)
+    """Parts of a batch that are computed at once, and their gradients added. Where not given, one
+    for each core of a CPU, of at least 512 tokens; and one in all on a GPU and with XLA."""
     max_source_tokens: int = Field(64, ge=4)
     """Longer sources are left out of training."""
     max_target_tokens: int = Field(64, ge=4)
@@ -497,6 +500,15 @@ class Config(Table):
         given = {key: value for key, value in training.items() if (key, value) != _AUTO_COMPILE}
         defaults = MODELS[kind or DEFAULT_KIND].training_defaults
         return {**tables, "training": {**defaults, **given}}
+
+    @model_validator(mode="after")
+    def _shards_of_attention_stacks(self) -> "Config":
+        if isinstance(self.model, RNNConfig) and (self.training.shards or 1) > 1:
+            raise ValueError(
+                f"training.shards = {self.training.shards}: an RNN computes a batch as one. Leave "
+                "it out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _positions_for_the_longest_pair(self) -> "Config":

@@ -1,4 +1,4 @@
-"""Where the tensors live: importing TensorFlow without its log lines, and choosing a device."""
+"""Where computation runs: importing TensorFlow without its log lines, the device, its threads."""
 
 import ctypes
 import hashlib
@@ -8,13 +8,20 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import platformdirs
 
+from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.errors import UsageError
+
+_SHARD_TOKENS, _SHARD_PAIRS = 512, 32  # that a shard of a training's batch has at least
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def import_tensorflow() -> None:
@@ -50,7 +57,7 @@ def use_device(name: str) -> str:
     if kind == "cpu" or (kind == "auto" and not gpus):
         if gpus:
             tf.config.set_visible_devices([], "GPU")
-        return f"CPU ({_cpu_name()}, {len(os.sched_getaffinity(0))} cores)"
+        return f"CPU ({_cpu_name()}, {_cores()} cores)"
     index = int(number or 0)
     if not gpus:
         raise UsageError(f"--device {name}: {_why_no_gpu()}. Or use --device cpu")
@@ -86,6 +93,59 @@ def choose_precision(precision: str, compiled: str) -> str:
     else:
         has_bfloat16 = compiled == "graph" and bool(_cpu_flags() & {"avx512_bf16", "amx_bf16"})
     return "bfloat16" if has_bfloat16 else "float32"
+
+
+def choose_shards(config: TrainingConfig) -> int:
+    """Return in how many parts that are computed at once a training's batch is split.
+
+    On a CPU the many small operations of a plain graph gain little from several threads each;
+    several parts with a thread each do. XLA computes one function at a time, and a GPU is full.
+    """
+    import tensorflow as tf
+
+    if config.shards is not None:
+        return config.shards
+    if config.compile != "graph" or tf.config.get_visible_devices("GPU"):
+        return 1
+    if config.batch_pairs:
+        most = config.batch_pairs // _SHARD_PAIRS
+    else:
+        most = config.batch_tokens // _SHARD_TOKENS
+    return max(1, min(_cores(), most))
+
+
+def share_threads(parts: int) -> None:
+    """Share the CPU's threads between so many parts of the work that are computed at once.
+
+    To be called before the first operation; after it, all is computed as it was.
+    """
+    import tensorflow as tf
+
+    with suppress(RuntimeError):  # the threads are there already
+        tf.config.threading.set_intra_op_parallelism_threads(max(1, _cores() // parts))
+
+
+def parts_at_once() -> int:
+    """Return how many batches that do not depend on each other to compute at once."""
+    import tensorflow as tf
+
+    return 1 if tf.config.get_visible_devices("GPU") else _cores()
+
+
+def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yield what a function gives for each item, in order; `parts_at_once` are computed at once.
+
+    An error, or an end before the last item, leaves out what has not begun.
+    """
+    pool = ThreadPoolExecutor(parts_at_once())
+    try:
+        yield from pool.map(function, items)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _xla_cache() -> Path:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.devices import choose_precision, choose_shards
 from seq2seq_cli.models.fusion import fused, fusing
 from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -132,20 +133,33 @@ class Updater:
         model: its trainable variables are updated.
         config: clipping, label smoothing, seed and how the step is compiled.
         precision: dtype of matrix products, float32 or bfloat16.
+        shards: parts of a batch that are computed at once.
 
     Attributes:
-        variables: the optimizer's own state, for checkpoints.
+        precision, shards: as given.
+        description: how an update is computed.
     """
 
-    def __init__(self, model: Seq2Seq, config: TrainingConfig, precision: str = "float32"):
+    def __init__(
+        self, model: Seq2Seq, config: TrainingConfig, precision: str = "float32", shards: int = 1
+    ):
         self._model = model
-        self._precision = precision
+        self.precision = precision
+        self.shards = shards
         self._config = config
+        parts = f", {shards} parts of a batch at once" if shards > 1 else ""
+        self.description = f"{config.compiled_as}, {precision}{parts}"
         self._optimizer = keras.optimizers.Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
         xla = config.compile != "graph"
         self._xla = xla
         self._step = self.compiled(self.update)
+
+    @classmethod
+    def suited(cls, model: Seq2Seq, config: TrainingConfig) -> "Updater":
+        """Return one that computes as the config says, or else as suits the device in use."""
+        precision = choose_precision(config.precision, config.compile)
+        return cls(model, config, precision, choose_shards(config))
 
     @property
     def variables(self) -> list[keras.Variable]:
@@ -167,7 +181,7 @@ class Updater:
         """Compile `loss`, `gradients` or `update` as the config says."""
 
         def traced(source_BS: tf.Tensor, target_BT: tf.Tensor) -> Any:
-            with products_in(self._precision), fusing(not self._xla):
+            with products_in(self.precision), fusing(not self._xla):
                 return part(source_BS, target_BT)
 
         # One trace for all shapes; XLA still compiles each of the few that come.
@@ -193,9 +207,14 @@ class Updater:
 
     def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
         """Return the mean loss of a token, in nats."""
-        logits, labels = self.predictions(source_BS, target_BT)
-        total, tokens = cross_entropy(logits, labels, self._config.label_smoothing)
-        return total / tokens
+        sums = []
+        for number in range(self.shards):
+            rows = slice(number, None, self.shards)
+            with self._model.dropout_key.shard(number):
+                logits, labels = self.predictions(source_BS[rows], target_BT[rows])
+            sums.append(cross_entropy(logits, labels, self._config.label_smoothing))
+        totals, tokens = zip(*sums, strict=True)
+        return tf.add_n(totals) / tf.add_n(tokens)
 
     def gradients(
         self, source_BS: tf.Tensor, target_BT: tf.Tensor

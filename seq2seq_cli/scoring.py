@@ -12,6 +12,7 @@ from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.lines import BadLineError
 from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
 from seq2seq_cli.decoding import forbid
+from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.sentences import batches, read_sources, source_batch
 from seq2seq_cli.special_tokens import BOS, PAD
@@ -75,10 +76,14 @@ class Scorer:
         targets = read_sources([self._tokenizers.target], translations, self._config)
         lengths = {i: max(sources[i].length, targets[i].length) for i in range(len(pairs))}
         found: dict[int, np.ndarray] = {}
-        for chosen in batches(lengths, self._config):
+
+        def score(chosen: list[int]) -> np.ndarray:
             batch = (source_batch([side[i] for i in chosen]) for side in (sources, targets))
-            rows = self._run(*map(tf.constant, batch)).numpy()
-            found.update(zip(chosen, rows, strict=True))
+            return self._run(*map(tf.constant, batch)).numpy()
+
+        rows = list(batches(lengths, self._config))
+        for chosen, log_probabilities in zip(rows, in_parallel(score, rows), strict=True):
+            found.update(zip(chosen, log_probabilities, strict=True))
         scores = []
         for i, target in enumerate(targets):
             by_token = found[i][: target.length]

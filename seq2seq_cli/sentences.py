@@ -9,7 +9,10 @@ import tensorflow as tf
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.tokenizers import Tokenizer
+from seq2seq_cli.devices import parts_at_once
 from seq2seq_cli.special_tokens import EOS, PAD
+
+_FEW = 16  # sentences that are worth a batch of their own
 
 
 class Source(NamedTuple):
@@ -72,11 +75,17 @@ def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
 
 
 def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:
-    """Yield the keys of sentences of like length that make a batch, for their lengths by key."""
+    """Yield the keys of sentences of like length that make a batch, for their lengths by key.
+
+    The longest come first, so that those that are computed at once end at about the same time; and
+    few make several batches, too.
+    """
+    share = -(-len(lengths) // parts_at_once())
+    most = min(config.batch_sentences, max(share, _FEW))
     batch: list[int] = []
-    for key, length in sorted(lengths.items(), key=lambda item: item[1]):
-        tokens = (len(batch) + 1) * length
-        if batch and (len(batch) == config.batch_sentences or tokens > config.batch_tokens):
+    for key in sorted(lengths, key=lambda key: -lengths[key]):
+        is_full = len(batch) == most
+        if batch and (is_full or (len(batch) + 1) * lengths[batch[0]] > config.batch_tokens):
             yield batch
             batch = []
         batch.append(key)

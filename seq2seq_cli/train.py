@@ -16,7 +16,6 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.data.tokenizers import Tokenizers
-from seq2seq_cli.devices import choose_precision
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
@@ -90,7 +89,7 @@ def train(
         trainer = Trainer(config, run, corpus, tokenizers, data, model, report)
         if resume is not None:
             trainer.restore()
-        where = f"{device}, {config.training.compiled_as}, {trainer.precision}"
+        where = f"{device}, {trainer.updater.description}"
         report(Summary(_summary(config, run, corpus, data, tokenizers, model, where)))
         return trainer.train()
 
@@ -100,7 +99,7 @@ class Trainer:
 
     Attributes:
         position: where the training stands.
-        precision: dtype of matrix products.
+        updater: makes the updates.
     """
 
     def __init__(
@@ -120,8 +119,7 @@ class Trainer:
         self._data = data
         self._model = model
         self._report = report
-        self.precision = choose_precision(config.training.precision, config.training.compile)
-        self._updater = Updater(model, config.training, self.precision)
+        self.updater = Updater.suited(model, config.training)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
         self._validator = Validator(config, model, tokenizers, corpus.dev)
         self._learning_rate = 0.0
@@ -185,13 +183,13 @@ class Trainer:
             )
         self.position = Position(**state["position"])
         checkpoints.restore(path, checkpoints.MODEL, self._model.trainable_variables)
-        checkpoints.restore(path, checkpoints.OPTIMIZER, self._updater.variables)
+        checkpoints.restore(path, checkpoints.OPTIMIZER, self.updater.variables)
         self._report(Notice(f"Going on from {path}"))
 
     def _update(self, batch: Batch) -> None:
         position = self.position
         self._learning_rate = self._schedule.learning_rate(position.step, position.seconds)
-        loss, norm = self._updater.step(batch, position.step, self._learning_rate)
+        loss, norm = self.updater.step(batch, position.step, self._learning_rate)
         self._recent.append((loss, norm, int(batch.pairs)))
         position.step += 1
         position.batch += 1
@@ -270,7 +268,7 @@ class Trainer:
             self._run.checkpoints,
             self.position.step,
             self._model.trainable_variables,
-            self._updater.variables,
+            self.updater.variables,
             state,
         )
         checkpoints.prune(

@@ -14,6 +14,7 @@ from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
 from seq2seq_cli.data.words import Words
 from seq2seq_cli.decoding import Search
+from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.ensemble import Ensemble
@@ -117,10 +118,14 @@ class Translator:
         sources = dict(zip(wanted, read, strict=True))
         begun = token_ids(self._tokenizers.target, [prefix])[0][:-1]
         numbers = np.arange(first_number, first_number + len(sentences), dtype=np.int32)
-        for chosen in batches({i: each.length for i, each in sources.items()}, self._config):
-            found = self._translate_batch(
+
+        def translate(chosen: list[int]) -> list[Translation]:
+            return self._translate_batch(
                 [sentences[i] for i in chosen], [sources[i] for i in chosen], begun, numbers[chosen]
             )
+
+        rows = list(batches({i: each.length for i, each in sources.items()}, self._config))
+        for chosen, found in zip(rows, in_parallel(translate, rows), strict=True):
             for i, translation in zip(chosen, found, strict=True):
                 translations[i] = translation
         return translations

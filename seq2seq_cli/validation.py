@@ -8,6 +8,7 @@ from seq2seq_cli.data.corpus import in_memory
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.splits import Pair, group_references
 from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.evaluate import Scores, evaluate_translator
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import cross_entropy
@@ -43,8 +44,9 @@ class Validator:
 
     def loss(self) -> float:
         """Return the mean cross-entropy of a token, in nats, without label smoothing."""
-        sums = [self._batch_loss(b.source_BS, b.target_BT) for b in self._data.batches(epoch=0)]
-        total, tokens = np.sum(sums, axis=0)
+        batches = self._data.batches(epoch=0)
+        sums = in_parallel(lambda b: self._batch_loss(b.source_BS, b.target_BT), batches)
+        total, tokens = np.sum(list(sums), axis=0)
         return float(total / tokens)
 
     def translate(self) -> tuple[Scores, list[tuple[str, str, str]]]:

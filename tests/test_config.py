@@ -171,6 +171,14 @@ def test_wrong_value_names_key_what_is_allowed_and_what_was_given(text, message,
     assert error_of(text, tmp_path) == message
 
 
+def test_an_rnn_has_no_shards(tmp_path):
+    assert error_of("[training]\nshards = 2", tmp_path).endswith(
+        "training.shards = 2: an RNN computes a batch as one. Leave it out"
+    )
+    assert Config().training.shards == 1
+    assert Config.model_validate({"model": {"kind": "transformer"}}).training.shards is None
+
+
 def test_impossible_combinations_are_named(tmp_path):
     assert error_of('[data]\nsource_language = "es"', tmp_path) == (
         "my.toml: data.source_language and data.target_language must differ; both are 'es'"

@@ -1,11 +1,13 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 import tensorflow as tf
 
 from seq2seq_cli import devices
+from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 
@@ -135,3 +137,56 @@ def test_a_gpu_from_ampere_on_multiplies_in_bfloat16(monkeypatch, two_gpus, capa
         lambda _: {"compute_capability": capability},
     )
     assert devices.choose_precision("auto", "xla") == chosen
+
+
+class TestThreads:
+    @pytest.fixture(autouse=True)
+    def four_cores(self, monkeypatch):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4))
+
+    @pytest.mark.parametrize(
+        ("settings", "shards"),
+        [
+            ({}, 2),
+            ({"batch_tokens": 4096}, 4),
+            ({"batch_tokens": 64}, 1),
+            ({"batch_pairs": 100}, 3),
+            ({"compile": "xla"}, 1),
+            ({"batch_tokens": 64, "shards": 5}, 5),
+        ],
+    )
+    def test_a_batch_is_split_for_the_cores_of_a_cpu(self, settings, shards):
+        config = TrainingConfig(**{"compile": "graph", **settings})
+        assert devices.choose_shards(config) == shards
+
+    def test_a_gpu_computes_one_thing_at_a_time(self, monkeypatch):
+        monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
+        assert devices.choose_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
+        assert devices.parts_at_once() == 1
+
+    @pytest.mark.parametrize(("parts", "threads"), [(1, 4), (2, 2), (3, 1), (4, 1), (9, 1)])
+    def test_parts_share_the_threads(self, monkeypatch, parts, threads):
+        asked = []
+        monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", asked.append)
+        devices.share_threads(parts)
+        assert asked == [threads]
+
+    def test_items_are_computed_at_once_and_given_in_order(self):
+        all_begun = threading.Barrier(4)
+
+        def wait(item: int) -> int:
+            all_begun.wait(timeout=10)
+            return item
+
+        assert list(devices.in_parallel(wait, range(8))) == list(range(8))
+
+    def test_after_an_error_nothing_more_begins(self):
+        begun = []
+
+        def fail(item: int) -> None:
+            begun.append(item)
+            raise ValueError(item)
+
+        with pytest.raises(ValueError, match="0"):
+            list(devices.in_parallel(fail, range(10_000)))
+        assert len(begun) < 10_000

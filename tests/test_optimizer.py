@@ -6,6 +6,7 @@ from conftest import tiny_config
 
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.optimizer import Schedule, Updater, cross_entropy, real_places
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
@@ -103,6 +104,22 @@ def test_xla_and_plain_graph_make_the_same_updates():
     np.testing.assert_allclose(losses, plain_losses, rtol=1e-5)
     for a, b in zip(weights, plain_weights, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+def gradients_in_shards(shards: int, rows: int, dtype: str) -> list[np.ndarray]:
+    config = tiny_config("x", training__compile="graph").training
+    updater = Updater(Transformer(20, 20, 8, 2, 12, 1, 1, seed=1), config, dtype, shards)
+    found = updater.compiled(updater.gradients)(*batch(rows)[:2])
+    return [tensor.numpy() for tensor in tf.nest.flatten(found)]
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-6), ("bfloat16", 0.01)])
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_shards_give_the_gradient_of_the_whole_batch(rows, dtype, bound):
+    whole = gradients_in_shards(1, rows, dtype)
+    for shards in (2, 3):
+        for a, b in zip(gradients_in_shards(shards, rows, dtype), whole, strict=True):
+            np.testing.assert_allclose(a, b, rtol=10 * bound, atol=bound)
 
 
 def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():

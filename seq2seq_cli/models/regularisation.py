@@ -1,5 +1,7 @@
 """What keeps a model from learning its training data by heart, or from saturating."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import keras
@@ -16,10 +18,27 @@ class DropoutKey:
 
     def __init__(self) -> None:
         self.value = tf.Variable([0, 0], dtype=tf.int32, trainable=False, name="dropout_key")
+        self._shard = 0
 
     def set(self, seed: int, step: int) -> None:
         """Make the masks of the next forward pass those of `step` under `seed`."""
         self.value.assign([seed, step])
+
+    @contextmanager
+    def shard(self, number: int) -> Iterator[None]:
+        """Make the masks of what is traced in the block those of one part of a batch."""
+        self._shard = number
+        try:
+            yield
+        finally:
+            self._shard = 0
+
+    def of_site(self, site: int) -> tf.Tensor:
+        """Return the key of a site's mask."""
+        key = tf.random.experimental.stateless_fold_in(self.value, site, alg="philox")
+        if self._shard:
+            key = tf.random.experimental.stateless_fold_in(key, self._shard, alg="philox")
+        return key
 
 
 class Dropout(keras.layers.Layer):
@@ -82,10 +101,14 @@ class Dropout(keras.layers.Layer):
         shape = tf.shape(inputs)
         if self.variational:
             shape = tf.concat([shape[:1], [1], shape[2:]], axis=0)
-        seed = tf.random.experimental.stateless_fold_in(self._key.value, self.site, alg="philox")
         size = tf.reduce_prod(shape)
         integers = tf.random.stateless_uniform(
-            [(size + 3) // 4], seed, minval=None, maxval=None, dtype=tf.int32, alg="philox"
+            [(size + 3) // 4],
+            self._key.of_site(self.site),
+            minval=None,
+            maxval=None,
+            dtype=tf.int32,
+            alg="philox",
         )
         return tf.reshape(tf.reshape(tf.bitcast(integers, tf.uint8), [-1])[:size], shape)
 

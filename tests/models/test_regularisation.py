@@ -35,3 +35,16 @@ def test_a_penalty_of_nothing_but_padding_is_none():
         tape.watch(values)
         loss = tf.reduce_sum(penalise(values, tf.zeros([1, 2], tf.bool), 0.3))
     np.testing.assert_array_equal(tape.gradient(loss, values), tf.ones([1, 2, 3]))
+
+
+def test_parts_of_a_batch_drop_other_units():
+    key = DropoutKey()
+    key.set(1, 2)
+    layer, ones = Dropout(0.5, key, 3), tf.ones([4, 50])
+    masks = []
+    for number in (0, 1, 2):
+        with key.shard(number):
+            masks.append(layer(ones, training=True).numpy())
+    assert (masks[0] == layer(ones, training=True).numpy()).all()
+    for i in (0, 1):
+        assert 0.3 < (masks[i] == masks[i + 1]).mean() < 0.7
