@@ -6,18 +6,21 @@ r"""A run's translation beside CTranslate2's with the very same weights, and Joe
 
 CTranslate2 takes a Transformer with ReLU, pre-norm, sinusoidal positions and joint embeddings. It
 and this project read ids, translate the run's test split in batches of like length, and give ids;
-so no time is that of a tokenizer. Joey NMT translates the same sentences in the same order with a
+so no time is that of a tokenizer; this project as many batches at once as there are cores,
+CTranslate2 that and one at a time. Joey NMT translates the same sentences in the same order with a
 model of its own, of like architecture, size and training, as quality.py leaves it; its time is what
 it logs of its search. Beam search has no length penalty. CTranslate2 and Joey NMT compute in
 float32, and do not forbid the tokens that no translation has.
 """
 
 import argparse
+import itertools
 import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import ctranslate2
@@ -29,6 +32,7 @@ from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding import Search
+from seq2seq_cli.devices import in_parallel, parts_at_once, share_threads, use_device
 from seq2seq_cli.models.blocks import EPSILON
 from seq2seq_cli.models.embeddings import Positions
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -101,42 +105,49 @@ def s2s(model: Seq2Seq, config: DecodingConfig, batches: list[Batch]) -> Program
     """Return this project's search."""
     search = Search(model, config)
 
+    def one(batch: Batch) -> list[list[int]]:
+        maximum = np.array([2 * len(row) + 10 for row in batch], np.int32)
+        ids = search(padded(batch), maximum).ids_BNT.numpy()[:, 0]
+        return [[i for i in row if i != PAD] for row in ids.tolist()]
+
     def translate() -> tuple[list[list[int]], float]:
-        found, began = [], time.perf_counter()
-        for batch in batches:
-            maximum = np.array([2 * len(row) + 10 for row in batch], np.int32)
-            ids = search(padded(batch), maximum).ids_BNT.numpy()[:, 0]
-            found += [[i for i in row if i != PAD] for row in ids.tolist()]
+        began = time.perf_counter()
+        found = list(itertools.chain(*in_parallel(one, batches)))
         return found, time.perf_counter() - began
 
     return translate
 
 
-def ctranslate(model: Transformer, vocabulary: int, beam: int, batches: list[Batch]) -> Program:
-    """Return CTranslate2's search, with the same weights in float32."""
+def ctranslate(
+    model: Transformer, vocabulary: int, beam: int, batches: list[Batch], at_once: int
+) -> Program:
+    """Return CTranslate2's search, with the same weights in float32, of so many batches at once."""
     with tempfile.TemporaryDirectory() as folder:
         tokens = convert(model, vocabulary, Path(folder))
         translator = ctranslate2.Translator(
             folder,
             device="cpu",
             compute_type="float32",
-            inter_threads=1,
-            intra_threads=len(os.sched_getaffinity(0)),
+            inter_threads=at_once,
+            intra_threads=len(os.sched_getaffinity(0)) // at_once,
         )
     ids_of = {token: i for i, token in enumerate(tokens)}
 
+    def one(batch: Batch) -> list[list[int]]:
+        results = translator.translate_batch(
+            [[tokens[i] for i in row] for row in batch],
+            beam_size=beam,
+            length_penalty=0,
+            min_decoding_length=0,
+            max_decoding_length=max(2 * len(row) + 10 for row in batch),
+            return_end_token=True,
+        )
+        return [[ids_of[t] for t in result.hypotheses[0]] for result in results]
+
     def translate() -> tuple[list[list[int]], float]:
-        found, began = [], time.perf_counter()
-        for batch in batches:
-            results = translator.translate_batch(
-                [[tokens[i] for i in row] for row in batch],
-                beam_size=beam,
-                length_penalty=0,
-                min_decoding_length=0,
-                max_decoding_length=max(2 * len(row) + 10 for row in batch),
-                return_end_token=True,
-            )
-            found += [[ids_of[t] for t in result.hypotheses[0]] for result in results]
+        began = time.perf_counter()
+        with ThreadPoolExecutor(at_once) as pool:
+            found = list(itertools.chain(*pool.map(one, batches)))
         return found, time.perf_counter() - began
 
     return translate
@@ -164,10 +175,12 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--batch", type=int, default=64, help="sentences")
     options = parser.parse_args()
+    use_device("cpu")
+    share_threads(parts_at_once())
     run = Run(run_path(options.run))
     loaded = load_run(run, print)
     sentences, _ = group_references(read_corpus(run.config().data).test)
-    rows = sorted(token_ids(loaded.tokenizers.source, sentences), key=len)
+    rows = sorted(token_ids(loaded.tokenizers.source, sentences), key=len, reverse=True)
     batches = [rows[i : i + options.batch] for i in range(0, len(rows), options.batch)]
     transformer = isinstance(loaded.model, Transformer)
     programs: dict[tuple[int, str], Program] = {}
@@ -177,7 +190,9 @@ def main() -> None:
             programs[beam, f"s2s, {precision}"] = s2s(loaded.model, config, batches)
         if transformer:
             size = loaded.tokenizers.target.vocabulary_size
-            programs[beam, "CTranslate2"] = ctranslate(loaded.model, size, beam, batches)
+            for at_once in sorted({1, parts_at_once()}):
+                program = ctranslate(loaded.model, size, beam, batches, at_once)
+                programs[beam, f"CTranslate2, {at_once} at once"] = program
         if options.joey:
             given = (options.joey, options.joey_model, beam, options.batch)
             programs[beam, "Joey NMT"] = joey(*given)
