@@ -23,7 +23,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers import Tokenizers
-from seq2seq_cli.devices import use_device
+from seq2seq_cli.devices import choose_shards, share_threads, use_device
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import Updater
@@ -170,7 +170,7 @@ def fit(model, pairs, tokenizers, batch: int, steps: int, longest: int) -> float
 
 def update(model, config: Config, data: TrainingData, steps: int) -> float:
     """Return the pairs a second of this project's loop."""
-    updater = Updater(model, config.training)
+    updater = Updater(model, config.training, shards=choose_shards(config.training))
 
     def trial() -> float:
         began, pairs = time.perf_counter(), 0
@@ -195,9 +195,12 @@ def main() -> None:
     options = parser.parse_args()
     use_device("cpu")
     training = {"batch_pairs": options.batch, "compile": "graph", "label_smoothing": 0.0}
+    training["shards"] = None  # as many as suit the machine
     tokenizer = {"vocabulary_size": 8000, "model": options.tokenizer}
     tables = {"data": {"corpus": options.data}, "tokenizer": tokenizer, "training": training}
     config = Config.model_validate(tables)
+    if options.loop == "s2s":
+        share_threads(choose_shards(config.training))
     corpus = read_corpus(config.data)
     tokenizers: Tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
     make = TutorialRNN if options.model == "rnn" else TutorialTransformer
