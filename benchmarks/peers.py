@@ -141,7 +141,7 @@ class Joey:
                 "optimizer": "adam",
                 "adam_betas": [0.9, 0.98],
                 "learning_rate": 0.001,
-                "learning_rate_min": 0.00001,
+                "learning_rate_min": 0.0,
                 "learning_rate_warmup": 400,
                 "scheduling": "warmupinversesquareroot",
                 "normalization": "tokens",
@@ -172,13 +172,19 @@ class Joey:
         """
         command = [*self._command("train"), "--skip-test"]
         with (self.folder / "train.log").open("w") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log)
+            # What a shell begins in the background ignores interrupts, with all it begins.
+            process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
             try:
                 process.wait(seconds)
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGINT)
                 process.wait()
-        if not (self.folder / "model" / "latest.ckpt").exists():
+        if process.returncode:
             raise SystemExit((self.folder / "train.log").read_text("utf-8")[-3000:])
 
     def tokens_a_second(self) -> float:
