@@ -87,9 +87,16 @@ def test_kept_are_the_newest_checkpoints_and_the_best(corpus):
     assert set(steps) == {12, 9, result.best_step}
 
 
-@pytest.mark.parametrize("compile_", ["graph", "xla"])
-def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, compile_, monkeypatch):
-    config = tiny_config(corpus, training__steps=25, training__compile=compile_)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model__kind": "rnn", "training__compile": "xla"},
+        {"model__kind": "transformer", "training__shards": 2},
+    ],
+    ids=["rnn by XLA", "transformer in two shards"],
+)
+def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settings, monkeypatch):
+    config = tiny_config(corpus, training__steps=25, **settings)
     whole = train(config, ignore, name="whole")
 
     calls = 0
