@@ -58,7 +58,8 @@ class TrainingSpeed:
         pairs, target_tokens: in a trial; EOS included, BOS not.
         padding_share: part of all places of its batches that holds no token.
         shapes: number of different shapes of batches.
-        computed: how updates are: compiled, in which precision, in how many parts at once.
+        precision: dtype of matrix products.
+        shards: parts of a batch that are computed at once.
         first_step_seconds: from reading the corpus to the end of the first update.
         warm_up_seconds: of the first trial, which compiles for every shape and is not counted.
         seconds: the median of the other trials.
@@ -82,7 +83,8 @@ class TrainingSpeed:
     target_tokens: int
     padding_share: float
     shapes: int
-    computed: str
+    precision: str
+    shards: int
     first_step_seconds: float
     warm_up_seconds: float
     seconds: float
@@ -172,7 +174,8 @@ def measure_training(
         target_tokens=target_tokens,
         padding_share=1 - (source_tokens + target_tokens) / places,
         shapes=len(shapes),
-        computed=updater.description,
+        precision=updater.precision,
+        shards=updater.shards,
         first_step_seconds=first_step_seconds,
         warm_up_seconds=warm_up_seconds,
         seconds=seconds,

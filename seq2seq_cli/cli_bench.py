@@ -72,10 +72,11 @@ def bench_train(
         described = {"model": resolved.model.description, "device": device_used}
         print_line(json.dumps({**described, **asdict(found)}))
         return
+    computed_as = resolved.training.computed_as(found.precision, found.shards)
     console.show_rows(
         [
             ("model", resolved.model.description),
-            ("device", f"{device_used}, {found.computed}"),
+            ("device", f"{device_used}, {computed_as}"),
             (
                 "trial",
                 f"{found.steps:,} updates, {found.pairs:,} pairs, {found.padding_share:.1%} "

@@ -98,7 +98,7 @@ def fetch_tatoeba() -> None:
 def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> str:
     """Import TensorFlow in silence, and return a description of the device that is used.
 
-    Its threads are shared as suits a training, or translating.
+    Its threads are shared as suits the training, or else translating.
     """
     from seq2seq_cli import devices
 

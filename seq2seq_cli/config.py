@@ -387,10 +387,11 @@ class TrainingConfig(Table):
             )
         return self
 
-    @property
-    def compiled_as(self) -> str:
-        """What the training step runs as."""
-        return "plain graph" if self.compile == "graph" else "XLA"
+    def computed_as(self, precision: str, shards: int) -> str:
+        """Describe how an update is computed where these were chosen."""
+        compiled = "plain graph" if self.compile == "graph" else "XLA"
+        parts = f", {shards} parts of a batch at once" if shards > 1 else ""
+        return f"{compiled}, {precision}{parts}"
 
     @property
     def epoch_limit(self) -> int | None:

@@ -137,7 +137,6 @@ class Updater:
 
     Attributes:
         precision, shards: as given.
-        description: how an update is computed.
     """
 
     def __init__(
@@ -147,8 +146,6 @@ class Updater:
         self.precision = precision
         self.shards = shards
         self._config = config
-        parts = f", {shards} parts of a batch at once" if shards > 1 else ""
-        self.description = f"{config.compiled_as}, {precision}{parts}"
         self._optimizer = keras.optimizers.Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
         xla = config.compile != "graph"

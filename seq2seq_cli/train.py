@@ -89,7 +89,8 @@ def train(
         trainer = Trainer(config, run, corpus, tokenizers, data, model, report)
         if resume is not None:
             trainer.restore()
-        where = f"{device}, {trainer.updater.description}"
+        updater = trainer.updater
+        where = f"{device}, {config.training.computed_as(updater.precision, updater.shards)}"
         report(Summary(_summary(config, run, corpus, data, tokenizers, model, where)))
         return trainer.train()
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from conftest import TINY_MODELS, tiny_config, toy_pairs
 
+from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.data.words import Words
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.run import Run
+from seq2seq_cli.sentences import batches
 from seq2seq_cli.special_tokens import UNK
 from seq2seq_cli.translator import Translation, Translator, load_run, translate_lines
 
@@ -138,3 +140,18 @@ def test_unknown_words_are_copied_from_the_source():
     (copied,) = copier.translate([sentence])
     assert len(copied.text.split()) == 4
     assert set(copied.text.split()) <= {"I", "see", "Tom's", "Boston", "cats", "."}
+
+
+@pytest.mark.parametrize(
+    ("sentences", "sizes"),
+    [(8, [8]), (20, [16, 4]), (100, [50, 50]), (300, [128, 128, 44])],
+)
+def test_batches_are_of_like_length_the_longest_first_and_several(monkeypatch, sentences, sizes):
+    monkeypatch.setattr("seq2seq_cli.sentences.parts_at_once", lambda: 2)
+    lengths = {i: 1 + i * 7 % 5 for i in range(sentences)}
+    found = list(batches(lengths, DecodingConfig(batch_sentences=128, batch_tokens=10_000)))
+    assert [len(batch) for batch in found] == sizes
+    ordered = [lengths[i] for batch in found for i in batch]
+    assert ordered == sorted(lengths.values(), reverse=True)
+    for batch in batches(lengths, DecodingConfig(batch_tokens=30)):
+        assert len(batch) * max(lengths[i] for i in batch) <= 30
