@@ -17,6 +17,7 @@ import math
 import time
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
@@ -149,10 +150,10 @@ def fit(model, pairs, tokenizers, batch: int, steps: int, longest: int) -> float
         sources, targets = sources[:, :longest].to_tensor(), targets[:, : longest + 1].to_tensor()
         return (sources, targets[:, :-1]), targets[:, 1:]
 
-    rows = range(min(len(pairs), 4 * steps * batch))
+    # Of all pairs, since a corpus may be sorted by length.
+    rows = np.random.default_rng(0).permutation(len(pairs))
     data = (
         tf.data.Dataset.from_tensor_slices(pairs.take(rows))
-        .shuffle(len(rows), seed=0)
         .repeat()
         .batch(batch)
         .map(ids, tf.data.AUTOTUNE)
