@@ -165,7 +165,7 @@ def _fitting_penalty(model: dict[str, Any]) -> float:
 class RNNConfig(Table):
     """`[model]` of `kind = "rnn"`: recurrent encoder and decoder with attention."""
 
-    training_defaults: ClassVar[dict[str, Any]] = {"compile": "xla", "shards": 1}
+    training_defaults: ClassVar[dict[str, Any]] = {}
     """Values of `[training]` that suit this kind, where its own default does not."""
 
     kind: Literal["rnn"] = "rnn"
@@ -238,8 +238,7 @@ class RNNConfig(Table):
 class AttentionStackConfig(Table):
     """What every `[model]` made of Transformer blocks takes."""
 
-    # As fast as XLA on a CPU, without a compilation for each length.
-    training_defaults: ClassVar[dict[str, Any]] = {"compile": "graph", "peak_learning_rate": 2e-3}
+    training_defaults: ClassVar[dict[str, Any]] = {"peak_learning_rate": 2e-3}
 
     kind: Literal["transformer", "decoder_only"]
     """Which of them."""
@@ -326,7 +325,6 @@ MODELS: dict[str, type[RNNConfig] | type[TransformerConfig] | type[DecoderOnlyCo
     "decoder_only": DecoderOnlyConfig,
 }
 DEFAULT_KIND = "rnn"
-_AUTO_COMPILE = ("compile", "auto")
 
 
 class TrainingConfig(Table):
@@ -337,11 +335,11 @@ class TrainingConfig(Table):
     device: str = Field("auto", pattern=r"^(auto|cpu|gpu|gpu:\d+)$")
     """`auto`, `cpu`, `gpu` or `gpu:N`; what is asked for is used or refused."""
     compile: Literal["auto", "xla", "graph"] = "auto"
-    """Compile the training step with XLA, or run it as a plain graph; `auto` is what suits
-    the kind of model: XLA for `rnn`, else a plain graph."""
+    """`xla` compiles the whole training step with XLA, for each shape of a batch. `graph` leaves to
+    XLA only what gains by it, as recurrent loops do, and is faster in all. `auto` is `graph`."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of matrix products in training; all else is float32. `auto` is bfloat16 where the device
-    has it in hardware, except on a CPU with XLA, which is slow at it."""
+    has it in hardware, except on a CPU with `xla`, which is slow at it."""
     epochs: int | None = Field(None, ge=1)
     """Stop after this many passes over the data; 4 where no limit is given."""
     steps: int | None = Field(None, ge=1)
@@ -354,7 +352,7 @@ class TrainingConfig(Table):
     """So many pairs in each batch, whatever their length, in place of `batch_tokens`."""
     shards: int | None = Field(None, ge=1)
     """Parts of a batch that are computed at once, and their gradients added. Where not given, one
-    for each core of a CPU, of at least 512 tokens; and one in all on a GPU and with XLA."""
+    for each core of a CPU, of at least 512 tokens; and one in all on a GPU and with `xla`."""
     max_source_tokens: int = Field(64, ge=4)
     """Longer sources are left out of training."""
     max_target_tokens: int = Field(64, ge=4)
@@ -389,7 +387,7 @@ class TrainingConfig(Table):
 
     def computed_as(self, precision: str, shards: int) -> str:
         """Describe how an update is computed where these were chosen."""
-        compiled = "plain graph" if self.compile == "graph" else "XLA"
+        compiled = "XLA" if self.compile == "xla" else "graph"
         parts = f", {shards} parts of a batch at once" if shards > 1 else ""
         return f"{compiled}, {precision}{parts}"
 
@@ -493,23 +491,13 @@ class Config(Table):
     @model_validator(mode="before")
     @classmethod
     def _suit_training_to_the_kind(cls, tables: dict[str, Any]) -> dict[str, Any]:
-        """Put what suits the kind of model where `[training]` says nothing, or `auto`."""
+        """Put what suits the kind of model where `[training]` says nothing."""
         model, training = tables.get("model", {}), tables.get("training", {})
         kind = model.get("kind") if isinstance(model, dict) else model.kind
         if isinstance(training, TrainingConfig):
             return tables
-        given = {key: value for key, value in training.items() if (key, value) != _AUTO_COMPILE}
         defaults = MODELS[kind or DEFAULT_KIND].training_defaults
-        return {**tables, "training": {**defaults, **given}}
-
-    @model_validator(mode="after")
-    def _shards_of_attention_stacks(self) -> "Config":
-        if isinstance(self.model, RNNConfig) and (self.training.shards or 1) > 1:
-            raise ValueError(
-                f"training.shards = {self.training.shards}: an RNN computes a batch as one. Leave "
-                "it out"
-            )
-        return self
+        return {**tables, "training": {**defaults, **training}}
 
     @model_validator(mode="after")
     def _positions_for_the_longest_pair(self) -> "Config":

@@ -80,7 +80,7 @@ def choose_precision(precision: str, compiled: str) -> str:
 
     Args:
         precision: `training.precision`.
-        compiled: `training.compile`, xla or graph.
+        compiled: `training.compile`.
     """
     import tensorflow as tf
 
@@ -91,7 +91,7 @@ def choose_precision(precision: str, compiled: str) -> str:
         details = tf.config.experimental.get_device_details(gpus[0])
         has_bfloat16 = details.get("compute_capability", (0, 0)) >= (8, 0)  # Ampere
     else:
-        has_bfloat16 = compiled == "graph" and bool(_cpu_flags() & {"avx512_bf16", "amx_bf16"})
+        has_bfloat16 = compiled != "xla" and bool(_cpu_flags() & {"avx512_bf16", "amx_bf16"})
     return "bfloat16" if has_bfloat16 else "float32"
 
 
@@ -105,7 +105,7 @@ def choose_shards(config: TrainingConfig) -> int:
 
     if config.shards is not None:
         return config.shards
-    if config.compile != "graph" or tf.config.get_visible_devices("GPU"):
+    if config.compile == "xla" or tf.config.get_visible_devices("GPU"):
         return 1
     if config.batch_pairs:
         most = config.batch_pairs // _SHARD_PAIRS

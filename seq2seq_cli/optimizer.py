@@ -12,6 +12,7 @@ from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.devices import choose_precision, choose_shards
 from seq2seq_cli.models.fusion import fused, fusing
 from seq2seq_cli.models.products import products_in
+from seq2seq_cli.models.regularisation import part_of_batch
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.special_tokens import PAD
 
@@ -126,8 +127,34 @@ class Schedule:
         return self._peak * min(1.0, warm) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
+class Adam(keras.optimizers.Adam):
+    """Keras' Adam (Kingma and Ba 2015), a weight and its moments updated in one pass over memory.
+
+    It takes gradients that are dense.
+    """
+
+    def update_step(
+        self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
+    ) -> None:
+        """See keras.optimizers.Optimizer.update_step."""
+        index = self._get_variable_index(variable)
+        steps = tf.cast(self.iterations + 1, variable.dtype)
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle,
+            m=self._momentums[index].value.handle,
+            v=self._velocities[index].value.handle,
+            beta1_power=self.beta_1**steps,
+            beta2_power=self.beta_2**steps,
+            lr=tf.cast(learning_rate, variable.dtype),
+            beta1=self.beta_1,
+            beta2=self.beta_2,
+            epsilon=self.epsilon,
+            grad=gradient,
+        )
+
+
 class Updater:
-    """Runs updates: forward, backward, clipping, Adam (Kingma and Ba 2015).
+    """Runs updates: forward, backward, clipping, Adam.
 
     Args:
         model: its trainable variables are updated.
@@ -146,10 +173,9 @@ class Updater:
         self.precision = precision
         self.shards = shards
         self._config = config
-        self._optimizer = keras.optimizers.Adam(beta_2=0.98, epsilon=1e-9, name="adam")
+        self._optimizer = Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
-        xla = config.compile != "graph"
-        self._xla = xla
+        self._xla = config.compile == "xla"
         self._step = self.compiled(self.update)
 
     @classmethod
@@ -204,10 +230,12 @@ class Updater:
 
     def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
         """Return the mean loss of a token, in nats."""
+        parts = [slice(number, None, self.shards) for number in range(self.shards)]
+        sizes = [tf.math.count_nonzero(source_BS[rows] != PAD, dtype=tf.float32) for rows in parts]
         sums = []
-        for number in range(self.shards):
-            rows = slice(number, None, self.shards)
-            with self._model.dropout_key.shard(number):
+        for number, (rows, size) in enumerate(zip(parts, sizes, strict=True)):
+            share = tf.math.divide_no_nan(size, tf.add_n(sizes))
+            with part_of_batch(number, share):
                 logits, labels = self.predictions(source_BS[rows], target_BT[rows])
             sums.append(cross_entropy(logits, labels, self._config.label_smoothing))
         totals, tokens = zip(*sums, strict=True)

@@ -79,14 +79,10 @@ def test_kind_selects_the_table(kind, tmp_path):
 
 def test_kind_brings_its_own_training_defaults_where_none_are_given():
     assert config_of().training.peak_learning_rate == 4e-3
-    assert config_of().training.compile == "xla"
     for kind in ("transformer", "decoder_only"):
         assert config_of(model__kind=kind).training.peak_learning_rate < 4e-3
-        assert config_of(model__kind=kind, training__compile="auto").training.compile == "graph"
-        given = config_of(
-            model__kind=kind, training__peak_learning_rate=0.5, training__compile="xla"
-        )
-        assert (given.training.peak_learning_rate, given.training.compile) == (0.5, "xla")
+        given = config_of(model__kind=kind, training__peak_learning_rate=0.5)
+        assert given.training.peak_learning_rate == 0.5
 
 
 def test_key_of_another_kind_is_named(tmp_path):
@@ -169,14 +165,6 @@ def test_unknown_table_is_named(tmp_path):
 )
 def test_wrong_value_names_key_what_is_allowed_and_what_was_given(text, message, tmp_path):
     assert error_of(text, tmp_path) == message
-
-
-def test_an_rnn_has_no_shards(tmp_path):
-    assert error_of("[training]\nshards = 2", tmp_path).endswith(
-        "training.shards = 2: an RNN computes a batch as one. Leave it out"
-    )
-    assert Config().training.shards == 1
-    assert Config.model_validate({"model": {"kind": "transformer"}}).training.shards is None
 
 
 def test_impossible_combinations_are_named(tmp_path):

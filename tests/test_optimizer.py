@@ -7,7 +7,7 @@ from conftest import tiny_config
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
-from seq2seq_cli.optimizer import Schedule, Updater, cross_entropy, real_places
+from seq2seq_cli.optimizer import Adam, Schedule, Updater, cross_entropy, real_places
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 
@@ -106,20 +106,48 @@ def test_xla_and_plain_graph_make_the_same_updates():
         np.testing.assert_allclose(a, b, atol=1e-4)
 
 
-def gradients_in_shards(shards: int, rows: int, dtype: str) -> list[np.ndarray]:
+def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[np.ndarray]:
     config = tiny_config("x", training__compile="graph").training
-    updater = Updater(Transformer(20, 20, 8, 2, 12, 1, 1, seed=1), config, dtype, shards)
+    if kind == "rnn":
+        model = RNN(20, 20, 6, 5, 7, 4, seed=1, activation_penalty=0.1)
+    else:
+        model = Transformer(20, 20, 8, 2, 12, 1, 1, seed=1)
+    updater = Updater(model, config, dtype, shards)
     found = updater.compiled(updater.gradients)(*batch(rows)[:2])
     return [tensor.numpy() for tensor in tf.nest.flatten(found)]
 
 
-@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-6), ("bfloat16", 0.01)])
-@pytest.mark.parametrize("rows", [1, 4, 7])
-def test_shards_give_the_gradient_of_the_whole_batch(rows, dtype, bound):
-    whole = gradients_in_shards(1, rows, dtype)
-    for shards in (2, 3):
-        for a, b in zip(gradients_in_shards(shards, rows, dtype), whole, strict=True):
+@pytest.mark.parametrize(
+    ("kind", "rows", "dtype", "bound"),
+    [
+        *(("transformer", rows, "float32", 1e-6) for rows in (1, 4, 7)),
+        *(("transformer", rows, "bfloat16", 0.01) for rows in (1, 4, 7)),
+        ("rnn", 4, "float32", 1e-6),
+        ("rnn", 7, "bfloat16", 0.01),
+    ],
+)
+def test_shards_give_the_gradient_of_the_whole_batch(kind, rows, dtype, bound):
+    whole = gradients_in_shards(kind, 1, rows, dtype)
+    for shards in (2, 3) if kind == "transformer" else (2,):
+        for a, b in zip(gradients_in_shards(kind, shards, rows, dtype), whole, strict=True):
             np.testing.assert_allclose(a, b, rtol=10 * bound, atol=bound)
+
+
+@pytest.mark.parametrize("xla", [False, True])
+def test_adam_is_that_of_keras(xla):
+    arguments = {"learning_rate": 0.1, "beta_2": 0.98, "epsilon": 1e-9}
+    states = []
+    for make in (Adam, keras.optimizers.Adam):
+        weights = [keras.Variable(np.ones([3, 2], np.float32)), keras.Variable(np.float32(2))]
+        optimizer = make(**arguments)
+        optimizer.build(weights)
+        apply = tf.function(optimizer.apply, jit_compile=xla)
+        rng = np.random.default_rng(0)
+        for _ in range(5):
+            apply([tf.constant(rng.normal(size=w.shape), tf.float32) for w in weights])
+        states.append([*weights, *optimizer.variables])
+    for ours, theirs in zip(*states, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():

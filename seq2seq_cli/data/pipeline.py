@@ -1,5 +1,6 @@
 """Pairs to padded batches: an order that is a pure function of (seed, epoch), in few shapes."""
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -9,13 +10,13 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TokenizerConfig, TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, Pairs
-from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers, spread, train_tokenizers
+from seq2seq_cli.data.tokenizers import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
 # What a length that batches are padded to has to save at least, as a share of an epoch's tokens:
-# XLA takes seconds to compile the training step for each.
-_COST_OF_A_LENGTH = {"xla": 0.02, "graph": 0.005}
+# XLA takes seconds to compile for each what it compiles.
+_COST_OF_A_LENGTH = 0.01
 _TOKENIZE_AT_ONCE = 4096
 
 # A sampled division of a sentence has more tokens than the best one. Pairs stand in the batches of
@@ -37,13 +38,13 @@ class Batch(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The batches of an epoch: batch i takes rows indices[starts[i] : starts[i] + counts[i]].
+    """The batches of an epoch.
 
-    indices: rows of the training side; starts, counts: one for each batch; buckets: which length.
+    indices: rows of the training side, those of the first batch first; counts: how many of them
+    each batch takes; buckets: which length.
     """
 
     indices: np.ndarray
-    starts: np.ndarray
     counts: np.ndarray
     buckets: np.ndarray
 
@@ -99,8 +100,7 @@ class TrainingData:
         if sampling_alpha:
             longer = np.minimum(np.ceil(_SAMPLED_LENGTH * longer), longest).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
-        cost = _COST_OF_A_LENGTH["graph" if config.compile == "graph" else "xla"]
-        self._lengths = padded_lengths(np.bincount(longer, weights), cost)
+        self._lengths = padded_lengths(np.bincount(longer, weights), _COST_OF_A_LENGTH)
         self._batch_rows = config.batch_tokens // self._lengths
         if config.batch_pairs:
             self._batch_rows[:] = config.batch_pairs
@@ -133,54 +133,49 @@ class TrainingData:
         completed = np.concatenate([last for _, _, _, last in parts])
         starts = np.cumsum(counts) - counts
         by_completion = np.argsort(completed, kind="stable")
-        return Plan(
-            self._rows[order[np.concatenate([places for _, places, _, _ in parts])]],
-            starts[by_completion],
-            counts[by_completion],
-            numbers[by_completion],
-        )
+        starts, counts = starts[by_completion], counts[by_completion]
+        moved = np.repeat((starts - (np.cumsum(counts) - counts)).astype(np.int32), counts)
+        moved += np.arange(len(order), dtype=np.int32)
+        places = np.concatenate([places for _, places, _, _ in parts])[moved]
+        return Plan(self._rows[order[places]], counts, numbers[by_completion])
 
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, without the first `skip`, which cost nothing."""
         plan = self.plan(epoch)
+        counts, buckets = plan.counts[skip:], plan.buckets[skip:]
+        indices = tf.RaggedTensor.from_row_lengths(plan.indices[plan.counts[:skip].sum() :], counts)
+        numbers = np.arange(skip, skip + len(counts))
+        columns = (numbers, self._batch_rows[buckets], self._lengths[buckets])
+        rows = tuple(column.astype(np.int32) for column in columns)
+        batches = tf.data.Dataset.from_tensor_slices((indices, *rows))
+        # A data set of its own is made for each epoch; what it maps is traced but once.
+        yield from _untuned(batches.map(functools.partial(self._batch, epoch)).prefetch(4))
 
-        def read(start: int, count: int) -> tuple[list[str], list[str]]:
-            return self._pairs.take(plan.indices[start : start + count])
+    @functools.cached_property
+    def _batch(self) -> Callable[..., Batch]:
+        """A function in the graph that makes a batch.
 
-        def ids(
-            tokenizer: Tokenizer, side: int, texts: tf.Tensor, number: tf.Tensor, length: tf.Tensor
-        ) -> tf.Tensor:
-            best = tokenizer.tokenize(tf.ensure_shape(texts, [None]))
-            if not self._alpha:
-                return best
+        It takes the epoch, the rows of the training side, the batch's number and its shape.
+        """
 
-            def sample(texts: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-                key = np.random.SeedSequence([self._seed, epoch, number, side])
-                rows = tokenizer.sample(
-                    [text.decode() for text in texts], self._alpha, int(key.generate_state(1)[0])
-                )
-                counts = np.array([len(row) for row in rows], np.int64)
-                return np.concatenate(rows).astype(np.int32), counts
-
-            values, counts = tf.numpy_function(sample, [texts, number], [tf.int32, tf.int64])
-            sampled = tf.RaggedTensor.from_row_lengths(
-                tf.ensure_shape(values, [None]), tf.ensure_shape(counts, [None])
-            )
-            fits = sampled.row_lengths() <= tf.cast(length, tf.int64)
-            either = tf.concat([sampled, best], axis=0)
-            rows = tf.range(tf.size(counts))
-            return tf.gather(either, tf.where(fits, rows, rows + tf.size(counts)))
-
-        def make(
+        @functools.partial(
+            tf.function,
+            input_signature=[tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)]
+            + [tf.TensorSpec([], tf.int32)] * 3,
+            autograph=False,
+        )
+        def batch(
+            epoch: tf.Tensor,
+            indices: tf.Tensor,
             number: tf.Tensor,
-            start: tf.Tensor,
-            count: tf.Tensor,
             rows: tf.Tensor,
             length: tf.Tensor,
         ) -> Batch:
-            sources, targets = tf.numpy_function(read, [start, count], [tf.string] * 2)
-            source = ids(self._tokenizers.source, 0, sources, number, length)
-            target = ids(self._tokenizers.target, 1, targets, number, length)
+            sources, targets = tf.numpy_function(self._pairs.take, [indices], [tf.string] * 2)
+            place = tf.stack([epoch, number])
+            source = self._ids(0, sources, place, length)
+            target = self._ids(1, targets, place, length)
+            count = tf.size(indices)
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
             return Batch(
                 source.to_tensor(shape=[rows, length]),
@@ -188,15 +183,33 @@ class TrainingData:
                 count,
             )
 
-        columns = (
-            np.arange(len(plan.starts)),
-            plan.starts,
-            plan.counts,
-            self._batch_rows[plan.buckets],
-            self._lengths[plan.buckets],
+        return batch
+
+    def _ids(
+        self, side: int, texts: tf.Tensor, place: tf.Tensor, length: tf.Tensor
+    ) -> tf.RaggedTensor:
+        """Return the ids of a side's texts in the batch at `place`: epoch and number in it."""
+        tokenizer = self._tokenizers.target if side else self._tokenizers.source
+        best = tokenizer.tokenize(tf.ensure_shape(texts, [None]))
+        if not self._alpha:
+            return best
+
+        def sample(texts: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            key = np.random.SeedSequence([self._seed, *place, side])
+            rows = tokenizer.sample(
+                [text.decode() for text in texts], self._alpha, int(key.generate_state(1)[0])
+            )
+            counts = np.array([len(row) for row in rows], np.int64)
+            return np.concatenate(rows).astype(np.int32), counts
+
+        values, counts = tf.numpy_function(sample, [texts, place], [tf.int32, tf.int64])
+        sampled = tf.RaggedTensor.from_row_lengths(
+            tf.ensure_shape(values, [None]), tf.ensure_shape(counts, [None])
         )
-        rows = tuple(column[skip:].astype(np.int32) for column in columns)
-        yield from _untuned(tf.data.Dataset.from_tensor_slices(rows).map(make).prefetch(4))
+        fits = sampled.row_lengths() <= tf.cast(length, tf.int64)
+        either = tf.concat([sampled, best], axis=0)
+        rows = tf.range(tf.size(counts))
+        return tf.gather(either, tf.where(fits, rows, rows + tf.size(counts)))
 
     def _shown(self, epoch: int) -> np.ndarray:
         """Return the rows that an epoch shows, shuffled, repeated by weight (int32)."""

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.models.products import counted, einsum
+from seq2seq_cli.models.fusion import fused
+from seq2seq_cli.models.products import counted, einsum, products_in
 
 Tensors = list[tf.Tensor]
 Factors = dict[str, tf.Tensor]
@@ -84,7 +86,16 @@ class _Recurrence:
 
     def run(self) -> tuple:
         """Return what `recurrence` does, in one list, and the function of its gradient."""
-        names = {id(factor): name for name, factor in self._factors.items()}
+        self._results, self._kept = _one_kernel(self._forward)(
+            self._sequences, self._state, self._factors
+        )
+        return self._results, self.gradient
+
+    def _forward(
+        self, sequences: Tensors, state: Tensors, factors: Factors
+    ) -> tuple[Tensors, list[Tensors]]:
+        """Return the states and outputs of all steps, and the parts of all products."""
+        names = {id(factor): name for name, factor in factors.items()}
         products: list[Tensors] = []
 
         def kept(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) -> Tensors:
@@ -94,35 +105,67 @@ class _Recurrence:
             products.append(product(equation, x, factor, parts))
             return products[-1]
 
-        def forward(slices: Tensors, state: Tensors) -> tuple[Tensors, Tensors]:
+        def step(slices: Tensors, state: Tensors) -> tuple[Tensors, Tensors]:
             self._products.clear()  # a loop's step is traced more than once
             products.clear()
-            state, outputs = self._step(slices, state, self._factors, kept)
+            state, outputs = self._step(slices, state, factors, kept)
             return state, [*state, *outputs, *tf.nest.flatten(products)]
 
-        _, stacked = scan(forward, self._sequences, self._state)
-        number = len(stacked) - len(tf.nest.flatten(products))
-        self._results = stacked[:number]
-        self._kept = tf.nest.pack_sequence_as(products, stacked[number:])
-        return self._results, self.gradient
+        _, stacked = scan(step, sequences, state)
+        structure = tf.nest.map_structure(id, products)
+        number = len(stacked) - len(tf.nest.flatten(structure))
+        return stacked[:number], tf.nest.pack_sequence_as(structure, stacked[number:])
 
     def gradient(self, *upstream: tf.Tensor, variables: Sequence[Any] = ()) -> Any:
         """Return the gradients of sequences, state and factors, and of variables that are read."""
-        size = len(self._state)
         before = [
             tf.concat([first[tf.newaxis], states[:-1]], axis=0)
             for first, states in zip(self._state, self._results, strict=False)
         ]
         multiplied = {name for _, name in self._products}
-        others = {
-            name: factor
+        others = [
+            name
             for name, factor in self._factors.items()
             if name not in multiplied and factor.dtype.is_floating
-        }
-        structure = [self._sequences, before, self._kept, list(upstream)]
+        ]
 
-        def backward(flat: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
-            slices, state, kept, upstream = tf.nest.pack_sequence_as(structure, flat)
+        def backward(sequences: list, factors: Factors) -> tuple:
+            return self._backward(sequences, factors, others, variables)
+
+        sequences = [self._sequences, before, self._kept, list(upstream)]
+        dsequences, dstate, dothers, dvariables, xs, dys = _one_kernel(backward)(
+            sequences, self._factors
+        )
+        dfactors = dict(zip(others, dothers, strict=True))
+        for (equation, name), x, dy in zip(self._products, xs, dys, strict=True):
+            left, right, result = _subscripts(equation)
+            dfactor = einsum(f"t{left},t{result}->{right}", x, dy)
+            dfactors[name] = dfactors[name] + dfactor if name in dfactors else dfactor
+        floating = iter(dsequences)
+        flat = [next(floating) if x.dtype.is_floating else None for x in self._sequences]
+        flat += [*dstate, *(dfactors.get(name) for name in sorted(self._factors))]
+        return (flat, dvariables) if variables else flat
+
+    def _backward(
+        self, sequences: list, factors: Factors, others: list[str], variables: Sequence[Any]
+    ) -> tuple[Tensors, ...]:
+        """Go back through the steps.
+
+        Args:
+            sequences: what each step had: slices, the state before it, parts of its products, and
+                the gradient of its results.
+            factors: what the steps multiplied by, and more that the gradient flows to.
+            others: names of the latter.
+            variables: those that the steps read.
+
+        Returns:
+            The gradients of the sequences, of the state before the first step, of the others and of
+            the variables; and of each product the x of all steps, and the gradients of the results.
+        """
+        size, number = len(self._state), len(self._products)
+
+        def step(flat: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
+            slices, state, kept, upstream = tf.nest.pack_sequence_as(sequences, flat)
             probes = tf.nest.map_structure(tf.zeros_like, kept)
             xs: Tensors = []
 
@@ -133,10 +176,10 @@ class _Recurrence:
                 xs.append(x)
                 return _replay(equation, x, factor, kept[len(xs) - 1], probes[len(xs) - 1])
 
-            watched = [_floating(slices), probes, state, list(others.values())]
+            watched = [_floating(slices), probes, state, [factors[name] for name in others]]
             with tf.GradientTape() as tape:
                 tape.watch(watched)
-                after, outputs = self._step(slices, state, self._factors, replayed)
+                after, outputs = self._step(slices, state, factors, replayed)
             doutputs = [*map(tf.add, upstream[:size], carried[:size]), *upstream[size:]]
             dslices, dproducts, dstate, *dsums = tape.gradient(
                 [*after, *outputs],
@@ -145,24 +188,31 @@ class _Recurrence:
                 tf.UnconnectedGradients.ZERO,
             )
             sums = map(tf.add, carried[size:], tf.nest.flatten(dsums))
-            joined = [tf.concat(parts, axis=-1) for parts in dproducts]
-            return [*dstate, *sums], [*dslices, *xs, *joined]
+            dys = [tf.concat(parts, axis=-1) for parts in dproducts]
+            return [*dstate, *sums], [*dslices, *xs, *dys]
 
-        zeros = [tf.zeros_like(x) for x in (*self._state, *others.values(), *variables)]
-        carried, stacked = scan(backward, tf.nest.flatten(structure), zeros, reverse=True)
-        dslices = iter(stacked)
-        dsequences = [next(dslices) if x.dtype.is_floating else None for x in self._sequences]
-        xs_and_dys = list(dslices)
-        dfactors = dict(zip(others, carried[size:], strict=False))
-        number = len(self._products)
-        for (equation, name), x, dy in zip(
-            self._products, xs_and_dys[:number], xs_and_dys[number:], strict=True
-        ):
-            left, right, result = _subscripts(equation)
-            dfactor = einsum(f"t{left},t{result}->{right}", x, dy)
-            dfactors[name] = dfactors[name] + dfactor if name in dfactors else dfactor
-        flat = [*dsequences, *carried[:size], *(dfactors.get(n) for n in sorted(self._factors))]
-        return (flat, carried[size + len(others) :]) if variables else flat
+        summed = [*(factors[name] for name in others), *variables]
+        zeros = [tf.zeros_like(x) for x in (*self._state, *summed)]
+        carried, stacked = scan(step, tf.nest.flatten(sequences), zeros, reverse=True)
+        ends = np.cumsum([size, len(others)])
+        return (
+            stacked[: -2 * number],
+            *(carried[: ends[0]], carried[ends[0] : ends[1]], carried[ends[1] :]),
+            *(stacked[-2 * number : -number], stacked[-number:]),
+        )
+
+
+def _one_kernel(loop: Callable) -> Callable:
+    """Let XLA compile a loop where functions are fused, since its steps are many small operations.
+
+    In a loop products are small, and those of XLA faster in float32 than in bfloat16.
+    """
+
+    def exact(*arguments: Any) -> Any:
+        with products_in("float32"):
+            return loop(*arguments)
+
+    return fused(exact)
 
 
 def _floating(tensors: Tensors) -> Tensors:

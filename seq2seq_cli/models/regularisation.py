@@ -2,12 +2,37 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.fusion import fused
+
+
+class _Part(NamedTuple):
+    number: int
+    share: tf.Tensor | float
+
+
+_WHOLE = _Part(0, 1.0)
+_PART: ContextVar[_Part] = ContextVar("part of a batch", default=_WHOLE)
+
+
+@contextmanager
+def part_of_batch(number: int, share: tf.Tensor | float) -> Iterator[None]:
+    """Regularise what is traced in the block as one of the parts of a batch.
+
+    Args:
+        number: of the part, from 0 on; each has masks of its own.
+        share: how much of the batch's source tokens it has.
+    """
+    token = _PART.set(_Part(number, share))
+    try:
+        yield
+    finally:
+        _PART.reset(token)
 
 
 class DropoutKey:
@@ -18,26 +43,17 @@ class DropoutKey:
 
     def __init__(self) -> None:
         self.value = tf.Variable([0, 0], dtype=tf.int32, trainable=False, name="dropout_key")
-        self._shard = 0
 
     def set(self, seed: int, step: int) -> None:
         """Make the masks of the next forward pass those of `step` under `seed`."""
         self.value.assign([seed, step])
 
-    @contextmanager
-    def shard(self, number: int) -> Iterator[None]:
-        """Make the masks of what is traced in the block those of one part of a batch."""
-        self._shard = number
-        try:
-            yield
-        finally:
-            self._shard = 0
-
     def of_site(self, site: int) -> tf.Tensor:
         """Return the key of a site's mask."""
         key = tf.random.experimental.stateless_fold_in(self.value, site, alg="philox")
-        if self._shard:
-            key = tf.random.experimental.stateless_fold_in(key, self._shard, alg="philox")
+        part = _PART.get().number
+        if part:
+            key = tf.random.experimental.stateless_fold_in(key, part, alg="philox")
         return key
 
 
@@ -130,7 +146,7 @@ def penalise(activations: tf.Tensor, mask: tf.Tensor, weight: float) -> tf.Tenso
     To the loss is added weight / 2 * the mean of |h|^2 over the places that are not masked: the
     activation regularization of Merity, McCann and Socher (2017), "Revisiting activation
     regularization for language RNNs", section 3.1. It is added to the gradient alone: the loss that
-    is reported is without it.
+    is reported is without it. Of a part of a batch it is the part's share.
 
     Args:
         activations: BTD.
@@ -140,6 +156,7 @@ def penalise(activations: tf.Tensor, mask: tf.Tensor, weight: float) -> tf.Tenso
     if not weight:
         return activations
     counted_BT1 = tf.cast(mask, activations.dtype)[:, :, tf.newaxis]
+    weight = weight * _PART.get().share
     factor_BT1 = counted_BT1 * (weight / tf.maximum(tf.reduce_sum(counted_BT1), 1))
 
     @tf.custom_gradient
