@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", help="a SentencePiece model")
     options = parser.parse_args()
     use_device("cpu")
-    training = {"batch_pairs": options.batch, "compile": "graph", "label_smoothing": 0.0}
+    training = {"batch_pairs": options.batch, "label_smoothing": 0.0}
     training["shards"] = None  # as many as suit the machine
     tokenizer = {"vocabulary_size": 8000, "model": options.tokenizer}
     tables = {"data": {"corpus": options.data}, "tokenizer": tokenizer, "training": training}

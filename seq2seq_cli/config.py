@@ -335,8 +335,9 @@ class TrainingConfig(Table):
     device: str = Field("auto", pattern=r"^(auto|cpu|gpu|gpu:\d+)$")
     """`auto`, `cpu`, `gpu` or `gpu:N`; what is asked for is used or refused."""
     compile: Literal["auto", "xla", "graph"] = "auto"
-    """`xla` compiles the whole training step with XLA, for each shape of a batch. `graph` leaves to
-    XLA only what gains by it, as recurrent loops do, and is faster in all. `auto` is `graph`."""
+    """`auto` lets XLA compile the parts of a training step that gain by it, such as recurrent
+    loops; `xla` the whole step; `graph` nothing, so that the first updates come sooner and all
+    others later."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of matrix products in training; all else is float32. `auto` is bfloat16 where the device
     has it in hardware, except on a CPU with `xla`, which is slow at it."""
@@ -387,9 +388,9 @@ class TrainingConfig(Table):
 
     def computed_as(self, precision: str, shards: int) -> str:
         """Describe how an update is computed where these were chosen."""
-        compiled = "XLA" if self.compile == "xla" else "graph"
+        names = {"auto": "parts compiled by XLA", "xla": "XLA", "graph": "plain graph"}
         parts = f", {shards} parts of a batch at once" if shards > 1 else ""
-        return f"{compiled}, {precision}{parts}"
+        return f"{names[self.compile]}, {precision}{parts}"
 
     @property
     def epoch_limit(self) -> int | None:

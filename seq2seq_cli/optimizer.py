@@ -204,7 +204,7 @@ class Updater:
         """Compile `loss`, `gradients` or `update` as the config says."""
 
         def traced(source_BS: tf.Tensor, target_BT: tf.Tensor) -> Any:
-            with products_in(self.precision), fusing(not self._xla):
+            with products_in(self.precision), fusing(self._config.compile == "auto"):
                 return part(source_BS, target_BT)
 
         # One trace for all shapes; XLA still compiles each of the few that come.

@@ -99,8 +99,9 @@ def updated(compile_: str, steps: int = 3, **settings) -> tuple[list[float], lis
     return losses, [v.numpy() for v in m.trainable_variables]
 
 
-def test_xla_and_plain_graph_make_the_same_updates():
-    (losses, weights), (plain_losses, plain_weights) = updated("xla"), updated("graph")
+@pytest.mark.parametrize("compiled", ["auto", "xla"])
+def test_compiled_and_plain_graphs_make_the_same_updates(compiled):
+    (losses, weights), (plain_losses, plain_weights) = updated(compiled), updated("graph")
     np.testing.assert_allclose(losses, plain_losses, rtol=1e-5)
     for a, b in zip(weights, plain_weights, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)

@@ -44,7 +44,7 @@ def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
     assert result.run == f"runs/001-{kind.replace('_', '-')}"
     summary = next(e for e in events if isinstance(e, Summary))
     assert dict(summary.rows)["model"].startswith(config.model.description)
-    assert dict(summary.rows)["device"].endswith("graph, float32")
+    assert dict(summary.rows)["device"].endswith("plain graph, float32")
     loaded = load_run(Run(Path(result.run)), ignore)
     assert len(loaded.translator().translate(["I see one apples.", ""])) == 2
 
@@ -90,10 +90,10 @@ def test_kept_are_the_newest_checkpoints_and_the_best(corpus):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"model__kind": "rnn", "training__compile": "xla"},
+        {"model__kind": "rnn", "training__compile": "auto"},
         {"model__kind": "transformer", "training__shards": 2},
     ],
-    ids=["rnn by XLA", "transformer in two shards"],
+    ids=["rnn with compiled loops", "transformer in two shards"],
 )
 def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settings, monkeypatch):
     config = tiny_config(corpus, training__steps=25, **settings)

@@ -54,6 +54,10 @@ def counted(count: "Count | None") -> Iterator[None]:
 
 def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
     """Return what tf.matmul does, in its dtype; float32 is multiplied as `products_in` says."""
+    if a.shape.rank > b.shape.rank == 2:
+        # As rows, since the gradient of b would be of b's size for each of the matrices in a.
+        rows = matmul(tf.reshape(a, [-1, a.shape[-1]]), b, transpose_b)
+        return tf.reshape(rows, tf.concat([tf.shape(a)[:-1], tf.shape(rows)[-1:]], axis=0))
     _count_matmul(a, b, transpose_b)
     return _rounded(lambda a, b: tf.matmul(a, b, transpose_b=transpose_b), a, b)
 

@@ -1,4 +1,5 @@
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -40,6 +41,21 @@ def test_products_of_small_matrices_are_not_rounded_and_others_are():
         assert batched_matmul(x, one) == x
         assert matmul(x, one) == 1
         assert einsum("abc,acd->abd", x, one) == 1
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_a_product_of_many_rows_with_one_matrix_is_that_of_tensorflow(transpose_b):
+    a = tf.random.stateless_normal([2, 3, 4], [1, 2])
+    b = tf.random.stateless_normal([5, 4] if transpose_b else [4, 5], [3, 4])
+    found = []
+    for multiply in (matmul, tf.matmul):
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            c = multiply(a, b, transpose_b=transpose_b)
+            loss = tf.reduce_sum(c * c)
+        found.append([c, *tape.gradient(loss, [a, b])])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("relu", [False, True])
