@@ -2,7 +2,8 @@
 
     python benchmarks/precision.py --steps 500 --folder precision
 
-A Transformer of 4 + 4 layers on Tatoeba, with one seed, and so the same batches and dropout.
+A Transformer of 4 + 4 layers and the default RNN on Tatoeba, with one seed, and so the same batches
+and dropout. What the folder holds already is not done again.
 """
 
 import argparse
@@ -13,19 +14,22 @@ from pathlib import Path
 from peers import LAYERS, VOCABULARY, describe, run
 
 
-def dev_losses(folder: Path, data: str, precision: str, steps: int, every: int) -> dict[int, float]:
+def dev_losses(
+    folder: Path, data: str, kind: str, precision: str, steps: int, every: int
+) -> dict[int, float]:
     """Train, if that is not done yet; return the dev loss after the steps at which it was taken."""
-    path = folder / precision
+    path = folder / f"{kind}-{precision}"
     if not path.exists():
-        command = [sys.executable, "-m", "seq2seq_cli", "train", "--model", "transformer"]
+        command = [sys.executable, "-m", "seq2seq_cli", "train", "--model", kind]
         command += ["--data", data, "--steps", str(steps), "--run", str(path)]
-        for setting in (
-            f"model.encoder_layers={LAYERS}",
-            f"model.decoder_layers={LAYERS}",
+        settings = [
             f"tokenizer.vocabulary_size={VOCABULARY}",
             f"training.precision={precision}",
             f"training.validate_every_steps={every}",
-        ):
+        ]
+        if kind == "transformer":
+            settings += [f"model.encoder_layers={LAYERS}", f"model.decoder_layers={LAYERS}"]
+        for setting in settings:
             command += ["--set", setting]
         run(command)
     lines = (path / "metrics.jsonl").read_text("utf-8").splitlines()
@@ -41,12 +45,15 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=100, help="steps between validations")
     parser.add_argument("--folder", type=Path, default=Path("precision"))
     options = parser.parse_args()
-    given = (options.steps, options.every)
-    plain = dev_losses(options.folder, options.data, "float32", *given)
-    short = dev_losses(options.folder, options.data, "bfloat16", *given)
-    print("| updates | dev loss, float32 | bfloat16 | difference |\n|---|---|---|---|")
-    for step, loss in plain.items():
-        print(f"| {step} | {loss:.4f} | {short[step]:.4f} | {short[step] / loss - 1:+.2%} |")
+    print("| model | updates | dev loss, float32 | bfloat16 | difference |\n|---|---|---|---|---|")
+    for kind in ("transformer", "rnn"):
+        plain, short = (
+            dev_losses(options.folder, options.data, kind, precision, options.steps, options.every)
+            for precision in ("float32", "bfloat16")
+        )
+        for step, loss in plain.items():
+            figures = f"{loss:.4f} | {short[step]:.4f} | {short[step] / loss - 1:+.2%}"
+            print(f"| {kind} | {step} | {figures} |")
     print(f"\n{describe(None)}")
 
 
