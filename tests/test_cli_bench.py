@@ -19,8 +19,7 @@ def bench_train(corpus, *options: str) -> list[str]:
 
 
 def test_bench_train(corpus):
-    settings = ("--set", "training.compile=graph", "--trials", "2")
-    found = json.loads(bench_train(corpus, *settings, "--json")[0])
+    found = json.loads(bench_train(corpus, "--trials", "2", "--json")[0])
     assert found["steps"] == 3
     assert 0 < found["shapes"] <= 3
     assert found["fastest_seconds"] <= found["seconds"] <= found["slowest_seconds"]
@@ -30,10 +29,10 @@ def test_bench_train(corpus):
     assert 0 < found["utilisation"] < 1
 
 
-def test_bench_train_compiled_in_parts_for_people(corpus):
-    lines = bench_train(corpus, "--set", "training.compile=auto", "--trials", "1")
+def test_bench_train_for_people(corpus):
+    lines = bench_train(corpus, "--trials", "1")
     assert "target tokens/s" in "".join(lines)
-    assert "parts compiled by XLA" in "".join(lines)
+    assert "plain graph" in "".join(lines)
 
 
 def test_bench_decode_names_a_file_that_is_not_there(home):

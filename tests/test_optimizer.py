@@ -121,8 +121,9 @@ def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[n
 @pytest.mark.parametrize(
     ("kind", "rows", "dtype", "bound"),
     [
-        *(("transformer", rows, "float32", 1e-6) for rows in (1, 4, 7)),
-        *(("transformer", rows, "bfloat16", 0.01) for rows in (1, 4, 7)),
+        ("transformer", 1, "float32", 1e-6),
+        ("transformer", 7, "float32", 1e-6),
+        ("transformer", 7, "bfloat16", 0.01),
         ("rnn", 4, "float32", 1e-6),
         ("rnn", 7, "bfloat16", 0.01),
     ],
