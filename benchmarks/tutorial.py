@@ -196,7 +196,6 @@ def main() -> None:
     options = parser.parse_args()
     use_device("cpu")
     training = {"batch_pairs": options.batch, "label_smoothing": 0.0}
-    training["shards"] = None  # as many as suit the machine
     tokenizer = {"vocabulary_size": 8000, "model": options.tokenizer}
     tables = {"data": {"corpus": options.data}, "tokenizer": tokenizer, "training": training}
     config = Config.model_validate(tables)

@@ -134,6 +134,7 @@ class TrainingData:
         starts = np.cumsum(counts) - counts
         by_completion = np.argsort(completed, kind="stable")
         starts, counts = starts[by_completion], counts[by_completion]
+        # By how much each place moves as its batch does, and then where to take it from.
         moved = np.repeat((starts - (np.cumsum(counts) - counts)).astype(np.int32), counts)
         moved += np.arange(len(order), dtype=np.int32)
         places = np.concatenate([places for _, places, _, _ in parts])[moved]

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.models.fusion import fused
@@ -112,9 +111,8 @@ class _Recurrence:
             return state, [*state, *outputs, *tf.nest.flatten(products)]
 
         _, stacked = scan(step, sequences, state)
-        structure = tf.nest.map_structure(id, products)
-        number = len(stacked) - len(tf.nest.flatten(structure))
-        return stacked[:number], tf.nest.pack_sequence_as(structure, stacked[number:])
+        number = len(stacked) - len(tf.nest.flatten(products))
+        return stacked[:number], tf.nest.pack_sequence_as(products, stacked[number:])
 
     def gradient(self, *upstream: tf.Tensor, variables: Sequence[Any] = ()) -> Any:
         """Return the gradients of sequences, state and factors, and of variables that are read."""
@@ -194,12 +192,10 @@ class _Recurrence:
         summed = [*(factors[name] for name in others), *variables]
         zeros = [tf.zeros_like(x) for x in (*self._state, *summed)]
         carried, stacked = scan(step, tf.nest.flatten(sequences), zeros, reverse=True)
-        ends = np.cumsum([size, len(others)])
-        return (
-            stacked[: -2 * number],
-            *(carried[: ends[0]], carried[ends[0] : ends[1]], carried[ends[1] :]),
-            *(stacked[-2 * number : -number], stacked[-number:]),
-        )
+        dstate, sums = carried[:size], carried[size:]
+        slices = len(stacked) - 2 * number
+        xs, dys = stacked[slices : slices + number], stacked[slices + number :]
+        return stacked[:slices], dstate, sums[: len(others)], sums[len(others) :], xs, dys
 
 
 def _one_kernel(loop: Callable) -> Callable:

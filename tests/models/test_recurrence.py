@@ -88,3 +88,15 @@ def test_in_bfloat16_what_is_in_a_loop_is_exact_and_gradients_of_kernels_are_rou
     for a, b in zip(rounded[0], exact[0], strict=True):
         np.testing.assert_array_equal(a, b)
     assert tf.norm(rounded[2][2]["kernel"] - exact[2][2]["kernel"]) > 1e-3
+
+
+def test_a_step_without_a_product_has_a_gradient_too():
+    sequence, state = random(5, 3), random(3)
+    with tf.GradientTape() as tape:
+        tape.watch([sequence, state])
+        (states,), _ = recurrence(lambda x, s, *_: ([x[0] * s[0]], []), [sequence], [state], {})
+        last = states[-1]
+    np.testing.assert_allclose(last, tf.reduce_prod(sequence, 0) * state, rtol=1e-5)
+    dsequence, dstate = tape.gradient(last, [sequence, state])
+    np.testing.assert_allclose(dstate, tf.reduce_prod(sequence, 0), rtol=1e-5)
+    np.testing.assert_allclose(dsequence * sequence, [last] * 5, rtol=1e-4)
