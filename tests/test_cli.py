@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import TINY
+from conftest import TINY, TINY_MODELS
 from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app
@@ -35,7 +35,8 @@ def s2s(
 
 
 def tiny_settings() -> list[str]:
-    return [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
+    settings = {**TINY, **TINY_MODELS["rnn"]}
+    return [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
 
 
 @pytest.fixture(scope="module")

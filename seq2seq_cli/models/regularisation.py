@@ -42,19 +42,25 @@ class DropoutKey:
     """
 
     def __init__(self) -> None:
-        self.value = tf.Variable([0, 0], dtype=tf.int32, trainable=False, name="dropout_key")
+        self._value = tf.Variable([0], dtype=tf.int64, trainable=False, name="dropout_key")
 
     def set(self, seed: int, step: int) -> None:
-        """Make the masks of the next forward pass those of `step` under `seed`."""
-        self.value.assign([seed, step])
+        """Make the masks of the next forward pass those of `step` under `seed`, both below 2^31."""
+        self._value.assign([seed << 32 | step])
 
-    def of_site(self, site: int) -> tf.Tensor:
-        """Return the key of a site's mask."""
-        key = tf.random.experimental.stateless_fold_in(self.value, site, alg="philox")
-        part = _PART.get().number
-        if part:
-            key = tf.random.experimental.stateless_fold_in(key, part, alg="philox")
-        return key
+    def integers(self, site: int, number: tf.Tensor) -> tf.Tensor:
+        """Return so many random integers, int32, for a site in this part of the batch.
+
+        They are Philox's (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), whose
+        key is (seed, step), and whose counter begins at (site, part).
+        """
+        return tf.raw_ops.StatelessRandomUniformFullIntV2(
+            shape=number[tf.newaxis],
+            key=tf.bitcast(self._value, tf.uint64),
+            counter=tf.constant([0, site << 32 | _PART.get().number], tf.uint64),
+            alg=1,
+            dtype=tf.int32,
+        )
 
 
 class Dropout(keras.layers.Layer):
@@ -118,15 +124,8 @@ class Dropout(keras.layers.Layer):
         if self.variational:
             shape = tf.concat([shape[:1], [1], shape[2:]], axis=0)
         size = tf.reduce_prod(shape)
-        integers = tf.random.stateless_uniform(
-            [(size + 3) // 4],
-            self._key.of_site(self.site),
-            minval=None,
-            maxval=None,
-            dtype=tf.int32,
-            alg="philox",
-        )
-        return tf.reshape(tf.reshape(tf.bitcast(integers, tf.uint8), [-1])[:size], shape)
+        bytes_ = tf.bitcast(self._key.integers(self.site, (size + 3) // 4), tf.uint8)
+        return tf.reshape(tf.slice(tf.reshape(bytes_, [-1]), [0], [size]), shape)
 
 
 @fused
