@@ -58,13 +58,13 @@ class DropoutKey:
             shape=number[tf.newaxis],
             key=tf.bitcast(self._value, tf.uint64),
             counter=tf.constant([0, site << 32 | _PART.get().number], tf.uint64),
-            alg=1,
+            alg=tf.random.Algorithm.PHILOX.value,
             dtype=tf.int32,
         )
 
 
 class Dropout(keras.layers.Layer):
-    """Inverted dropout with a mask that is a pure function of (seed, step, site).
+    """Inverted dropout with a mask that is a pure function of (seed, step, site, part).
 
     Integer random bits are the same in XLA's and in TensorFlow's own kernels, floats are not; so
     compiled and plain training drop the same units. A value takes one random byte, since making
