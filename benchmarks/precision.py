@@ -1,12 +1,13 @@
 """Dev losses of a training in bfloat16 beside those of the same in float32.
 
-    python benchmarks/precision.py --steps 500 --folder precision
+    python benchmarks/precision.py --steps 500 --seeds 0 1 2 --folder precision
 
-A Transformer of 4 + 4 layers and the default RNN on Tatoeba, with one seed, and so the same batches
-and dropout. What the folder holds already is not done again.
+A Transformer of 4 + 4 layers and the default RNN on Tatoeba, in each pair with one seed, and so the
+same first weights, batches and dropout. What the folder holds already is not done again.
 """
 
 import argparse
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -15,16 +16,17 @@ from peers import LAYERS, VOCABULARY, describe, run
 
 
 def dev_losses(
-    folder: Path, data: str, kind: str, precision: str, steps: int, every: int
+    folder: Path, data: str, kind: str, precision: str, seed: int, steps: int, every: int
 ) -> dict[int, float]:
     """Train, if that is not done yet; return the dev loss after the steps at which it was taken."""
-    path = folder / f"{kind}-{precision}"
+    path = folder / f"{kind}-{precision}-{seed}"
     if not path.exists():
         command = [sys.executable, "-m", "seq2seq_cli", "train", "--model", kind]
         command += ["--data", data, "--steps", str(steps), "--run", str(path)]
         settings = [
             f"tokenizer.vocabulary_size={VOCABULARY}",
             f"training.precision={precision}",
+            f"training.seed={seed}",
             f"training.validate_every_steps={every}",
         ]
         if kind == "transformer":
@@ -44,16 +46,20 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--every", type=int, default=100, help="steps between validations")
     parser.add_argument("--folder", type=Path, default=Path("precision"))
+    parser.add_argument("--models", nargs="+", default=["transformer", "rnn"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     options = parser.parse_args()
-    print("| model | updates | dev loss, float32 | bfloat16 | difference |\n|---|---|---|---|---|")
-    for kind in ("transformer", "rnn"):
+    print("| model | seed | updates | dev loss, float32 | bfloat16 | difference |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for kind, seed in itertools.product(options.models, options.seeds):
+        limits = seed, options.steps, options.every
         plain, short = (
-            dev_losses(options.folder, options.data, kind, precision, options.steps, options.every)
+            dev_losses(options.folder, options.data, kind, precision, *limits)
             for precision in ("float32", "bfloat16")
         )
         for step, loss in plain.items():
             figures = f"{loss:.4f} | {short[step]:.4f} | {short[step] / loss - 1:+.2%}"
-            print(f"| {kind} | {step} | {figures} |")
+            print(f"| {kind} | {seed} | {step} | {figures} |", flush=True)
     print(f"\n{describe(None)}")
 
 

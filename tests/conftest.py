@@ -1,13 +1,18 @@
 """A corpus, a config and a trained run, small enough for every test."""
 
+import io
 import itertools
 import os
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from typer.testing import CliRunner
 
-from seq2seq_cli.cli import app
+from seq2seq_cli.cli import app, main
 from seq2seq_cli.config import Config
 from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.devices import import_tensorflow
@@ -36,6 +41,7 @@ TINY = {
     "model.kind": "rnn",
     "model.dropout": 0.1,
     "training.batch_tokens": 512,
+    "training.shards": 1,
     "training.warmup_steps": 5,
     "training.compile": "graph",
     "training.precision": "float32",
@@ -63,10 +69,37 @@ def tiny_config(corpus: Path | str | None, **settings: object) -> Config:
 
 
 def invoke(*arguments: str) -> list[str]:
-    """Run a command in this process; return the lines of stdout."""
+    """Run a command in this process; return the lines of stdout. Its errors are raised."""
     result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
     assert result.exit_code == 0
     return result.stdout.split("\n")[:-1]
+
+
+def s2s(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+    """Run `s2s` in this process; return exit code, stdout and stderr, as a shell sees them."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))
+    with (
+        mock.patch.multiple(sys, argv=["s2s", *arguments], stdin=given),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as left,
+    ):
+        main()
+    printed = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return left.value.code or 0, *printed
+
+
+def s2s_process(*arguments: str, stdin: bytes = b"", **environment: str) -> tuple[int, str, str]:
+    """Run `s2s` in a process of its own; return exit code, stdout and stderr."""
+    done = subprocess.run(
+        [sys.executable, "-m", "seq2seq_cli", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 @pytest.fixture(scope="session")

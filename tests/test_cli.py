@@ -10,39 +10,17 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import TINY, TINY_MODELS
+from conftest import TINY, TINY_MODELS, s2s, s2s_process
 from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app
 
 README = Path(__file__).parents[1] / "README.md"
-COMMAND = [sys.executable, "-m", "seq2seq_cli"]
-
-
-def s2s(
-    *arguments: str, cwd: Path | None = None, stdin: bytes = b"", **environment: str
-) -> tuple[int, str, str]:
-    """Run the command as a user does; return exit code, stdout and stderr."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def tiny_settings() -> list[str]:
     settings = {**TINY, **TINY_MODELS["rnn"]}
     return [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
-
-
-@pytest.fixture(scope="module")
-def home(trained) -> Path:
-    """The folder that has runs/."""
-    return trained.parents[1]
 
 
 def commands() -> list[str]:
@@ -90,42 +68,42 @@ def test_help_imports_nothing_slow(arguments):
 
 
 def test_no_arguments_show_the_help_and_leave_with_2():
-    code, out, err = s2s()
+    code, out, err = s2s_process()
     assert code == 2
     assert "Usage" in out + err
 
 
 def test_version():
-    code, out, _ = s2s("--version")
+    code, out, _ = s2s_process("--version")
     assert code == 0
     assert re.match(r"s2s \d+\.\d+\.\d+\ntensorflow 2\.", out)
 
 
 class TestTranslate:
     def test_a_sentence(self, home):
-        code, out, err = s2s("translate", "I see one cats.", cwd=home)
+        code, out, err = s2s_process("translate", "I see one cats.")
         assert (code, err) == (0, "")
         assert out.count("\n") == 1
 
     def test_several_sentences_an_empty_one_among_them(self, home):
-        code, out, _ = s2s("translate", "I see one cats.", "", "we eat two books.", cwd=home)
+        code, out, _ = s2s("translate", "I see one cats.", "", "we eat two books.")
         assert code == 0
         assert [bool(line) for line in out.split("\n")] == [True, False, True, False]
 
     def test_stdin_line_by_line(self, home):
         text = "I see one cats.\n\nwe eat two books."
-        code, out, err = s2s("translate", cwd=home, stdin=text.encode())
+        code, out, err = s2s("translate", stdin=text.encode())
         assert (code, err) == (0, "")
         assert [bool(line) for line in out.split("\n")] == [True, False, True, False]
 
     def test_a_file_gives_what_stdin_gives(self, home, tmp_path):
         text = b"I see one cats.\n\nwe eat two books.\n"
         (tmp_path / "in.txt").write_bytes(text)
-        found = s2s("translate", "--input", str(tmp_path / "in.txt"), cwd=home)
-        assert found == s2s("translate", cwd=home, stdin=text)
+        found = s2s("translate", "--input", str(tmp_path / "in.txt"))
+        assert found == s2s_process("translate", stdin=text)
 
     def test_json(self, home):
-        code, out, _ = s2s("translate", "--json", "I see one cats.", cwd=home)
+        code, out, _ = s2s("translate", "--json", "I see one cats.")
         record = json.loads(out)
         assert code == 0
         assert record["source"] == "I see one cats."
@@ -133,37 +111,36 @@ class TestTranslate:
         assert record["score"] < 0
 
     def test_invalid_line_is_named_after_the_ones_before(self, home):
-        code, out, err = s2s("translate", cwd=home, stdin=b"I see one cats.\n\xff\n")
+        code, out, err = s2s("translate", stdin=b"I see one cats.\n\xff\n")
         assert code == 2
         assert out.count("\n") == 1
         assert err.startswith("error: stdin:2: invalid UTF-8 at byte 1 (0xff).")
 
     def test_a_missing_file_is_named(self, home):
-        code, out, err = s2s("translate", "--input", "none.txt", cwd=home)
+        code, out, err = s2s("translate", "--input", "none.txt")
         assert (code, out) == (2, "")
         assert err == "error: --input none.txt: no such file\n"
 
     def test_sentences_and_a_file_exclude_each_other(self, home):
-        assert s2s("translate", "a", "--input", "b", cwd=home)[0] == 2
+        assert s2s("translate", "a", "--input", "b")[0] == 2
 
-    def test_without_a_run_the_error_says_what_to_do(self, tmp_path):
-        code, out, err = s2s("translate", "a", cwd=tmp_path)
+    def test_without_a_run_the_error_says_what_to_do(self, workdir):
+        code, out, err = s2s("translate", "a")
         assert (code, out) == (4, "")
         assert "no run with a checkpoint. Train one by `s2s train`" in err
 
     def test_an_unknown_run_is_named(self, home):
-        code, _, err = s2s("translate", "--run", "none", "a", cwd=home)
+        code, _, err = s2s("translate", "--run", "none", "a")
         assert code == 4
         assert "runs/none: no such run" in err
 
-    def test_no_traceback_unless_asked_for(self, tmp_path):
-        assert "Traceback" not in s2s("translate", "a", cwd=tmp_path)[2]
-        assert "Traceback" in s2s("--debug", "translate", "a", cwd=tmp_path)[2]
+    def test_no_traceback_unless_asked_for(self, workdir):
+        assert "Traceback" not in s2s_process("translate", "a")[2]
+        assert "Traceback" in s2s_process("--debug", "translate", "a")[2]
 
     def test_a_reader_that_leaves_is_no_error(self, home):
         with subprocess.Popen(
-            [*COMMAND, "translate", *["I see one cats."] * 2000],
-            cwd=home,
+            [sys.executable, "-m", "seq2seq_cli", "translate", *["I see one cats."] * 2000],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         ) as process:
@@ -174,8 +151,7 @@ class TestTranslate:
     def test_on_a_terminal_there_is_a_prompt_with_history(self, home, tmp_path):
         parent, child = pty.openpty()
         with subprocess.Popen(
-            [*COMMAND, "translate"],
-            cwd=home,
+            [sys.executable, "-m", "seq2seq_cli", "translate"],
             stdin=child,
             stdout=child,
             stderr=child,
@@ -203,28 +179,28 @@ class TestTranslate:
 
 class TestEval:
     def test_scores_with_signatures(self, home):
-        code, out, err = s2s("eval", cwd=home, COLUMNS="200")
+        code, out, err = s2s_process("eval", COLUMNS="200")
         assert (code, err) == (0, "")
         assert re.search(r"BLEU +\d+\.\d\d +nrefs:\S*tok:13a\S*version:", out)
         assert re.search(r"chrF +\d+\.\d\d +nrefs:", out)
 
     def test_json(self, home):
-        code, out, _ = s2s("eval", "--json", "--split", "dev", cwd=home)
+        code, out, _ = s2s("eval", "--json", "--split", "dev")
         record = json.loads(out)
         assert code == 0
         assert {"run", "checkpoint", "split", "bleu", "bleu_signature", "chrf"} <= set(record)
 
     def test_output_has_a_line_for_each_sentence(self, home, tmp_path):
         out = tmp_path / "out.tsv"
-        code, text, _ = s2s("eval", "--json", "--output", str(out), cwd=home)
+        code, text, _ = s2s("eval", "--json", "--output", str(out))
         assert code == 0
         assert len(out.read_text().splitlines()) == json.loads(text)["sentences"]
 
 
 class TestTrain:
-    def test_from_train_to_translation(self, corpus, tmp_path):
+    def test_from_train_to_translation(self, corpus, workdir):
         command = ["train", "--attention", "additive", "--data", str(corpus), "--steps", "30"]
-        code, out, err = s2s(*command, *tiny_settings(), cwd=tmp_path)
+        code, out, err = s2s_process(*command, *tiny_settings())
         assert (code, out) == (0, "")
         for label in ("data", "splits", "dropped", "vocabulary", "parameters", "device"):
             assert label in err
@@ -233,17 +209,17 @@ class TestTrain:
         assert "dev BLEU" in err
         assert "WARNING" not in err
         assert "Ended after 30 steps" in err
-        assert s2s("translate", "I see one cats.", cwd=tmp_path)[0] == 0
+        assert s2s("translate", "I see one cats.")[0] == 0
         # The same again: another folder; with --run of a finished run: refused.
-        assert s2s(*command, *tiny_settings(), cwd=tmp_path)[0] == 0
-        assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == [
+        assert s2s(*command, *tiny_settings())[0] == 0
+        assert sorted(p.name for p in (workdir / "runs").iterdir()) == [
             "001-rnn-additive",
             "002-rnn-additive",
         ]
-        code, _, err = s2s(*command, "--run", "001-rnn-additive", cwd=tmp_path)
+        code, _, err = s2s(*command, "--run", "001-rnn-additive")
         assert code == 2
         assert "exists already. Go on with it by --resume" in err
-        code, _, err = s2s("train", "--resume", "--epochs", "3", cwd=tmp_path)
+        code, _, err = s2s("train", "--resume", "--epochs", "3")
         assert code == 2
         assert "training.epochs: None there, 3 now" in err
 
@@ -268,12 +244,12 @@ class TestTrain:
             (["--resume", "--run", "none"], 4, "runs/none: no such run"),
         ],
     )
-    def test_bad_input_is_named_and_nothing_is_written(self, arguments, code, message, tmp_path):
-        found, out, err = s2s("train", *arguments, cwd=tmp_path, COLUMNS="200")
+    def test_bad_input_is_named_and_nothing_is_written(self, arguments, code, message, workdir):
+        found, out, err = s2s("train", *arguments)
         assert (found, out) == (code, "")
         assert message in err
         assert "Traceback" not in err
-        assert list(tmp_path.iterdir()) == []
+        assert list(workdir.iterdir()) == []
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -285,36 +261,35 @@ class TestTrain:
             (b"a\tb\n", "leave nothing for the"),
         ],
     )
-    def test_bad_data_is_named_and_no_run_is_made(self, content, message, tmp_path):
-        (tmp_path / "x.tsv").write_bytes(content)
-        code, _, err = s2s("train", "--data", "x.tsv", cwd=tmp_path)
+    def test_bad_data_is_named_and_no_run_is_made(self, content, message, workdir):
+        (workdir / "x.tsv").write_bytes(content)
+        code, _, err = s2s("train", "--data", "x.tsv")
         assert code == 3
         assert message in err
-        assert not (tmp_path / "runs").exists()
+        assert not (workdir / "runs").exists()
 
-    def test_a_gpu_that_is_not_there_is_refused_with_the_reason(self, corpus, tmp_path):
-        code, _, err = s2s(
+    def test_a_gpu_that_is_not_there_is_refused_with_the_reason(self, corpus, workdir):
+        code, _, err = s2s_process(
             *("train", "--data", str(corpus), "--device", "gpu"),
-            cwd=tmp_path,
             CUDA_VISIBLE_DEVICES="-1",
         )
         assert code == 2
         assert "error: --device gpu: " in err
-        assert not (tmp_path / "runs").exists()
+        assert not (workdir / "runs").exists()
 
 
 class TestData:
-    def test_stats(self, corpus, tmp_path):
-        code, out, err = s2s("data", "stats", "--data", str(corpus), cwd=tmp_path)
+    def test_stats(self, corpus):
+        code, out, err = s2s("data", "stats", "--data", str(corpus))
         assert (code, err) == (0, "")
         assert "500 in 500 independent groups" in out
-        code, out, _ = s2s("data", "stats", "--data", str(corpus), "--json", cwd=tmp_path)
+        code, out, _ = s2s("data", "stats", "--data", str(corpus), "--json")
         record = json.loads(out)
         assert record["pairs"] == sum(split["pairs"] for split in record["splits"]) == 500
         assert record["sides"][0]["distinct_words"] == 19
 
     def test_download_without_a_network_says_what_to_do(self, tmp_path):
-        code, out, err = s2s(
+        code, out, err = s2s_process(
             *("data", "download"),
             XDG_CACHE_HOME=str(tmp_path),
             https_proxy="http://127.0.0.1:9",
@@ -341,13 +316,13 @@ class TestConfig:
         )
         assert "seed = 5" in out
 
-    def test_check_names_what_is_wrong(self, tmp_path):
-        (tmp_path / "c.toml").write_text("[training]\nbatch_token = 1\nseed = 'x'\n")
-        code, out, err = s2s("config", "check", "c.toml", cwd=tmp_path)
+    def test_check_names_what_is_wrong(self, workdir):
+        (workdir / "c.toml").write_text("[training]\nbatch_token = 1\nseed = 'x'\n")
+        code, out, err = s2s("config", "check", "c.toml")
         assert (code, out) == (2, "")
         assert "did you mean 'training.batch_tokens'?" in err
         assert "training.seed must be a whole number" in err
 
 
 def test_colours_are_off_when_nobody_wants_them(home):
-    assert "\x1b" not in "".join(s2s("eval", cwd=home)[1:])
+    assert "\x1b" not in "".join(s2s_process("eval")[1:])

@@ -1,8 +1,8 @@
 import json
 
 import pytest
-from conftest import invoke
-from test_cli import s2s, tiny_settings
+from conftest import invoke, s2s
+from test_cli import tiny_settings
 
 
 def test_bench_decode(home):

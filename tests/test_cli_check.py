@@ -2,26 +2,26 @@ import json
 import os
 
 import pytest
-from test_cli import s2s
+from conftest import s2s, s2s_process
 
 BAD = "one\tuno\ntwo\tdos\x07\nthree\none\tuno\n[red]\tÃ©\n"
 
 
 @pytest.fixture
-def bad(tmp_path):
-    (tmp_path / "bad.tsv").write_text(BAD)
-    return tmp_path
+def bad(workdir):
+    (workdir / "bad.tsv").write_text(BAD)
+    return workdir
 
 
-def test_a_clean_corpus_leaves_with_0(corpus, tmp_path):
-    code, out, err = s2s("data", "check", "--data", str(corpus), cwd=tmp_path)
+def test_a_clean_corpus_leaves_with_0(corpus):
+    code, out, err = s2s("data", "check", "--data", str(corpus))
     assert (code, err) == (0, "")
     assert "500 lines" in out
     assert "Nothing is wrong." in out
 
 
 def test_findings_are_shown_with_their_lines_and_leave_with_1(bad):
-    code, out, err = s2s("data", "check", "--data", "bad.tsv", cwd=bad, COLUMNS="100")
+    code, out, err = s2s_process("data", "check", "--data", "bad.tsv", COLUMNS="100")
     assert (code, err) == (1, "")
     rows = [line.strip().split(maxsplit=4) for line in out.splitlines()]
     assert ["columns", "1", "20.00%", "bad.tsv:3", "1 column where 2 are expected"] in rows
@@ -32,7 +32,7 @@ def test_findings_are_shown_with_their_lines_and_leave_with_1(bad):
 
 
 def test_json_has_every_line(bad):
-    code, out, _ = s2s("data", "check", "--data", "bad.tsv", "--json", cwd=bad)
+    code, out, _ = s2s("data", "check", "--data", "bad.tsv", "--json")
     record = json.loads(out)
     assert code == 1
     assert record["is_clean"] is False
@@ -44,14 +44,14 @@ def test_json_has_every_line(bad):
 
 def test_fix_says_what_it_did_and_its_copy_is_clean(bad):
     command = ("data", "check", "--data", "bad.tsv", "--fix", "good.tsv")
-    code, out, _ = s2s(*command, cwd=bad)
+    code, out, _ = s2s(*command)
     assert code == 1
     assert "good.tsv: 3 lines" in out
     assert "left out  1 columns, 1 duplicate" in out
     assert "repaired  1 mojibake, 1 control" in out
     assert (bad / "good.tsv").read_text() == "one\tuno\ntwo\tdos\n[red]\té\n"
-    assert s2s("data", "check", "--data", "good.tsv", cwd=bad)[0] == 0
-    code, out, err = s2s(*command, cwd=bad)
+    assert s2s("data", "check", "--data", "good.tsv")[0] == 0
+    code, out, err = s2s(*command)
     assert (code, out) == (2, "")
     assert "good.tsv exists already" in err
 
@@ -59,7 +59,7 @@ def test_fix_says_what_it_did_and_its_copy_is_clean(bad):
 def test_either_direction_and_held_out_files(bad):
     (bad / "dev.tsv").write_text("ONE?\tjeden\n")
     options = ("--set", "data.dev=dev.tsv", "--source", "es", "--target", "en", "--json")
-    code, out, _ = s2s("data", "check", "--data", "bad.tsv", *options, cwd=bad)
+    code, out, _ = s2s("data", "check", "--data", "bad.tsv", *options)
     record = json.loads(out)
     assert code == 1
     leak = next(f for f in record["findings"] if f["kind"] == "in dev")
@@ -78,7 +78,7 @@ def test_either_direction_and_held_out_files(bad):
 )
 def test_what_cannot_be_checked_is_an_error(arguments, code, message, bad):
     before = os.listdir(bad)
-    found, out, err = s2s("data", "check", *arguments, cwd=bad, COLUMNS="300")
+    found, out, err = s2s("data", "check", *arguments)
     assert (found, out) == (code, "")
     assert message in err
     assert os.listdir(bad) == before

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import invoke, toy_pairs
-from test_cli import s2s
+from conftest import invoke, s2s, toy_pairs
 
 from seq2seq_cli import translator
 from seq2seq_cli.alignment import copy_unknown
@@ -148,9 +147,7 @@ def test_output_goes_to_a_file(home, tmp_path):
 
 
 def test_a_cut_line_is_named_and_gives_one_line(home):
-    code, out, err = s2s(
-        "translate", cwd=home, stdin=b"I see one cats.\n" + b"cats " * 600 + b"\n\n"
-    )
+    code, out, err = s2s("translate", stdin=b"I see one cats.\n" + b"cats " * 600 + b"\n\n")
     assert code == 0
     assert out.count("\n") == 3
     assert err == "warning: line 2: longer than decoding.max_source_tokens; cut\n"
