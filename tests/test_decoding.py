@@ -313,10 +313,6 @@ class TestEveryModelAndChoice:
         monkeypatch.setattr(decoding, "_ROOM", 3)
         assert_equal(search(model, attention=True, **config)(SOURCE, LENGTHS), expected)
 
-    def test_an_ensemble_of_one_model_twice_equals_the_model(self, model, config, one):
-        twice = search(Ensemble([model, model]), attention=True, **config)
-        assert_equal(twice(SOURCE, LENGTHS), one(SOURCE, LENGTHS))
-
     def test_a_prefix_is_followed_and_scored(self, model, one):
         prefix = np.array([[9, 14], [20, PAD], [PAD, PAD], [7, 7], [8, 8], [EOS, PAD]], np.int32)
         found = one(SOURCE, LENGTHS, prefix_BP=prefix)
@@ -425,6 +421,13 @@ def test_the_highest_logits_are_found_in_blocks(vocabulary):
     found, expected = choices.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_an_ensemble_of_one_model_twice_equals_the_model(model):
+    one, twice = (
+        search(members, attention=True, **BEAM) for members in (model, Ensemble([model, model]))
+    )
+    assert_equal(twice(SOURCE, LENGTHS), one(SOURCE, LENGTHS))
 
 
 def test_ensembles_average_probabilities():
