@@ -126,7 +126,8 @@ def _mean(x: tf.Tensor) -> tf.Tensor:
         return tf.reduce_mean(x, -1, keepdims=True)
     # XLA's product with a vector takes less time on a CPU than its sum.
     units = x.shape[-1]
-    means = tf.matmul(tf.reshape(x, [-1, units]), tf.fill([units, 1], 1 / units))
+    shares = tf.fill([units, 1], tf.constant(1 / units, x.dtype))
+    means = tf.matmul(tf.reshape(x, [-1, units]), shares)
     return tf.reshape(means, tf.concat([tf.shape(x)[:-1], [1]], axis=0))
 
 
