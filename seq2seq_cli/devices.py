@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,7 @@ from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 _SHARD_TOKENS, _SHARD_PAIRS = 512, 32  # that a shard of a training's batch has at least
+_XLA_CACHE_BYTES = 500_000_000
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -30,8 +32,10 @@ def import_tensorflow() -> None:
     If an import fails, what was printed is shown.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    cache = f"--tf_xla_persistent_cache_directory={_xla_cache()}"
-    os.environ["TF_XLA_FLAGS"] = f"{cache} {os.environ.get('TF_XLA_FLAGS', '')}".strip()
+    cache = _xla_cache()
+    shrink(cache.parent, _XLA_CACHE_BYTES)
+    flag = f"--tf_xla_persistent_cache_directory={cache}"
+    os.environ["TF_XLA_FLAGS"] = f"{flag} {os.environ.get('TF_XLA_FLAGS', '')}".strip()
     with _silent_stderr():
         import tensorflow as tf
         import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
@@ -114,6 +118,23 @@ def choose_shards(config: TrainingConfig) -> int:
     return max(1, min(_cores(), most))
 
 
+def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
+    """Return how much padding an epoch has to lose by one more shape of batches, in tokens.
+
+    It is about what is trained on in the time that XLA compiles for a shape, divided among a few
+    epochs. The kernels of attention models take a third of a second together, recurrent loops two.
+
+    Args:
+        kind: `model.kind`.
+        config: says what is compiled.
+    """
+    import tensorflow as tf
+
+    if config.compile == "xla" or tf.config.get_visible_devices("GPU"):
+        return 32_000
+    return 8000 if kind == "rnn" and config.compile == "auto" else 1000
+
+
 def share_threads(parts: int) -> None:
     """Share the CPU's threads between so many parts of the work that are computed at once.
 
@@ -161,6 +182,26 @@ def _xla_cache() -> Path:
     described.append(importlib.metadata.version("tensorflow"))
     key = hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
     return platformdirs.user_cache_path("s2s") / "xla" / key
+
+
+def shrink(folder: Path, most: int) -> None:
+    """Delete the oldest files in a folder, those in its folders included, until `most` bytes stay.
+
+    What cannot be deleted, and what others delete meanwhile, is left alone.
+    """
+    files = []
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode):
+                files.append((status.st_mtime, status.st_size, path))
+    excess = sum(size for _, size, _ in files) - most
+    for _, size, path in sorted(files):
+        if excess <= 0:
+            break
+        excess -= size
+        with suppress(OSError):
+            path.unlink()
 
 
 def _why_no_gpu() -> str:

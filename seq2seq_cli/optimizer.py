@@ -1,5 +1,6 @@
 """Loss, learning rate and one update."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -235,15 +236,19 @@ class Updater:
 
     def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
         """Return the mean loss of a token, in nats."""
-        parts = [slice(number, None, self.shards) for number in range(self.shards)]
-        sizes = [tf.math.count_nonzero(source_BS[rows] != PAD, dtype=tf.float32) for rows in parts]
-        sums = []
-        for number, (rows, size) in enumerate(zip(parts, sizes, strict=True)):
-            share = tf.math.divide_no_nan(size, tf.add_n(sizes))
-            with part_of_batch(number, share):
-                logits, labels = self.predictions(source_BS[rows], target_BT[rows])
-            sums.append(cross_entropy(logits, labels, self._config.label_smoothing))
-        totals, tokens = zip(*sums, strict=True)
+
+        # One function for all parts, so that XLA compiles its kernels once.
+        @functools.partial(tf.function, autograph=False)
+        def sums(source_BS: tf.Tensor, target_BT: tf.Tensor, *part: tf.Tensor) -> tuple:
+            with part_of_batch(*part):
+                logits, labels = self.predictions(source_BS, target_BT)
+            return cross_entropy(logits, labels, self._config.label_smoothing)
+
+        numbers = tf.unstack(tf.range(self.shards))
+        sources, targets = ([x[n :: self.shards] for n in numbers] for x in (source_BS, target_BT))
+        sizes = [tf.math.count_nonzero(source != PAD, dtype=tf.float32) for source in sources]
+        shares = [tf.math.divide_no_nan(size, tf.add_n(sizes)) for size in sizes]
+        totals, tokens = zip(*map(sums, sources, targets, numbers, shares), strict=True)
         return tf.add_n(totals) / tf.add_n(tokens)
 
     def gradients(

@@ -29,6 +29,18 @@ def test_a_failing_block_shows_what_was_held_back(capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_a_folder_shrinks_by_its_oldest_files(tmp_path):
+    for age in range(4):
+        path = tmp_path / f"folder {age % 2}" / f"{age}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"12345")
+        os.utime(path, (1e9 - age, 1e9 - age))
+    for most, kept in ((20, "0123"), (19, "012"), (12, "01"), (10, "01"), (0, "")):
+        devices.shrink(tmp_path, most)
+        assert sorted(p.name for p in tmp_path.rglob("?")) == list(kept)
+    devices.shrink(tmp_path / "none", 0)
+
+
 @pytest.fixture
 def no_gpu(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind=None: [])
@@ -163,6 +175,15 @@ class TestThreads:
         monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
         assert devices.choose_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
         assert devices.parts_at_once() == 1
+
+    def test_a_shape_of_batches_costs_more_the_more_is_compiled_for_it(self, monkeypatch):
+        def cost(kind: str, how: str) -> int:
+            return devices.cost_of_a_shape(kind, TrainingConfig(compile=how))
+
+        assert cost("rnn", "xla") > cost("rnn", "auto") > cost("rnn", "graph")
+        assert cost("transformer", "xla") > cost("transformer", "auto")
+        monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
+        assert cost("rnn", "auto") == cost("rnn", "xla")
 
     @pytest.mark.parametrize(("parts", "threads"), [(1, 4), (2, 2), (3, 1), (4, 1), (9, 1)])
     def test_parts_share_the_threads(self, monkeypatch, parts, threads):

@@ -14,10 +14,11 @@ from seq2seq_cli.data.tokenizers import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
-# What a length that batches are padded to has to save at least, as a share of an epoch's tokens:
-# XLA takes seconds to compile for each what it compiles.
-_COST_OF_A_LENGTH = 0.01
 _TOKENIZE_AT_ONCE = 4096
+
+# What a shape of batches has to save at least, as a share of an epoch's tokens, however cheap:
+# each takes memory.
+_LEAST_SAVING = 0.0005
 
 # A sampled division of a sentence has more tokens than the best one. Pairs stand in the batches of
 # pairs so much longer, and a sentence whose sample is too long even there keeps its best division.
@@ -25,10 +26,10 @@ _SAMPLED_LENGTH = 1.4
 
 
 class Batch(NamedTuple):
-    """Pairs of about the same length, padded to a shape that depends on the length alone.
+    """Pairs of about the same lengths, padded to one of few shapes.
 
     source_BS: int32, each row ends with EOS.
-    target_BT: int32, each row begins with BOS and ends with EOS; T is S + 1.
+    target_BT: int32, each row begins with BOS and ends with EOS.
     pairs: int32 scalar, how many rows hold a pair; the others, at the end, are all PAD.
     """
 
@@ -41,12 +42,12 @@ class Plan(NamedTuple):
     """The batches of an epoch.
 
     indices: rows of the training side, those of the first batch first; counts: how many of them
-    each batch takes; buckets: which length.
+    each batch takes; shapes: which of the shapes it has.
     """
 
     indices: np.ndarray
     counts: np.ndarray
-    buckets: np.ndarray
+    shapes: np.ndarray
 
 
 class TrainingData:
@@ -57,6 +58,8 @@ class TrainingData:
         tokenizers: give the ids.
         config: batch size, seed and maximum lengths.
         sampling_alpha: of subword regularisation; 0 for none.
+        cost_of_a_shape: how much padding an epoch has to lose by one more shape of batches, in
+            tokens.
 
     Attributes:
         too_long: number of pairs left out for their length.
@@ -76,6 +79,7 @@ class TrainingData:
         tokenizers: Tokenizers,
         config: TrainingConfig,
         sampling_alpha: float = 0.0,
+        cost_of_a_shape: float = 1000,
     ):
         self._pairs = pairs
         self._tokenizers = tokenizers
@@ -95,40 +99,54 @@ class TrainingData:
                 "Raise training.max_source_tokens and training.max_target_tokens"
             )
 
-        longest = max(config.max_source_tokens, config.max_target_tokens)
-        longer = np.maximum(source_lengths, target_lengths)[self._rows]
+        lengths = np.stack([source_lengths, target_lengths])[:, self._rows]
         if sampling_alpha:
-            longer = np.minimum(np.ceil(_SAMPLED_LENGTH * longer), longest).astype(np.uint16)
+            most = [[config.max_source_tokens], [config.max_target_tokens]]
+            lengths = np.minimum(np.ceil(_SAMPLED_LENGTH * lengths), most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
-        self._lengths = padded_lengths(np.bincount(longer, weights), _COST_OF_A_LENGTH)
-        self._batch_rows = config.batch_tokens // self._lengths
+        extent = lengths.max(axis=1).astype(int) + 1
+        both = np.ravel_multi_index(tuple(lengths), tuple(extent))
+        counts_ST = np.bincount(both, weights, minlength=extent.prod()).reshape(extent)
+        least = _LEAST_SAVING * (counts_ST * np.add.outer(*map(np.arange, extent))).sum()
+        self._shapes, shape_of_ST = padded_shapes(counts_ST, max(cost_of_a_shape, least))
+        self._shape_of = shape_of_ST.ravel()[both]
+        self._batch_rows = config.batch_tokens // self._shapes.max(axis=1)
+        self._batch_rows -= self._batch_rows % np.where(self._batch_rows < 8, 1, 8)
         if config.batch_pairs:
             self._batch_rows[:] = config.batch_pairs
-        self._buckets = np.searchsorted(self._lengths, longer).astype(np.int8)
-        self._repetitions = weights if weights is None else Repetitions(weights, self._buckets)
+        self._repetitions = weights if weights is None else Repetitions(weights, self._shape_of)
 
-        sizes = np.bincount(self._buckets[self._shown(epoch=0)], minlength=len(self._lengths))
+        sizes = np.bincount(self._shape_of[self._shown(epoch=0)], minlength=len(self._shapes))
         self.pairs = int(sizes.sum())
         each = 1.0 if weights is None else weights
         self.source_tokens = round(float(np.sum(source_lengths[fits] * each)))
         self.target_tokens = round(float(np.sum(target_lengths[fits] * each)))
+        self._left_over = _left_over(self._shapes, self._batch_rows, sizes)
+        for shape, (left, larger) in self._left_over.items():
+            sizes[shape] -= left
+            sizes[larger] += left
         batches = -(-sizes // self._batch_rows)
         self.steps_per_epoch = int(batches.sum())
-        places = 2 * int((batches * self._batch_rows * self._lengths).sum())
+        places = int((batches * self._batch_rows * self._shapes.sum(axis=1)).sum())
         self.padding_share = 1 - (self.source_tokens + self.target_tokens) / places
 
     def plan(self, epoch: int) -> Plan:
         """Decide which pairs stand together and in which order; a function of (seed, epoch)."""
         order = self._shown(epoch)
-        buckets = self._buckets[order]
+        shapes = self._shape_of[order]
+        by_shape = np.argsort(shapes, kind="stable").astype(np.int32)
+        ends = np.cumsum(np.bincount(shapes, minlength=len(self._shapes)))
+        members = np.split(by_shape, ends[:-1])
+        for shape, (left, larger) in self._left_over.items():
+            members[shape], rest = np.split(members[shape], [-left])
+            members[larger] = np.sort(np.concatenate([members[larger], rest]))
         parts = []
-        for bucket, rows in enumerate(self._batch_rows):
-            places = np.flatnonzero(buckets == bucket).astype(np.int32)
+        for shape, (rows, places) in enumerate(zip(self._batch_rows, members, strict=True)):
             starts = np.arange(0, len(places), rows)
             ends = np.minimum(starts + rows, len(places))
-            parts.append((bucket, places, ends - starts, places[ends - 1]))
+            parts.append((shape, places, ends - starts, places[ends - 1]))
         # A batch stands where the shuffled order completes it, so that lengths are well mixed.
-        numbers = np.concatenate([np.full(len(counts), b) for b, _, counts, _ in parts])
+        numbers = np.concatenate([np.full(len(counts), shape) for shape, _, counts, _ in parts])
         counts = np.concatenate([counts for _, _, counts, _ in parts])
         completed = np.concatenate([last for _, _, _, last in parts])
         starts = np.cumsum(counts) - counts
@@ -143,12 +161,12 @@ class TrainingData:
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, without the first `skip`, which cost nothing."""
         plan = self.plan(epoch)
-        counts, buckets = plan.counts[skip:], plan.buckets[skip:]
+        counts, shapes = plan.counts[skip:], plan.shapes[skip:]
         indices = tf.RaggedTensor.from_row_lengths(plan.indices[plan.counts[:skip].sum() :], counts)
         numbers = np.arange(skip, skip + len(counts))
-        columns = (numbers, self._batch_rows[buckets], self._lengths[buckets])
-        rows = tuple(column.astype(np.int32) for column in columns)
-        batches = tf.data.Dataset.from_tensor_slices((indices, *rows))
+        columns = (numbers, self._batch_rows[shapes], self._shapes[shapes])
+        in_graph = (column.astype(np.int32) for column in columns)
+        batches = tf.data.Dataset.from_tensor_slices((indices, *in_graph))
         # A data set of its own is made for each epoch; what it maps is traced but once.
         yield from _untuned(batches.map(functools.partial(self._batch, epoch)).prefetch(4))
 
@@ -156,13 +174,13 @@ class TrainingData:
     def _batch(self) -> Callable[..., Batch]:
         """A function in the graph that makes a batch.
 
-        It takes the epoch, the rows of the training side, the batch's number and its shape.
+        It takes the epoch, the rows of the training side, the batch's number, and how many rows
+        and lengths it has.
         """
 
         @functools.partial(
             tf.function,
-            input_signature=[tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)]
-            + [tf.TensorSpec([], tf.int32)] * 3,
+            input_signature=[tf.TensorSpec(shape, tf.int32) for shape in ([], [None], [], [], [2])],
             autograph=False,
         )
         def batch(
@@ -170,17 +188,17 @@ class TrainingData:
             indices: tf.Tensor,
             number: tf.Tensor,
             rows: tf.Tensor,
-            length: tf.Tensor,
+            lengths: tf.Tensor,
         ) -> Batch:
             sources, targets = tf.numpy_function(self._pairs.take, [indices], [tf.string] * 2)
             place = tf.stack([epoch, number])
-            source = self._ids(0, sources, place, length)
-            target = self._ids(1, targets, place, length)
+            source = self._ids(0, sources, place, lengths[0])
+            target = self._ids(1, targets, place, lengths[1])
             count = tf.size(indices)
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
             return Batch(
-                source.to_tensor(shape=[rows, length]),
-                target.to_tensor(shape=[rows, length + 1]),
+                source.to_tensor(shape=[rows, lengths[0]]),
+                target.to_tensor(shape=[rows, lengths[1] + 1]),
                 count,
             )
 
@@ -231,53 +249,99 @@ def _untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
     return dataset.with_options(options)
 
 
-def padded_lengths(counts: np.ndarray, cost_of_a_length: float) -> np.ndarray:
+def padded_shapes(counts_ST: np.ndarray, cost: float) -> tuple[np.ndarray, np.ndarray]:
     """Choose the lengths that batches are padded to, so that there is little padding in few shapes.
 
-    Of all choices it is the one that costs least, found by dynamic programming over the longest of
-    the lengths: the places that the longer sides take, and something for each length.
+    All pairs at first have one shape. It is cut in two at the length of one side where that saves
+    the most places, and so is each part, while a cut saves more than it costs.
 
     Args:
-        counts: how many pairs have a longer side of n tokens, for n from 0 on; not all are 0.
-        cost_of_a_length: as a share of the tokens of all longer sides.
+        counts_ST: how many pairs have s source and t target tokens; not all are 0.
+        cost: of a cut, in places.
 
     Returns:
-        The lengths, int64, ascending; the last is that of the longest pair.
+        shapes, int64: for each shape the lengths of both sides, of ascending sums; and shape_of_ST,
+        int16: which of them a pair of s and t tokens has.
     """
-    below = np.concatenate([[0], np.cumsum(counts)])  # below[n]: pairs of less than n tokens
-    fixed_cost = cost_of_a_length * (counts * np.arange(len(counts))).sum()
-    longest = int(np.flatnonzero(counts)[-1])
-    costs = np.zeros(longest + 1)  # of all pairs up to a length, were it one of those chosen
-    shorter = np.zeros(longest + 1, int)  # the length chosen before it
-    for length in range(1, longest + 1):
-        padded = (below[length + 1] - below[1 : length + 1]) * length
-        totals = costs[:length] + padded + fixed_cost
-        shorter[length] = np.argmin(totals)
-        costs[length] = totals[shorter[length]]
-    chosen = [longest]
-    while shorter[chosen[-1]]:
-        chosen.append(int(shorter[chosen[-1]]))
-    return np.array(chosen[::-1])
+    parts: list[tuple[tuple[int, int], tuple[slice, slice]]] = []
+
+    def divide(box: tuple[slice, slice]) -> None:
+        """Divide the pairs whose lengths are in the box."""
+        counts = counts_ST[box]
+        ends = tuple(int(np.flatnonzero(counts.any(axis=1 - side))[-1]) + 1 for side in (0, 1))
+        counts = counts[: ends[0], : ends[1]]
+        starts = tuple(lengths.start for lengths in box)
+        (saved, length), side = max((_best_cut(counts), 0), (_best_cut(counts.T), 1))
+        if saved <= cost:
+            longest = starts[0] + ends[0] - 1, starts[1] + ends[1] - 1
+            parts.append((longest, box))
+            return
+        middle = starts[side] + length + 1
+        for half in (slice(starts[side], middle), slice(middle, starts[side] + ends[side])):
+            divide((half, box[1]) if side == 0 else (box[0], half))
+
+    divide((slice(0, counts_ST.shape[0]), slice(0, counts_ST.shape[1])))
+    parts.sort(key=lambda part: (sum(part[0]), part[0]))
+    shape_of_ST = np.zeros(counts_ST.shape, np.int16)
+    for number, (_, box) in enumerate(parts):
+        shape_of_ST[box] = number
+    return np.array([lengths for lengths, _ in parts]), shape_of_ST
+
+
+def _best_cut(counts: np.ndarray) -> tuple[float, int]:
+    """Return how many places a cut along the rows saves at most, and the last row before it.
+
+    Neither the last row nor the last column is all 0.
+    """
+    rows, columns = counts.shape
+    if rows == 1:
+        return 0.0, 0
+    before = np.cumsum(counts.sum(axis=1))
+    widths = np.where(counts > 0, np.arange(columns), 0).max(axis=1)
+    narrower = columns - 1 - np.maximum.accumulate(widths)[:-1]
+    narrower_behind = columns - 1 - np.maximum.accumulate(widths[::-1])[::-1][1:]
+    shorter = rows - 1 - np.arange(rows - 1)
+    saved = before[:-1] * (shorter + narrower) + (before[-1] - before[:-1]) * narrower_behind
+    return float(saved.max()), int(saved.argmax())
+
+
+def _left_over(
+    shapes: np.ndarray, batch_rows: np.ndarray, sizes: np.ndarray
+) -> dict[int, tuple[int, int]]:
+    """Return how many pairs of a shape stand in batches of a larger one, and of which.
+
+    They are those that would not fill a batch of their own, where that takes fewer places.
+    """
+    sizes = sizes.copy()
+    left_over = {}
+    for shape, lengths in enumerate(shapes):
+        left = sizes[shape] % batch_rows[shape]
+        larger = shape + 1 + np.flatnonzero((shapes[shape + 1 :] >= lengths).all(axis=1))[:1]
+        fewer = left * shapes[larger].sum() < batch_rows[shape] * lengths.sum()
+        if left and len(larger) and fewer:
+            left_over[shape] = (int(left), int(larger[0]))
+            sizes[larger] += left
+    return left_over
 
 
 class Repetitions:
     """Which rows an epoch shows and how often, where they have weights.
 
     A row of weight 2.3 is shown twice, and three of ten such rows, drawn anew for each epoch, once
-    more. As many are drawn from each bucket in every epoch, so each has the same number of batches.
+    more. As many are drawn of each shape in every epoch, so each has the same number of batches.
 
     Args:
         weights: float32, how often each row is shown on average.
-        buckets: int8, the bucket of each row.
+        shapes: which shape of batches each row belongs to.
     """
 
-    def __init__(self, weights: np.ndarray, buckets: np.ndarray):
+    def __init__(self, weights: np.ndarray, shapes: np.ndarray):
         self._whole = np.floor(weights).astype(np.int32)
         fractions = weights - self._whole
         self._drawn: list[tuple[np.ndarray, int]] = []  # rows, and how many of them
         for fraction in np.unique(fractions[fractions > 0]):
-            for bucket in np.unique(buckets):
-                rows = np.flatnonzero((fractions == fraction) & (buckets == bucket))
+            for shape in np.unique(shapes):
+                rows = np.flatnonzero((fractions == fraction) & (shapes == shape))
                 self._drawn.append((rows.astype(np.int32), round(float(fraction) * len(rows))))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:

@@ -12,7 +12,7 @@ from seq2seq_cli.models.fusion import fused
 
 
 class _Part(NamedTuple):
-    number: int
+    number: tf.Tensor | int
     share: tf.Tensor | float
 
 
@@ -21,11 +21,11 @@ _PART: ContextVar[_Part] = ContextVar("part of a batch", default=_WHOLE)
 
 
 @contextmanager
-def part_of_batch(number: int, share: tf.Tensor | float) -> Iterator[None]:
+def part_of_batch(number: tf.Tensor | int, share: tf.Tensor | float) -> Iterator[None]:
     """Regularise what is traced in the block as one of the parts of a batch.
 
     Args:
-        number: of the part, from 0 on; each has masks of its own.
+        number: int32, of the part, from 0 on; each has masks of its own.
         share: how much of the batch's source tokens it has.
     """
     token = _PART.set(_Part(number, share))
@@ -54,10 +54,11 @@ class DropoutKey:
         They are Philox's (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), whose
         key is (seed, step), and whose counter begins at (site, part).
         """
+        counter = tf.stack([[0, 0], [_PART.get().number, site]])
         return tf.raw_ops.StatelessRandomUniformFullIntV2(
             shape=number[tf.newaxis],
             key=tf.bitcast(self._value, tf.uint64),
-            counter=tf.constant([0, site << 32 | _PART.get().number], tf.uint64),
+            counter=tf.bitcast(counter, tf.uint64),
             alg=tf.random.Algorithm.PHILOX.value,
             dtype=tf.int32,
         )

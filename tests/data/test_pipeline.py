@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seq2seq_cli.config import TokenizerConfig
 from seq2seq_cli.data import pipeline
 from seq2seq_cli.data.corpus import PairsInMemory, in_memory
-from seq2seq_cli.data.pipeline import TrainingData, padded_lengths
+from seq2seq_cli.data.pipeline import TrainingData, _left_over, padded_shapes
 from seq2seq_cli.data.tokenizers import train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
@@ -65,7 +65,6 @@ def test_rows_begin_and_end_as_they_should(tokenizer):
     for batch in data(tokenizer).batches(0):
         source, target, pairs = (x.numpy() for x in batch)
         assert source.shape[0] == target.shape[0]
-        assert source.shape[1] + 1 == target.shape[1]
         assert (target[:pairs, 0] == BOS).all()
         assert ((source == EOS).sum(1)[:pairs] == 1).all()
         assert ((target == EOS).sum(1)[:pairs] == 1).all()
@@ -73,17 +72,47 @@ def test_rows_begin_and_end_as_they_should(tokenizer):
         assert (target[pairs:] == PAD).all()
 
 
+def shapes(batches) -> set[tuple[int, int, int]]:
+    """Return (rows, source length, target length without BOS) of each shape."""
+    return {(*b.source_BS.shape, b.target_BT.shape[1] - 1) for b in batches}
+
+
 def test_batches_have_few_shapes_and_the_size_asked_for(tokenizer):
-    source_shapes = {tuple(b.source_BS.shape) for b in data(tokenizer).batches(0)}
-    lengths = [length for _, length in source_shapes]
-    assert len(lengths) == len(set(lengths))
-    assert all(512 - length < rows * length <= 512 for rows, length in source_shapes)
+    found = shapes(data(tokenizer).batches(0))
+    assert 1 < len(found) < 12
+    assert len({(s, t) for _, s, t in found}) == len(found)
+    for rows, *lengths in found:
+        assert rows * max(lengths) <= 512 < (rows + 8) * max(lengths)
+        assert rows < 8 or rows % 8 == 0
+
+
+def test_costly_shapes_are_fewer_and_padding_more(tokenizer):
+    config = tiny_config("x", training__max_source_tokens=200, training__max_target_tokens=200)
+    cheap, costly = (
+        TrainingData(in_memory(PAIRS), tokenizer, config.training, cost_of_a_shape=cost)
+        for cost in (10, 10_000)
+    )
+    assert len(shapes(costly.batches(0))) < len(shapes(cheap.batches(0)))
+    assert costly.padding_share > cheap.padding_share
+    assert sorted(texts(tokenizer, cheap.batches(0))) == sorted(PAIRS)
+
+
+def test_a_batch_has_empty_rows_only_where_a_larger_shape_would_take_more_places(tokenizer):
+    batches = list(data(tokenizer).batches(0))
+    every = np.array(sorted(shapes(batches)))[:, 1:]
+    unfilled = [b for b in batches if b.pairs < b.source_BS.shape[0]]
+    assert len(unfilled) < len(every)
+    for batch in unfilled:
+        rows, *lengths = next(iter(shapes([batch])))
+        larger = every[(every >= lengths).all(axis=1) & (every > lengths).any(axis=1)].sum(axis=1)
+        if len(larger):
+            assert int(batch.pairs) * larger.min() >= rows * sum(lengths)
 
 
 def test_batches_of_so_many_pairs_have_them_at_any_length(tokenizer):
-    shapes = {tuple(b.source_BS.shape) for b in data(tokenizer, training__batch_pairs=7).batches(0)}
-    assert {rows for rows, _ in shapes} == {7}
-    assert len(shapes) > 1
+    found = shapes(data(tokenizer, training__batch_pairs=7).batches(0))
+    assert {rows for rows, *_ in found} == {7}
+    assert len(found) > 1
 
 
 def test_figures_are_those_of_the_batches(tokenizer):
@@ -151,30 +180,40 @@ def test_a_sample_too_long_for_its_batch_gives_way_to_the_best_division(tokenize
     assert sorted(texts(tokenizer, training.batches(0))) == sorted(PAIRS)
 
 
+def places(pairs: np.ndarray) -> int:
+    """Return the places that pairs of lengths (s, t) take where they are padded to one shape."""
+    return len(pairs) * pairs.max(axis=0).sum() if len(pairs) else 0
+
+
 @settings(deadline=None)
 @given(
-    st.lists(st.integers(0, 50), min_size=1, max_size=7).filter(any),
-    st.sampled_from([0.005, 0.02, 0.2]),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=40),
+    st.sampled_from([0, 3, 10, 1000]),
 )
-def test_padded_lengths_cost_least_of_all_choices(frequencies, cost_of_a_length):
-    counts = np.array([0, *frequencies])
-    longest = int(np.flatnonzero(counts)[-1])
+def test_a_shape_is_that_of_its_longest_and_no_cut_pays(lengths, cost):
+    pairs = np.array(lengths)
+    counts_ST = np.zeros(pairs.max(axis=0) + 1)
+    np.add.at(counts_ST, tuple(pairs.T), 1)
+    shapes, shape_of_ST = padded_shapes(counts_ST, cost)
+    numbers = shape_of_ST[tuple(pairs.T)]
+    assert sorted(shapes.sum(axis=1)) == list(shapes.sum(axis=1))
+    assert set(numbers) == set(range(len(shapes)))
+    for number, shape in enumerate(shapes):
+        members = pairs[numbers == number]
+        assert members.max(axis=0).tolist() == shape.tolist()
+        for side, length in itertools.product((0, 1), range(1, 9)):
+            shorter = members[:, side] <= length
+            assert places(members) - places(members[shorter]) - places(members[~shorter]) <= cost
+    if cost == 0:
+        assert (shapes[numbers] == pairs).all()
+    if cost == 1000:
+        assert len(shapes) == 1
 
-    def cost(lengths: tuple[int, ...]) -> float:
-        fitting = (min(x for x in lengths if x >= n) for n in range(longest + 1))
-        padded = sum(count * length for count, length in zip(counts, fitting, strict=False))
-        return padded + len(lengths) * cost_of_a_length * (counts * np.arange(len(counts))).sum()
 
-    others = range(1, longest)
-    choices = [
-        (*some, longest) for k in range(longest) for some in itertools.combinations(others, k)
-    ]
-    found = tuple(padded_lengths(counts, cost_of_a_length))
-    assert found[-1] == longest
-    assert cost(found) == pytest.approx(min(map(cost, choices)))
-
-
-def test_a_costly_length_is_not_chosen():
-    counts = np.array([0, 5, 9, 9, 9, 0, 0, 1])
-    assert padded_lengths(counts, 0).tolist() == [1, 2, 3, 4, 7]
-    assert padded_lengths(counts, 10).tolist() == [7]
+def test_pairs_that_fill_no_batch_stand_in_those_of_a_larger_shape():
+    shapes = np.array([[2, 2], [2, 3], [3, 3], [4, 2], [9, 9]])
+    rows = np.full(5, 10)
+    moved = {0: (7, 1), 1: (7, 2), 2: (1, 4)}
+    assert _left_over(shapes, rows, np.array([17, 20, 34, 10, 5])) == moved
+    # 4 * 18 places of the last are more than the 10 * 6 of a batch of their own.
+    assert _left_over(shapes, rows, np.array([10, 20, 34, 10, 5])) == {}
