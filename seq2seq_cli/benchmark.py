@@ -166,7 +166,6 @@ def measure_training(
         report(f"{name} alone: {seconds:.2f} s")
     seconds = statistics.median(times)
     waited = statistics.median(waits)
-    shapes = {tuple(batch.source_BS.shape) for batch in kept}
     per_second = 3 * _operations(updater, kept) / seconds  # a gradient takes twice a forward pass
     peak = peak_operations(updater.precision, updater.shards)
     pairs = sum(int(batch.pairs) for batch in kept)
@@ -179,7 +178,7 @@ def measure_training(
         pairs=pairs,
         target_tokens=target_tokens,
         padding_share=1 - (source_tokens + target_tokens) / places,
-        shapes=len(shapes),
+        shapes=len(set(map(_shape, kept))),
         precision=updater.precision,
         shards=updater.shards,
         first_step_seconds=first_step_seconds,
@@ -221,7 +220,7 @@ def peak_operations(precision: str, at_once: int = 1) -> float:
 
 def _seconds_of(part: Callable, batches: Sequence[Batch]) -> float:
     """Return what a compiled part of an update takes for all batches, after a first time."""
-    for batch in {tuple(batch.source_BS.shape): batch for batch in batches}.values():
+    for batch in {_shape(batch): batch for batch in batches}.values():
         part(batch.source_BS, batch.target_BT)
     tf.test.experimental.sync_devices()
     began = time.perf_counter()
@@ -231,13 +230,16 @@ def _seconds_of(part: Callable, batches: Sequence[Batch]) -> float:
     return time.perf_counter() - began
 
 
+def _shape(batch: Batch) -> tuple[int, ...]:
+    return (*batch.source_BS.shape, *batch.target_BT.shape)
+
+
 def _operations(updater: Updater, batches: Sequence[Batch]) -> int:
     """Return the operations of the products that lead from batches to their logits."""
     found: dict[tuple, int] = {}
     sizes = []
     for batch in batches:
-        labels_BT = batch.target_BT[:, 1:]
-        sizes.append((*labels_BT.shape, len(real_places(labels_BT))))
+        sizes.append((*_shape(batch), len(real_places(batch.target_BT[:, 1:]))))
         if sizes[-1] not in found:
             count = Count()
             with counted(count):
