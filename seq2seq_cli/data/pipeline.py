@@ -10,15 +10,12 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TokenizerConfig, TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, Pairs
+from seq2seq_cli.data.shapes import left_over, padded_shapes
 from seq2seq_cli.data.tokenizers import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
 _TOKENIZE_AT_ONCE = 4096
-
-# What a shape of batches has to save at least, as a share of an epoch's tokens, however cheap:
-# each takes memory.
-_LEAST_SAVING = 0.0005
 
 # A sampled division of a sentence has more tokens than the best one. Pairs stand in the batches of
 # pairs so much longer, and a sentence whose sample is too long even there keeps its best division.
@@ -104,12 +101,7 @@ class TrainingData:
             most = [[config.max_source_tokens], [config.max_target_tokens]]
             lengths = np.minimum(np.ceil(_SAMPLED_LENGTH * lengths), most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
-        extent = lengths.max(axis=1).astype(int) + 1
-        both = np.ravel_multi_index(tuple(lengths), tuple(extent))
-        counts_ST = np.bincount(both, weights, minlength=extent.prod()).reshape(extent)
-        least = _LEAST_SAVING * (counts_ST * np.add.outer(*map(np.arange, extent))).sum()
-        self._shapes, shape_of_ST = padded_shapes(counts_ST, max(cost_of_a_shape, least))
-        self._shape_of = shape_of_ST.ravel()[both]
+        self._shapes, self._shape_of = padded_shapes(lengths, weights, cost_of_a_shape)
         self._batch_rows = config.batch_tokens // self._shapes.max(axis=1)
         self._batch_rows -= self._batch_rows % np.where(self._batch_rows < 8, 1, 8)
         if config.batch_pairs:
@@ -121,7 +113,7 @@ class TrainingData:
         each = 1.0 if weights is None else weights
         self.source_tokens = round(float(np.sum(source_lengths[fits] * each)))
         self.target_tokens = round(float(np.sum(target_lengths[fits] * each)))
-        self._left_over = _left_over(self._shapes, self._batch_rows, sizes)
+        self._left_over = left_over(self._shapes, self._batch_rows, sizes)
         for shape, (left, larger) in self._left_over.items():
             sizes[shape] -= left
             sizes[larger] += left
@@ -247,81 +239,6 @@ def _untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
     options = tf.data.Options()
     options.autotune.enabled = False
     return dataset.with_options(options)
-
-
-def padded_shapes(counts_ST: np.ndarray, cost: float) -> tuple[np.ndarray, np.ndarray]:
-    """Choose the lengths that batches are padded to, so that there is little padding in few shapes.
-
-    All pairs at first have one shape. It is cut in two at the length of one side where that saves
-    the most places, and so is each part, while a cut saves more than it costs.
-
-    Args:
-        counts_ST: how many pairs have s source and t target tokens; not all are 0.
-        cost: of a cut, in places.
-
-    Returns:
-        shapes, int64: for each shape the lengths of both sides, of ascending sums; and shape_of_ST,
-        int16: which of them a pair of s and t tokens has.
-    """
-    parts: list[tuple[tuple[int, int], tuple[slice, slice]]] = []
-
-    def divide(box: tuple[slice, slice]) -> None:
-        """Divide the pairs whose lengths are in the box."""
-        counts = counts_ST[box]
-        ends = tuple(int(np.flatnonzero(counts.any(axis=1 - side))[-1]) + 1 for side in (0, 1))
-        counts = counts[: ends[0], : ends[1]]
-        starts = tuple(lengths.start for lengths in box)
-        (saved, length), side = max((_best_cut(counts), 0), (_best_cut(counts.T), 1))
-        if saved <= cost:
-            longest = starts[0] + ends[0] - 1, starts[1] + ends[1] - 1
-            parts.append((longest, box))
-            return
-        middle = starts[side] + length + 1
-        for half in (slice(starts[side], middle), slice(middle, starts[side] + ends[side])):
-            divide((half, box[1]) if side == 0 else (box[0], half))
-
-    divide((slice(0, counts_ST.shape[0]), slice(0, counts_ST.shape[1])))
-    parts.sort(key=lambda part: (sum(part[0]), part[0]))
-    shape_of_ST = np.zeros(counts_ST.shape, np.int16)
-    for number, (_, box) in enumerate(parts):
-        shape_of_ST[box] = number
-    return np.array([lengths for lengths, _ in parts]), shape_of_ST
-
-
-def _best_cut(counts: np.ndarray) -> tuple[float, int]:
-    """Return how many places a cut along the rows saves at most, and the last row before it.
-
-    Neither the last row nor the last column is all 0.
-    """
-    rows, columns = counts.shape
-    if rows == 1:
-        return 0.0, 0
-    before = np.cumsum(counts.sum(axis=1))
-    widths = np.where(counts > 0, np.arange(columns), 0).max(axis=1)
-    narrower = columns - 1 - np.maximum.accumulate(widths)[:-1]
-    narrower_behind = columns - 1 - np.maximum.accumulate(widths[::-1])[::-1][1:]
-    shorter = rows - 1 - np.arange(rows - 1)
-    saved = before[:-1] * (shorter + narrower) + (before[-1] - before[:-1]) * narrower_behind
-    return float(saved.max()), int(saved.argmax())
-
-
-def _left_over(
-    shapes: np.ndarray, batch_rows: np.ndarray, sizes: np.ndarray
-) -> dict[int, tuple[int, int]]:
-    """Return how many pairs of a shape stand in batches of a larger one, and of which.
-
-    They are those that would not fill a batch of their own, where that takes fewer places.
-    """
-    sizes = sizes.copy()
-    left_over = {}
-    for shape, lengths in enumerate(shapes):
-        left = sizes[shape] % batch_rows[shape]
-        larger = shape + 1 + np.flatnonzero((shapes[shape + 1 :] >= lengths).all(axis=1))[:1]
-        fewer = left * shapes[larger].sum() < batch_rows[shape] * lengths.sum()
-        if left and len(larger) and fewer:
-            left_over[shape] = (int(left), int(larger[0]))
-            sizes[larger] += left
-    return left_over
 
 
 class Repetitions:

@@ -1,16 +1,13 @@
-import itertools
 from collections import Counter
 
 import numpy as np
 import pytest
 from conftest import tiny_config, toy_pairs
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from seq2seq_cli.config import TokenizerConfig
 from seq2seq_cli.data import pipeline
 from seq2seq_cli.data.corpus import PairsInMemory, in_memory
-from seq2seq_cli.data.pipeline import TrainingData, _left_over, padded_shapes
+from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers import train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
@@ -178,42 +175,3 @@ def test_a_sample_too_long_for_its_batch_gives_way_to_the_best_division(tokenize
     monkeypatch.setattr(pipeline, "_SAMPLED_LENGTH", 1.0)
     training = sampled(tokenizer)
     assert sorted(texts(tokenizer, training.batches(0))) == sorted(PAIRS)
-
-
-def places(pairs: np.ndarray) -> int:
-    """Return the places that pairs of lengths (s, t) take where they are padded to one shape."""
-    return len(pairs) * pairs.max(axis=0).sum() if len(pairs) else 0
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=40),
-    st.sampled_from([0, 3, 10, 1000]),
-)
-def test_a_shape_is_that_of_its_longest_and_no_cut_pays(lengths, cost):
-    pairs = np.array(lengths)
-    counts_ST = np.zeros(pairs.max(axis=0) + 1)
-    np.add.at(counts_ST, tuple(pairs.T), 1)
-    shapes, shape_of_ST = padded_shapes(counts_ST, cost)
-    numbers = shape_of_ST[tuple(pairs.T)]
-    assert sorted(shapes.sum(axis=1)) == list(shapes.sum(axis=1))
-    assert set(numbers) == set(range(len(shapes)))
-    for number, shape in enumerate(shapes):
-        members = pairs[numbers == number]
-        assert members.max(axis=0).tolist() == shape.tolist()
-        for side, length in itertools.product((0, 1), range(1, 9)):
-            shorter = members[:, side] <= length
-            assert places(members) - places(members[shorter]) - places(members[~shorter]) <= cost
-    if cost == 0:
-        assert (shapes[numbers] == pairs).all()
-    if cost == 1000:
-        assert len(shapes) == 1
-
-
-def test_pairs_that_fill_no_batch_stand_in_those_of_a_larger_shape():
-    shapes = np.array([[2, 2], [2, 3], [3, 3], [4, 2], [9, 9]])
-    rows = np.full(5, 10)
-    moved = {0: (7, 1), 1: (7, 2), 2: (1, 4)}
-    assert _left_over(shapes, rows, np.array([17, 20, 34, 10, 5])) == moved
-    # 4 * 18 places of the last are more than the 10 * 6 of a batch of their own.
-    assert _left_over(shapes, rows, np.array([10, 20, 34, 10, 5])) == {}
