@@ -348,7 +348,7 @@ class TrainingConfig(Table):
     budget_seconds: float | None = Field(None, gt=0)
     """Stop after this much time in training, validation and interruptions' resumes included."""
     batch_tokens: int = Field(1024, ge=64)
-    """Size of a batch: rows times the length of the longer side, padding included."""
+    """Size of a batch: about so many tokens of each side, padding included."""
     batch_pairs: int | None = Field(None, ge=1)
     """So many pairs in each batch, whatever their length, in place of `batch_tokens`."""
     shards: int | None = Field(None, ge=1)

@@ -132,7 +132,7 @@ def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
 
     if config.compile == "xla" or tf.config.get_visible_devices("GPU"):
         return 32_000
-    return 8000 if kind == "rnn" and config.compile == "auto" else 1000
+    return 8000 if kind == "rnn" and config.compile == "auto" else 2000
 
 
 def share_threads(parts: int) -> None:

@@ -134,6 +134,19 @@ def test_shards_give_the_gradient_of_the_whole_batch(kind, rows, dtype, shards, 
         np.testing.assert_allclose(a, b, rtol=10 * bound, atol=bound)
 
 
+def compiled_parts(shards: int) -> int:
+    """Return how many functions of an update XLA compiles."""
+    model = Transformer(20, 20, 8, 2, 12, 1, 1, seed=1)
+    updater = Updater(model, tiny_config("x", training__compile="auto").training, shards=shards)
+    traced = updater.compiled(updater.gradients).get_concrete_function()
+    functions = traced.graph.as_graph_def().library.function
+    return sum(function.attr["_XlaMustCompile"].b for function in functions)
+
+
+def test_what_all_shards_compute_is_compiled_once():
+    assert compiled_parts(shards=3) == compiled_parts(shards=1) > 1
+
+
 @pytest.mark.parametrize("xla", [False, True])
 def test_adam_is_that_of_keras(xla):
     arguments = {"learning_rate": 0.1, "beta_2": 0.98, "epsilon": 1e-9}

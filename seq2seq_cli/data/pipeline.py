@@ -76,7 +76,7 @@ class TrainingData:
         tokenizers: Tokenizers,
         config: TrainingConfig,
         sampling_alpha: float = 0.0,
-        cost_of_a_shape: float = 1000,
+        cost_of_a_shape: float = 2000,
     ):
         self._pairs = pairs
         self._tokenizers = tokenizers
@@ -102,8 +102,9 @@ class TrainingData:
             lengths = np.minimum(np.ceil(_SAMPLED_LENGTH * lengths), most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
         self._shapes, self._shape_of = padded_shapes(lengths, weights, cost_of_a_shape)
-        self._batch_rows = config.batch_tokens // self._shapes.max(axis=1)
-        self._batch_rows -= self._batch_rows % np.where(self._batch_rows < 8, 1, 8)
+        # In eights, so that parts of a batch are alike.
+        rows = 2 * config.batch_tokens // self._shapes.sum(axis=1)
+        self._batch_rows = np.where(rows < 8, rows, (rows + 4) // 8 * 8)
         if config.batch_pairs:
             self._batch_rows[:] = config.batch_pairs
         self._repetitions = weights if weights is None else Repetitions(weights, self._shape_of)

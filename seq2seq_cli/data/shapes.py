@@ -12,8 +12,9 @@ def padded_shapes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose the lengths that batches are padded to, so that there is little padding in few shapes.
 
-    All pairs at first have one shape. It is cut in two at the length of one side where that saves
-    the most places, and so is each part, while a cut saves more than it costs.
+    All pairs at first have one shape. They are cut in two by the length of the source, the target
+    or the longer of both where that saves the most places, and so is each part, while a cut saves
+    more than it costs.
 
     Args:
         lengths_2N: how many tokens the sources and the targets have.
@@ -27,48 +28,42 @@ def padded_shapes(
     extent = tuple(lengths_2N.max(axis=1).astype(int) + 1)
     both = np.ravel_multi_index(tuple(lengths_2N), extent)
     counts_ST = np.bincount(both, weights, minlength=extent[0] * extent[1]).reshape(extent)
-    tokens = (counts_ST * np.add.outer(*map(np.arange, extent))).sum()
-    cost = max(cost, _LEAST_SAVING * tokens)
-    parts: list[tuple[tuple[int, int], tuple[slice, slice]]] = []
+    distinct = np.stack(np.nonzero(counts_ST))  # lengths that some pair has, 2M
+    counts = counts_ST[tuple(distinct)]
+    cost = max(cost, _LEAST_SAVING * float((distinct.sum(axis=0) * counts).sum()))
+    parts: list[np.ndarray] = []
 
-    def divide(box: tuple[slice, slice]) -> None:
-        """Divide the pairs whose lengths are in the box."""
-        counts = counts_ST[box]
-        ends = tuple(int(np.flatnonzero(counts.any(axis=1 - side))[-1]) + 1 for side in (0, 1))
-        counts = counts[: ends[0], : ends[1]]
-        starts = tuple(lengths.start for lengths in box)
-        (saved, length), side = max((_best_cut(counts), 0), (_best_cut(counts.T), 1))
+    def divide(part: np.ndarray) -> None:
+        lengths = distinct[:, part]
+        orders = [np.argsort(key, kind="stable") for key in (*lengths, lengths.max(axis=0))]
+        cuts = [_best_cut(lengths[:, order], counts[part[order]]) for order in orders]
+        best = int(np.argmax([saved for saved, _ in cuts]))
+        saved, number = cuts[best]
         if saved <= cost:
-            longest = starts[0] + ends[0] - 1, starts[1] + ends[1] - 1
-            parts.append((longest, box))
-            return
-        middle = starts[side] + length + 1
-        for half in (slice(starts[side], middle), slice(middle, starts[side] + ends[side])):
-            divide((half, box[1]) if side == 0 else (box[0], half))
+            parts.append(part)
+        else:
+            for half in np.split(part[orders[best]], [number]):
+                divide(half)
 
-    divide((slice(0, counts_ST.shape[0]), slice(0, counts_ST.shape[1])))
-    parts.sort(key=lambda part: (sum(part[0]), part[0]))
-    shape_of_ST = np.zeros(counts_ST.shape, np.int16)
-    for number, (_, box) in enumerate(parts):
-        shape_of_ST[box] = number
-    return np.array([lengths for lengths, _ in parts]), shape_of_ST.ravel()[both]
+    divide(np.arange(distinct.shape[1]))
+    shapes = np.array([distinct[:, part].max(axis=1) for part in parts])
+    shape_of_ST = np.zeros(extent, np.int16)
+    ascending = np.argsort(shapes.sum(axis=1), kind="stable")
+    for number, place in enumerate(ascending):
+        shape_of_ST[tuple(distinct[:, parts[place]])] = number
+    return shapes[ascending], shape_of_ST.ravel()[both]
 
 
-def _best_cut(counts: np.ndarray) -> tuple[float, int]:
-    """Return how many places a cut along the rows saves at most, and the last row before it.
-
-    Neither the last row nor the last column is all 0.
-    """
-    rows, columns = counts.shape
-    if rows == 1:
+def _best_cut(lengths_2M: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
+    """Return how many places a cut saves at most, and how many of the lengths stand before it."""
+    if len(counts) == 1:
         return 0.0, 0
-    before = np.cumsum(counts.sum(axis=1))
-    widths = np.where(counts > 0, np.arange(columns), 0).max(axis=1)
-    narrower = columns - 1 - np.maximum.accumulate(widths)[:-1]
-    narrower_behind = columns - 1 - np.maximum.accumulate(widths[::-1])[::-1][1:]
-    shorter = rows - 1 - np.arange(rows - 1)
-    saved = before[:-1] * (shorter + narrower) + (before[-1] - before[:-1]) * narrower_behind
-    return float(saved.max()), int(saved.argmax())
+    number = np.cumsum(counts)
+    before = np.maximum.accumulate(lengths_2M, axis=1).sum(axis=0)
+    behind = np.maximum.accumulate(lengths_2M[:, ::-1], axis=1).sum(axis=0)[::-1]
+    whole = before[-1]
+    saved = number[:-1] * (whole - before[:-1]) + (number[-1] - number[:-1]) * (whole - behind[1:])
+    return float(saved.max()), int(saved.argmax()) + 1
 
 
 def left_over(
