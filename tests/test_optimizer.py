@@ -136,7 +136,7 @@ def test_shards_give_the_gradient_of_the_whole_batch(kind, rows, dtype, shards, 
 
 def compiled_parts(shards: int) -> int:
     """Return how many functions of an update XLA compiles."""
-    model = Transformer(20, 20, 8, 2, 12, 1, 1, seed=1)
+    model = RNN(20, 20, 6, 5, 7, 4, seed=1)
     updater = Updater(model, tiny_config("x", training__compile="auto").training, shards=shards)
     traced = updater.compiled(updater.gradients).get_concrete_function()
     functions = traced.graph.as_graph_def().library.function
