@@ -11,7 +11,7 @@ import tensorflow as tf
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
-from seq2seq_cli.devices import cost_of_a_shape, in_parallel
+from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.memory import peak_memory
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.products import Count, counted
@@ -117,13 +117,7 @@ def measure_training(
     began = time.perf_counter()
     corpus = read_corpus(config.data)
     tokenizers = tokenizers_of(corpus, config.tokenizer)
-    data = TrainingData(
-        corpus.train,
-        tokenizers,
-        config.training,
-        config.tokenizer.sampling_alpha,
-        cost_of_a_shape(config.model.kind, config.training),
-    )
+    data = TrainingData.suited(corpus, tokenizers, config)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
     updater = Updater.suited(model, config.training)

@@ -16,7 +16,6 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.data.tokenizers import Tokenizers
-from seq2seq_cli.devices import cost_of_a_shape
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
@@ -75,13 +74,7 @@ def train(
     else:
         report(Notice("Making the vocabulary"))
         tokenizers = tokenizers_of(corpus, config.tokenizer)
-    data = TrainingData(
-        corpus.train,
-        tokenizers,
-        config.training,
-        config.tokenizer.sampling_alpha,
-        cost_of_a_shape(config.model.kind, config.training),
-    )
+    data = TrainingData.suited(corpus, tokenizers, config)
     model = build_model(
         config.model,
         tokenizers.source.vocabulary_size,

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import TokenizerConfig, TrainingConfig
+from seq2seq_cli.config import Config, TokenizerConfig, TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, Pairs
 from seq2seq_cli.data.shapes import left_over, padded_shapes
 from seq2seq_cli.data.tokenizers import Tokenizers, spread, train_tokenizers
+from seq2seq_cli.devices import cost_of_a_shape
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
@@ -55,8 +56,7 @@ class TrainingData:
         tokenizers: give the ids.
         config: batch size, seed and maximum lengths.
         sampling_alpha: of subword regularisation; 0 for none.
-        cost_of_a_shape: how much padding an epoch has to lose by one more shape of batches, in
-            tokens.
+        shape_cost: how much padding an epoch has to lose by one more shape of batches, in tokens.
 
     Attributes:
         too_long: number of pairs left out for their length.
@@ -76,7 +76,7 @@ class TrainingData:
         tokenizers: Tokenizers,
         config: TrainingConfig,
         sampling_alpha: float = 0.0,
-        cost_of_a_shape: float = 2000,
+        shape_cost: float = 2000,
     ):
         self._pairs = pairs
         self._tokenizers = tokenizers
@@ -101,7 +101,7 @@ class TrainingData:
             most = [[config.max_source_tokens], [config.max_target_tokens]]
             lengths = np.minimum(np.ceil(_SAMPLED_LENGTH * lengths), most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
-        self._shapes, self._shape_of = padded_shapes(lengths, weights, cost_of_a_shape)
+        self._shapes, self._shape_of = padded_shapes(lengths, weights, shape_cost)
         # In eights, so that parts of a batch are alike.
         rows = 2 * config.batch_tokens // self._shapes.sum(axis=1)
         self._batch_rows = np.where(rows < 8, rows, (rows + 4) // 8 * 8)
@@ -114,14 +114,18 @@ class TrainingData:
         each = 1.0 if weights is None else weights
         self.source_tokens = round(float(np.sum(source_lengths[fits] * each)))
         self.target_tokens = round(float(np.sum(target_lengths[fits] * each)))
-        self._left_over = left_over(self._shapes, self._batch_rows, sizes)
-        for shape, (left, larger) in self._left_over.items():
-            sizes[shape] -= left
-            sizes[larger] += left
+        self._left_over, sizes = left_over(self._shapes, self._batch_rows, sizes)
         batches = -(-sizes // self._batch_rows)
         self.steps_per_epoch = int(batches.sum())
         places = int((batches * self._batch_rows * self._shapes.sum(axis=1)).sum())
         self.padding_share = 1 - (self.source_tokens + self.target_tokens) / places
+
+    @classmethod
+    def suited(cls, corpus: Corpus, tokenizers: Tokenizers, config: Config) -> "TrainingData":
+        """Return the training side of a corpus, in as many shapes as pay on the device in use."""
+        training = config.training
+        cost = cost_of_a_shape(config.model.kind, training)
+        return cls(corpus.train, tokenizers, training, config.tokenizer.sampling_alpha, cost)
 
     def plan(self, epoch: int) -> Plan:
         """Decide which pairs stand together and in which order; a function of (seed, epoch)."""

@@ -68,10 +68,18 @@ def _best_cut(lengths_2M: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
 
 def left_over(
     shapes: np.ndarray, batch_rows: np.ndarray, sizes: np.ndarray
-) -> dict[int, tuple[int, int]]:
-    """Return how many pairs of a shape stand in batches of a larger one, and of which.
+) -> tuple[dict[int, tuple[int, int]], np.ndarray]:
+    """Find how many pairs of a shape stand in batches of a larger one, and of which.
 
     They are those that would not fill a batch of their own, where that takes fewer places.
+
+    Args:
+        shapes: lengths of both sides, of ascending sums.
+        batch_rows: of a batch of each.
+        sizes: how many pairs each has.
+
+    Returns:
+        By shape, in order, the number and the larger shape; and the sizes after all have moved.
     """
     sizes = sizes.copy()
     moved = {}
@@ -81,5 +89,6 @@ def left_over(
         fewer = left * shapes[larger].sum() < batch_rows[shape] * lengths.sum()
         if left and len(larger) and fewer:
             moved[shape] = (int(left), int(larger[0]))
+            sizes[shape] -= left
             sizes[larger] += left
-    return moved
+    return moved, sizes

@@ -21,12 +21,10 @@ def tokenizer():
     return train_tokenizers(sources, targets, TokenizerConfig(vocabulary_size=400))
 
 
-def data(tokenizer, cost_of_a_shape: float = 100, **settings) -> TrainingData:
+def data(tokenizer, shape_cost: float = 100, **settings) -> TrainingData:
     lengths = {"training__max_source_tokens": 200, "training__max_target_tokens": 200}
     config = tiny_config("x.tsv", **{**lengths, **settings})
-    return TrainingData(
-        in_memory(PAIRS), tokenizer, config.training, cost_of_a_shape=cost_of_a_shape
-    )
+    return TrainingData(in_memory(PAIRS), tokenizer, config.training, shape_cost=shape_cost)
 
 
 def flat(batches) -> list:
@@ -86,7 +84,7 @@ def test_batches_have_few_shapes_and_the_size_asked_for(tokenizer):
 
 
 def test_costly_shapes_are_fewer_and_padding_more(tokenizer):
-    cheap, costly = (data(tokenizer, cost_of_a_shape=cost) for cost in (10, 10_000))
+    cheap, costly = (data(tokenizer, shape_cost=cost) for cost in (10, 10_000))
     assert len(shapes(costly.batches(0))) < len(shapes(cheap.batches(0)))
     assert costly.padding_share > cheap.padding_share
     assert sorted(texts(tokenizer, cheap.batches(0))) == sorted(PAIRS)

@@ -53,7 +53,8 @@ def test_shapes_are_few_however_little_they_cost():
 def test_pairs_that_fill_no_batch_stand_in_those_of_a_larger_shape():
     shapes = np.array([[2, 2], [2, 3], [3, 3], [4, 2], [9, 9]])
     rows = np.full(5, 10)
-    moved = {0: (7, 1), 1: (7, 2), 2: (1, 4)}
-    assert left_over(shapes, rows, np.array([17, 20, 34, 10, 5])) == moved
+    moved, sizes = left_over(shapes, rows, np.array([17, 20, 34, 10, 5]))
+    assert moved == {0: (7, 1), 1: (7, 2), 2: (1, 4)}
+    assert sizes.tolist() == [10, 20, 40, 10, 6]
     # 4 * 18 places of the last are more than the 10 * 6 of a batch of their own.
-    assert left_over(shapes, rows, np.array([10, 20, 34, 10, 5])) == {}
+    assert left_over(shapes, rows, np.array([10, 20, 34, 10, 5]))[0] == {}
