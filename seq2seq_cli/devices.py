@@ -21,7 +21,6 @@ from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 _SHARD_TOKENS, _SHARD_PAIRS = 512, 32  # that a shard of a training's batch has at least
-_XLA_CACHE_BYTES = 500_000_000
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -32,10 +31,8 @@ def import_tensorflow() -> None:
     If an import fails, what was printed is shown.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    cache = _xla_cache()
-    shrink(cache.parent, _XLA_CACHE_BYTES)
-    flag = f"--tf_xla_persistent_cache_directory={cache}"
-    os.environ["TF_XLA_FLAGS"] = f"{flag} {os.environ.get('TF_XLA_FLAGS', '')}".strip()
+    cache = f"--tf_xla_persistent_cache_directory={_xla_cache()}"
+    os.environ["TF_XLA_FLAGS"] = f"{cache} {os.environ.get('TF_XLA_FLAGS', '')}".strip()
     with _silent_stderr():
         import tensorflow as tf
         import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
@@ -182,6 +179,11 @@ def _xla_cache() -> Path:
     described.append(importlib.metadata.version("tensorflow"))
     key = hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
     return platformdirs.user_cache_path("s2s") / "xla" / key
+
+
+def limit_xla_cache() -> None:
+    """Delete the oldest of what XLA compiled where there is much of it: half a gigabyte."""
+    shrink(_xla_cache().parent, 500_000_000)
 
 
 def shrink(folder: Path, most: int) -> None:

@@ -16,6 +16,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.devices import limit_xla_cache
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
@@ -67,6 +68,7 @@ def train(
         DivergedError: if the loss or a gradient is no longer finite.
         RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
     """
+    limit_xla_cache()
     report(Notice("Reading the corpus"))
     corpus = read_corpus(config.data)
     if resume:
