@@ -26,10 +26,9 @@ def padded_shapes(
         which of them each pair has.
     """
     extent = tuple(lengths_2N.max(axis=1).astype(int) + 1)
-    both = np.ravel_multi_index(tuple(lengths_2N), extent)
-    counts_ST = np.bincount(both, weights, minlength=extent[0] * extent[1]).reshape(extent)
-    distinct = np.stack(np.nonzero(counts_ST))  # lengths that some pair has, 2M
-    counts = counts_ST[tuple(distinct)]
+    both, kind_of = np.unique(np.ravel_multi_index(tuple(lengths_2N), extent), return_inverse=True)
+    distinct = np.stack(np.unravel_index(both, extent))  # lengths that some pair has, 2M
+    counts = np.bincount(kind_of, weights)
     cost = max(cost, _LEAST_SAVING * float((distinct.sum(axis=0) * counts).sum()))
     parts: list[np.ndarray] = []
 
@@ -45,13 +44,13 @@ def padded_shapes(
             for half in np.split(part[orders[best]], [number]):
                 divide(half)
 
-    divide(np.arange(distinct.shape[1]))
+    divide(np.flatnonzero(counts))
     shapes = np.array([distinct[:, part].max(axis=1) for part in parts])
-    shape_of_ST = np.zeros(extent, np.int16)
+    shape_of = np.zeros(len(counts), np.int16)
     ascending = np.argsort(shapes.sum(axis=1), kind="stable")
     for number, place in enumerate(ascending):
-        shape_of_ST[tuple(distinct[:, parts[place]])] = number
-    return shapes[ascending], shape_of_ST.ravel()[both]
+        shape_of[parts[place]] = number
+    return shapes[ascending], shape_of[kind_of]
 
 
 def _best_cut(lengths_2M: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
