@@ -325,6 +325,10 @@ class TestEveryModelAndChoice:
             tf.reduce_sum(given, axis=1), found.log_probability_BN[:, 0], rtol=1e-3, atol=1e-3
         )
 
+    def test_compiled_equals_not_compiled(self, model, config, one):
+        plain = Search(model, DecodingConfig(length_penalty=0.0, **config), True, False)
+        assert_equal(one(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))
+
     def test_lengths_are_kept(self, one):
         minimum = np.array([3, 40, 7, 20, 1, 0], np.int32)
         found = one(SOURCE, LENGTHS, minimum)
@@ -335,15 +339,18 @@ class TestEveryModelAndChoice:
         assert (lengths >= minimum[:, np.newaxis])[there].all()
 
 
-@pytest.mark.parametrize("config", [GREEDY, BEAM, SAMPLE], ids=["greedy", "beam", "sample"])
-def test_compiled_equals_not_compiled(model, config):
-    settings = DecodingConfig(**config)
-    compiled, plain = (Search(model, settings, True, compiled) for compiled in (True, False))
-    assert_equal(compiled(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))
+@pytest.fixture(scope="module")
+def greedy(model):
+    return search(model, attention=True)
 
 
-def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model):
-    ids = search(model)(SOURCE, LENGTHS).ids_BNT.numpy()[:, 0]
+@pytest.fixture(scope="module")
+def beam(model):
+    return search(model, attention=True, **BEAM)
+
+
+def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model, greedy):
+    ids = greedy(SOURCE, LENGTHS).ids_BNT.numpy()[:, 0]
     begun = np.concatenate([np.full((6, 1), BOS), ids[:, :-1]], axis=1).astype(np.int32)
     logits = model((SOURCE, tf.constant(begun))).numpy()
     logits[..., [PAD, BOS]] = -np.inf
@@ -352,33 +359,32 @@ def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model):
     np.testing.assert_array_equal(logits.argmax(-1)[real], ids[real])
 
 
-def test_a_beam_of_one_equals_greedy(model, monkeypatch):
-    greedy = search(model, attention=True)(SOURCE, LENGTHS)
+def test_a_beam_of_one_equals_greedy(model, greedy):
     one = search(model, attention=True)
     one._choose = choices.beam
-    assert_equal(one(SOURCE, LENGTHS), greedy)
+    assert_equal(one(SOURCE, LENGTHS), greedy(SOURCE, LENGTHS))
 
 
-def test_attention_is_over_the_source_and_over_the_tokens_that_there_are(model):
-    found = search(model, attention=True, **BEAM)(SOURCE, LENGTHS)
+def test_attention_is_over_the_source_and_over_the_tokens_that_there_are(beam):
+    found = beam(SOURCE, LENGTHS)
     sums = found.attention_BNTS.numpy().sum(-1)
     np.testing.assert_allclose(sums, found.ids_BNT.numpy() != PAD, atol=1e-5)
     on_padding = np.where(SOURCE.numpy() == PAD, 1, 0)[:, np.newaxis, np.newaxis]
     assert (found.attention_BNTS.numpy() * on_padding).max() == 0
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_no_ngram_comes_twice(size):
+def test_no_ngram_comes_twice():
     model = MODELS["transformer"]()
 
-    def repeats(**config):
+    def repeats(size, **config):
         ids = search(model, beam=3, **config)(SOURCE, LENGTHS).ids_BNT.numpy()[:, 0]
         rows = [[i for i in row if i != PAD] for row in ids]
         grams = [[tuple(r[i : i + size]) for i in range(len(r) - size + 1)] for r in rows]
         return sum(len(g) - len(set(g)) for g in grams)
 
-    assert repeats() > 0
-    assert repeats(no_repeat_ngram=size) == 0
+    assert repeats(3) > 0
+    for size in (1, 2, 3):
+        assert repeats(size, no_repeat_ngram=size) == 0
 
 
 def test_a_penalty_for_repetition_makes_more_different_tokens():
@@ -423,11 +429,9 @@ def test_the_highest_logits_are_found_in_blocks(vocabulary):
     np.testing.assert_array_equal(found[1], expected[1])
 
 
-def test_an_ensemble_of_one_model_twice_equals_the_model(model):
-    one, twice = (
-        search(members, attention=True, **BEAM) for members in (model, Ensemble([model, model]))
-    )
-    assert_equal(twice(SOURCE, LENGTHS), one(SOURCE, LENGTHS))
+def test_an_ensemble_of_one_model_twice_equals_the_model(model, beam):
+    twice = search(Ensemble([model, model]), attention=True, **BEAM)
+    assert_equal(twice(SOURCE, LENGTHS), beam(SOURCE, LENGTHS))
 
 
 def test_ensembles_average_probabilities():
