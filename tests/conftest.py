@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from hypothesis import settings
 from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app, main
@@ -18,6 +19,9 @@ from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.devices import import_tensorflow
 
 import_tensorflow()
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("any machine", settings.default, deadline=None)
+settings.load_profile("any machine")
 
 SUBJECTS = {"I": "yo", "he": "él", "she": "ella", "we": "nosotros", "they": "ellos"}
 VERBS = {"see": "mirar", "eat": "comer", "want": "querer", "sell": "vender", "have": "tener"}

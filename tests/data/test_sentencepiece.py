@@ -56,7 +56,7 @@ def test_ids_in_the_graph_are_those_of_sentencepiece(tokenizer):
         assert ids_of(tokenizer, sentence) == [*oracle.encode(sentence), EOS]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_sentencepiece_alone_restores_the_text_with_this_model(tokenizer, text):
     oracle = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.serialise())
@@ -79,7 +79,7 @@ class TestSampling:
         drawn = {tuple(tokenizer.sample(["I see many houses."], 0.3, s)[0]) for s in range(50)}
         assert len(drawn) > 5
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 2**32 - 1))
     def test_every_division_has_the_same_text(self, tokenizer, text, seed):
         drawn = tokenizer.sample([text, "I see many houses."], 0.3, seed)

@@ -1,7 +1,7 @@
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq_cli.data.shapes import left_over, padded_shapes
@@ -12,7 +12,6 @@ def places(pairs: np.ndarray) -> int:
     return len(pairs) * pairs.max(axis=0).sum() if len(pairs) else 0
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=40),
     st.sampled_from([0, 3, 10, 1000]),

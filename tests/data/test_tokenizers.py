@@ -132,7 +132,7 @@ class TestEveryKind:
 
 
 @pytest.mark.parametrize("kind", EXACT_KINDS)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(text=TEXT)
 def test_every_text_comes_back_exactly(kind, by_kind, text):
     tokenizer = by_kind[kind].source
@@ -151,7 +151,7 @@ def test_texts_that_tokenizers_often_change_come_back(kind, by_kind, text):
 
 
 @pytest.mark.parametrize("kind", EXACT_KINDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ids=st.lists(st.integers(0, 259), max_size=30))
 def test_any_ids_have_a_text(kind, by_kind, ids):
     assert isinstance(by_kind[kind].source.detokenize([ids])[0], str)

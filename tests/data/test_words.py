@@ -39,7 +39,7 @@ def wordpiece():
     return WordPiece(learn_wordpieces([*SENTENCES, "Ñandú ñandú"], 150))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(TEXT)
 def test_joining_undoes_splitting_for_every_text(words, text):
     split = words_of(text)
@@ -47,7 +47,7 @@ def test_joining_undoes_splitting_for_every_text(words, text):
     assert len(split) == len(ids_of(words, text)) - 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(TEXT, min_size=1, max_size=4))
 def test_text_comes_back_exactly_if_every_word_is_known(texts):
     for kind, learn in ((Words, learn_words), (WordPiece, learn_wordpieces)):

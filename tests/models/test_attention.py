@@ -62,7 +62,7 @@ def assert_equal_to_keras(layer, oracle, query, key, shape, seed, causal=False, 
 
 
 @keras_warns_of_one_key
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SHAPES, SEEDS, st.booleans())
 def test_additive_equals_keras(shape, seed, causal):
     batch, queries, keys, units, _ = shape
@@ -79,7 +79,7 @@ def test_additive_equals_keras(shape, seed, causal):
 
 
 @keras_warns_of_one_key
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SHAPES, SEEDS, st.booleans(), st.booleans())
 def test_dot_and_scaled_dot_equal_keras(shape, seed, causal, scaled):
     batch, queries, keys, units, _ = shape
@@ -94,7 +94,7 @@ def test_dot_and_scaled_dot_equal_keras(shape, seed, causal, scaled):
 
 
 @keras_warns_of_one_key
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SHAPES, SEEDS, st.integers(1, 5))
 def test_general_equals_keras_with_a_projected_query(shape, seed, query_units):
     batch, queries, keys, key_units, _ = shape
@@ -113,7 +113,7 @@ def test_general_equals_keras_with_a_projected_query(shape, seed, query_units):
 
 
 @keras_warns_of_one_key
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SHAPES, SEEDS)
 def test_concat_equals_keras(shape, seed):
     batch, queries, keys, units, _ = shape

@@ -30,7 +30,7 @@ def randomise(layer: keras.layers.Layer, seed: int = 0) -> None:
 
 
 @pytest.mark.parametrize("kind", CELLS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(SIZES, SIZES, SIZES, SIZES, st.integers(0, 2**31 - 1))
 def test_run_equals_keras_forward_and_backward(kind, batch, length, inputs, units, seed):
     rng = np.random.default_rng(seed)

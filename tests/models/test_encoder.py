@@ -42,7 +42,7 @@ def stacked_keras_layers(encoder, kind, units, inputs):
 
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("bidirectional", [False, True])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.integers(1, 3), st.lists(st.integers(1, 5), min_size=1, max_size=4), SIZES, SIZES, SIZES)
 def test_equals_keras_forward_and_backward(
     kind, bidirectional, layers, lengths, inputs, units, seed

@@ -38,7 +38,7 @@ def assert_same(found: tuple, expected: tuple) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*You are using a softmax over axis")  # of one key
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SHAPES, st.booleans(), st.integers(0, 2**31 - 1))
 def test_scaled_dot_product_equals_keras_attention(shape, causal, seed):
     batch, queries, keys, units, value_units = shape
@@ -61,7 +61,7 @@ def test_scaled_dot_product_equals_keras_attention(shape, causal, seed):
     assert_same(outputs_and_gradients(found, inputs), outputs_and_gradients(expected, inputs))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SHAPES, st.integers(1, 3), st.integers(0, 2**31 - 1))
 def test_scaled_dot_product_by_heads_equals_keras_ops(shape, heads, seed):
     batch, queries, keys, units, _ = shape
@@ -84,7 +84,7 @@ def test_scaled_dot_product_by_heads_equals_keras_ops(shape, heads, seed):
 
 
 @pytest.mark.filterwarnings("ignore:.*You are using a softmax over axis")  # of one key
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     SHAPES,
     st.integers(1, 3),
