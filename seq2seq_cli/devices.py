@@ -21,6 +21,7 @@ from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 _SHARD_TOKENS, _SHARD_PAIRS = 512, 32  # that a shard of a training's batch has at least
+CHEAP_SHAPE = 2000  # see cost_of_a_shape
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -129,7 +130,7 @@ def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
 
     if config.compile == "xla" or tf.config.get_visible_devices("GPU"):
         return 32_000
-    return 8000 if kind == "rnn" and config.compile == "auto" else 2000
+    return 8000 if kind == "rnn" and config.compile == "auto" else CHEAP_SHAPE
 
 
 def share_threads(parts: int) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -221,11 +222,20 @@ def test_training_stops_early_when_dev_bleu_no_longer_rises(corpus):
     assert result.step == 4
 
 
-def test_a_time_budget_ends_the_training(corpus):
-    config = tiny_config(corpus, training__budget_seconds=1.0)
-    result = train(config, ignore)
+def test_a_time_budget_ends_the_training(corpus, monkeypatch):
+    now = 0.0
+    step = Updater.step
+
+    def taking_a_second(self, *args):
+        nonlocal now
+        now += 1
+        return step(self, *args)
+
+    monkeypatch.setattr(Updater, "step", taking_a_second)
+    monkeypatch.setattr(train_module, "time", SimpleNamespace(monotonic=lambda: now))
+    result = train(tiny_config(corpus, training__budget_seconds=5.0), ignore)
     assert result.reason == "the training is complete"
-    assert result.seconds >= 1
+    assert result.step == result.seconds == 5
 
 
 def test_a_checkpoint_is_saved_as_often_as_wanted(corpus):

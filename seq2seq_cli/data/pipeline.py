@@ -12,7 +12,7 @@ from seq2seq_cli.config import Config, TokenizerConfig, TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, Pairs
 from seq2seq_cli.data.shapes import left_over, padded_shapes
 from seq2seq_cli.data.tokenizers import Tokenizers, spread, train_tokenizers
-from seq2seq_cli.devices import cost_of_a_shape
+from seq2seq_cli.devices import CHEAP_SHAPE, cost_of_a_shape
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS
 
@@ -76,7 +76,7 @@ class TrainingData:
         tokenizers: Tokenizers,
         config: TrainingConfig,
         sampling_alpha: float = 0.0,
-        shape_cost: float = 2000,
+        shape_cost: float = CHEAP_SHAPE,
     ):
         self._pairs = pairs
         self._tokenizers = tokenizers

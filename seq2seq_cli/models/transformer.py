@@ -5,16 +5,15 @@ import tensorflow as tf
 
 from seq2seq_cli.models.blocks import (
     Block,
-    LayerNorm,
     block_stepper,
     dropout_maker,
     empty_state,
     extend_state,
-    factor_of,
     layer_cache,
     store,
 )
 from seq2seq_cli.models.embeddings import Embeddings, Positions
+from seq2seq_cli.models.normalisation import LayerNorm, factor_of
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
     Memory,
