@@ -32,8 +32,10 @@ def import_tensorflow() -> None:
     If an import fails, what was printed is shown.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    cache = f"--tf_xla_persistent_cache_directory={_xla_cache()}"
-    os.environ["TF_XLA_FLAGS"] = f"{cache} {os.environ.get('TF_XLA_FLAGS', '')}".strip()
+    # Sums that XLA leaves to the library YNNPACK are made ready when they first run, by code that
+    # two threads must not run at once: where they do, the process ends by a segmentation fault.
+    _set_flag("XLA_FLAGS", "--xla_disable_hlo_passes=dot-library-rewriter")
+    _set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={_xla_cache()}")
     with _silent_stderr():
         import tensorflow as tf
         import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
@@ -163,21 +165,29 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> It
         pool.shutdown(cancel_futures=True)
 
 
+def _set_flag(variable: str, flag: str) -> None:
+    """Add a flag to an environment variable, before the flags that are there, which prevail."""
+    flags = os.environ.get(variable, "").split()
+    if flag not in flags:
+        os.environ[variable] = " ".join([flag, *flags])
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
 def _xla_cache() -> Path:
-    """Return the folder where XLA keeps what it compiled, for this TensorFlow on this processor.
+    """Return the folder where XLA keeps what it compiled.
 
-    A training step that was compiled once is there at the next start.
+    A training step that was compiled once is there at the next start of this TensorFlow on this
+    processor with these flags.
     """
     try:
         processor = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
         described = [x for x in processor.split("\n") if x.startswith(("model name", "flags"))]
     except OSError:
         described = [platform.platform(), platform.processor()]
-    described.append(importlib.metadata.version("tensorflow"))
+    described += [importlib.metadata.version("tensorflow"), os.environ.get("XLA_FLAGS", "")]
     key = hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
     return platformdirs.user_cache_path("s2s") / "xla" / key
 
