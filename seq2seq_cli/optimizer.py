@@ -51,18 +51,24 @@ def _losses(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the cross-entropy of each label, and the logsumexp of the logits."""
     logits_XV = tf.cast(logits_XV, tf.float32)
-    vocabulary = logits_XV.shape[1]
-    # XLA adds what stands side by side one after the other, and rows of blocks many at a time.
-    width = max(size for size in range(1, 129) if vocabulary % size == 0)
-    logits_XRW = tf.reshape(logits_XV, [-1, vocabulary // width, width])
-    greatest_X = tf.reduce_max(tf.reduce_max(logits_XRW, axis=1), axis=1)
-    powers_XRW = tf.exp(logits_XRW - greatest_X[:, tf.newaxis, tf.newaxis])
-    sums_X = tf.reduce_sum(tf.reduce_sum(powers_XRW, axis=1), axis=1)
+    greatest_X = _greatest(logits_XV)
+    sums_X = tf.reduce_sum(tf.exp(logits_XV - greatest_X[:, tf.newaxis]), axis=1)
     logsumexp_X = greatest_X + tf.math.log(sums_X)
-    mean_X = tf.reduce_sum(tf.reduce_sum(logits_XRW, axis=1), axis=1) / vocabulary
+    mean_X = tf.reduce_mean(logits_XV, axis=1)
     right_X = tf.gather(logits_XV, labels_X, batch_dims=1)
     # Over all V labels the mean cross-entropy is logsumexp(logits) - mean(logits).
     return logsumexp_X - (1 - smoothing) * right_X - smoothing * mean_X, logsumexp_X
+
+
+def _greatest(logits_XV: tf.Tensor) -> tf.Tensor:
+    """Return the greatest of each row.
+
+    By the greater of two numbers, which XLA finds for many at a time; of a row it goes one by one.
+    """
+    while (width := logits_XV.shape[1]) > 64:
+        half = (width + 1) // 2  # of an odd width the number in the middle is in both
+        logits_XV = tf.maximum(logits_XV[:, :half], logits_XV[:, width - half :])
+    return tf.reduce_max(logits_XV, axis=1)
 
 
 @fused

@@ -7,15 +7,24 @@ from conftest import tiny_config
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
-from seq2seq_cli.optimizer import Adam, Schedule, Updater, cross_entropy, real_places
+from seq2seq_cli.optimizer import (
+    Adam,
+    Schedule,
+    Updater,
+    _greatest,
+    cross_entropy,
+    real_places,
+)
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 
+@pytest.mark.parametrize("vocabulary", [11, 64, 263])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_loss_equals_keras(smoothing):
+def test_loss_equals_keras(vocabulary, smoothing):
     rng = np.random.default_rng(0)
-    logits = tf.constant(rng.normal(size=(3, 5, 11)), tf.float32)
-    labels = tf.constant(rng.integers(1, 11, size=(3, 5)))
+    # Powers of them are too great for float32, if not those of what the greatest is greater by.
+    logits = tf.constant(rng.normal(scale=100, size=(3, 5, vocabulary)), tf.float32)
+    labels = tf.constant(rng.integers(1, vocabulary, size=(3, 5)))
     labels *= tf.sequence_mask([5, 2, 3], 5, labels.dtype)
     oracle = keras.losses.CategoricalCrossentropy(
         from_logits=True, label_smoothing=smoothing, reduction="none"
@@ -23,12 +32,17 @@ def test_loss_equals_keras(smoothing):
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(logits)
         total, tokens = cross_entropy(logits, labels, smoothing)
-        each = oracle(tf.one_hot(labels, 11), logits)
+        each = oracle(tf.one_hot(labels, vocabulary), logits)
         expected = tf.reduce_sum(each[labels != PAD])
     assert tokens == 10
     np.testing.assert_allclose(total, expected, rtol=1e-5)
     gradients = (tape.gradient(x, logits) for x in (total, expected))
-    np.testing.assert_allclose(*gradients, atol=1e-6)
+    np.testing.assert_allclose(*gradients, atol=2e-5)
+
+
+@pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
+def test_the_greatest_is_found_wherever_it_stands(width):
+    np.testing.assert_array_equal(_greatest(tf.eye(width)), 1)
 
 
 @pytest.mark.parametrize(("real", "found"), [(0, 0), (1, 128), (128, 128), (129, 256), (300, 300)])
