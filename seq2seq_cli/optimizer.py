@@ -65,9 +65,9 @@ def _greatest(logits_XV: tf.Tensor) -> tf.Tensor:
 
     By the greater of two numbers, which XLA finds for many at a time; of a row it goes one by one.
     """
-    while (width := logits_XV.shape[1]) > 64:
-        half = (width + 1) // 2  # of an odd width the number in the middle is in both
-        logits_XV = tf.maximum(logits_XV[:, :half], logits_XV[:, width - half :])
+    while logits_XV.shape[1] > 64:
+        half = (logits_XV.shape[1] + 1) // 2  # of an odd width the number in the middle is in both
+        logits_XV = tf.maximum(logits_XV[:, :half], logits_XV[:, -half:])
     return tf.reduce_max(logits_XV, axis=1)
 
 
