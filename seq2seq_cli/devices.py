@@ -18,6 +18,7 @@ from typing import TypeVar
 import platformdirs
 
 from seq2seq_cli.config import TrainingConfig
+from seq2seq_cli.environment import set_flag
 from seq2seq_cli.errors import UsageError
 
 _SHARD_TOKENS, _SHARD_PAIRS = 512, 32  # that a shard of a training's batch has at least
@@ -32,10 +33,7 @@ def import_tensorflow() -> None:
     If an import fails, what was printed is shown.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # Sums that XLA leaves to the library YNNPACK are made ready when they first run, by code that
-    # two threads must not run at once: where they do, the process ends by a segmentation fault.
-    _set_flag("XLA_FLAGS", "--xla_disable_hlo_passes=dot-library-rewriter")
-    _set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={_xla_cache()}")
+    set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={_xla_cache()}")
     with _silent_stderr():
         import tensorflow as tf
         import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
@@ -163,13 +161,6 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> It
         yield from pool.map(function, items)
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _set_flag(variable: str, flag: str) -> None:
-    """Add a flag to an environment variable, before the flags that are there, which prevail."""
-    flags = os.environ.get(variable, "").split()
-    if flag not in flags:
-        os.environ[variable] = " ".join([flag, *flags])
 
 
 def _cores() -> int:

@@ -19,25 +19,6 @@ def test_importing_prints_nothing():
     assert run.stdout == b""
 
 
-def test_kernels_hold_nothing_that_threads_must_not_run_at_once():
-    sums = tf.function(lambda x: tf.reduce_sum(tf.reduce_max(x, axis=1), axis=1), jit_compile=True)
-    kernel = sums.experimental_get_compiler_ir(tf.ones([288, 64, 125]))(stage="optimized_hlo")
-    assert "reduce" in kernel
-    assert "ynn" not in kernel
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(None, "--a=1"), ("--b=2", "--a=1 --b=2"), ("--b=2 --a=1", "--b=2 --a=1")],
-)
-def test_flags_of_the_user_stay_and_come_last(monkeypatch, before, after):
-    monkeypatch.delenv("FLAGS", raising=False)
-    if before is not None:
-        monkeypatch.setenv("FLAGS", before)
-    devices._set_flag("FLAGS", "--a=1")
-    assert os.environ["FLAGS"] == after
-
-
 def test_a_failing_block_shows_what_was_held_back(capfd):
     with pytest.raises(ValueError, match="x"), devices._silent_stderr():
         os.write(2, b"the reason")
