@@ -139,7 +139,7 @@ class DecoderOnly(Seq2Seq):
 
     def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """See Seq2Seq.logits."""
-        return self.embeddings.to_logits()(hidden)
+        return self.embeddings.logits(hidden)
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""

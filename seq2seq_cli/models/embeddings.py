@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.products import Affine, rounded
+from seq2seq_cli.models.products import Affine, linear_by_table, rounded
 
 
 class Embeddings(keras.layers.Layer):
@@ -57,10 +57,16 @@ class Embeddings(keras.layers.Layer):
         """Return a vector for each target id, along a new last axis."""
         return tf.gather(tf.convert_to_tensor(self.target_table), ids) * self.scale
 
-    def to_logits(self) -> Affine:
-        """Return the map from hidden vectors to logits.
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Return the logits of hidden vectors, along the last axis of any rank."""
+        return linear_by_table(
+            hidden, tf.convert_to_tensor(self.output_table), tf.convert_to_tensor(self.output_bias)
+        )
 
-        The table is transposed for it: multiplying by it as it lies takes longer.
+    def to_logits(self) -> Affine:
+        """Return the map from hidden vectors to logits, for many steps of few vectors each.
+
+        The table is transposed for them, once.
         """
         kernel_DV = tf.transpose(rounded(tf.convert_to_tensor(self.output_table)))
         return Affine(kernel_DV, rounded(tf.convert_to_tensor(self.output_bias)))

@@ -58,7 +58,7 @@ def matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
         # As rows, since the gradient of b would be of b's size for each of the matrices in a.
         rows = matmul(tf.reshape(a, [-1, a.shape[-1]]), b, transpose_b)
         return tf.reshape(rows, tf.concat([tf.shape(a)[:-1], tf.shape(rows)[-1:]], axis=0))
-    _count_matmul(a, b, transpose_b)
+    _count_products(a, b.shape[-2 if transpose_b else -1])
     return _rounded(lambda a, b: tf.matmul(a, b, transpose_b=transpose_b), a, b)
 
 
@@ -67,7 +67,7 @@ def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.
 
     On a CPU this takes a fraction of tf.matmul's time.
     """
-    _count_matmul(a, b, transpose_b)
+    _count_products(a, b.shape[-2 if transpose_b else -1])
     if a.dtype == tf.float16:  # of which the faster one knows nothing
         return tf.matmul(a, b, transpose_b=transpose_b)
     return (_by_transposed if transpose_b else _by_plain)(a, b)
@@ -106,10 +106,10 @@ def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     return _rounded(lambda a, b: tf.einsum(equation, a, b), a, b)
 
 
-def _count_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool) -> None:
+def _count_products(a: tf.Tensor, columns: int) -> None:
     count = _COUNT.get()
     if count is not None:
-        count.operations += 2 * math.prod(a.shape) * b.shape[-2 if transpose_b else -1]
+        count.operations += 2 * math.prod(a.shape) * columns
 
 
 def _rounded(
@@ -136,11 +136,22 @@ def linear(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor, relu: bool = F
 
     The result has the dtype of `inputs`. As one operation in a shorter dtype, all is rounded once.
     """
-    inputs_units, units = kernel.shape
+    return _by_rows(_rectified_rows if relu else _linear_rows, inputs, kernel, bias)
+
+
+def linear_by_table(inputs: tf.Tensor, table: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+    """Return what `linear` does with the transposed table, whose rows embed ids.
+
+    Neither the table nor its gradient is transposed in memory.
+    """
+    return _by_rows(_table_rows, inputs, table, bias)
+
+
+def _by_rows(apply: Callable, inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
     # A product of rank 3 with 2 would have a gradient of the kernel's size for each sentence.
-    rows = rounded(tf.reshape(inputs, [-1, inputs_units]))
-    _count_matmul(rows, kernel, False)
-    apply = _rectified_rows if relu else _linear_rows
+    units = bias.shape[0]
+    rows = rounded(tf.reshape(inputs, [-1, math.prod(kernel.shape) // units]))
+    _count_products(rows, units)
     outputs = apply(rows, tf.cast(kernel, rows.dtype), tf.cast(bias, rows.dtype))
     shape = tf.concat([tf.shape(inputs)[:-1], [units]], axis=0)
     return tf.cast(tf.reshape(outputs, shape), inputs.dtype)
@@ -152,6 +163,18 @@ def _linear_rows(inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tuple
         return _linear_gradient(inputs, kernel, upstream)
 
     return tf.nn.bias_add(tf.matmul(inputs, kernel), bias), gradient
+
+
+@tf.custom_gradient
+def _table_rows(inputs: tf.Tensor, table: tf.Tensor, bias: tf.Tensor) -> tuple:
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        return (
+            tf.matmul(upstream, table),
+            tf.matmul(upstream, inputs, transpose_a=True),
+            column_sums(upstream),
+        )
+
+    return tf.nn.bias_add(tf.matmul(inputs, table, transpose_b=True), bias), gradient
 
 
 @tf.custom_gradient

@@ -1,3 +1,5 @@
+from functools import partial
+
 import keras
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from seq2seq_cli.models.products import (
     counted,
     einsum,
     linear,
+    linear_by_table,
     matmul,
     products_in,
 )
@@ -58,27 +61,34 @@ def test_a_product_of_many_rows_with_one_matrix_is_that_of_tensorflow(transpose_
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("relu", [False, True])
+def by_transposed_table(inputs, kernel, bias):
+    return linear_by_table(inputs, tf.transpose(kernel), bias)
+
+
+@pytest.mark.parametrize(
+    ("apply", "activation"),
+    [(linear, None), (partial(linear, relu=True), "relu"), (by_transposed_table, None)],
+)
 @pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-6), ("bfloat16", 0.01)])
-def test_a_linear_map_and_its_gradients_equal_keras_dense(relu, dtype, bound):
+def test_a_linear_map_and_its_gradients_equal_keras_dense(apply, activation, dtype, bound):
     inputs = tf.random.stateless_normal([30, 50, 8], [1, 2], mean=0.5)
-    dense = keras.layers.Dense(6, activation="relu" if relu else None, bias_initializer="ones")
+    dense = keras.layers.Dense(6, activation=activation, bias_initializer="ones")
     dense.build(inputs.shape)
     kernel, bias = (tf.convert_to_tensor(weight) for weight in dense.trainable_variables)
 
     @tf.function
     def ours():
         with products_in(dtype):
-            return linear(inputs, kernel, bias, relu)
+            return apply(inputs, kernel, bias)
 
     found = []
-    for apply in (ours, lambda: dense(inputs)):
+    for compute in (ours, lambda: dense(inputs)):
         with tf.GradientTape() as tape:
             tape.watch([inputs, kernel, bias])
-            outputs = apply()
+            outputs = compute()
             loss = tf.reduce_sum(tf.square(outputs))
         assert outputs.dtype == tf.float32
-        variables = [kernel, bias] if apply is ours else dense.trainable_variables
+        variables = [kernel, bias] if compute is ours else dense.trainable_variables
         found.append([outputs, *tape.gradient(loss, [inputs, *variables])])
     for a, b in zip(*found, strict=True):
         assert tf.norm(a - b) <= bound * tf.norm(b)
