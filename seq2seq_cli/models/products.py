@@ -148,9 +148,9 @@ def linear_by_table(inputs: tf.Tensor, table: tf.Tensor, bias: tf.Tensor) -> tf.
 
 
 def _by_rows(apply: Callable, inputs: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-    # A product of rank 3 with 2 would have a gradient of the kernel's size for each sentence.
     units = bias.shape[0]
-    rows = rounded(tf.reshape(inputs, [-1, math.prod(kernel.shape) // units]))
+    # A product of rank 3 with 2 would have a gradient of the kernel's size for each sentence.
+    rows = rounded(tf.reshape(inputs, [-1, inputs.shape[-1]]))
     _count_products(rows, units)
     outputs = apply(rows, tf.cast(kernel, rows.dtype), tf.cast(bias, rows.dtype))
     shape = tf.concat([tf.shape(inputs)[:-1], [units]], axis=0)
