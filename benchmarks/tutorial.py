@@ -24,7 +24,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers import Tokenizers
-from seq2seq_cli.devices import choose_shards, share_threads, use_device
+from seq2seq_cli.devices import most_shards, share_threads, use_device
 from seq2seq_cli.models.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import Updater
@@ -171,7 +171,7 @@ def fit(model, pairs, tokenizers, batch: int, steps: int, longest: int) -> float
 
 def update(model, config: Config, data: TrainingData, steps: int) -> float:
     """Return the pairs a second of this project's loop."""
-    updater = Updater(model, config.training, shards=choose_shards(config.training))
+    updater = Updater(model, config.training, shards=most_shards(config.training))
 
     def trial() -> float:
         began, pairs = time.perf_counter(), 0
@@ -200,7 +200,7 @@ def main() -> None:
     tables = {"data": {"corpus": options.data}, "tokenizer": tokenizer, "training": training}
     config = Config.model_validate(tables)
     if options.loop == "s2s":
-        share_threads(choose_shards(config.training))
+        share_threads(most_shards(config.training))
     corpus = read_corpus(config.data)
     tokenizers: Tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
     make = TutorialRNN if options.model == "rnn" else TutorialTransformer

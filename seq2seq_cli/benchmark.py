@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
+from seq2seq_cli.computation import choose_computation
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
@@ -120,7 +121,8 @@ def measure_training(
     data = TrainingData.suited(corpus, tokenizers, config)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
-    updater = Updater.suited(model, config.training)
+    computation = choose_computation(config, sizes[1])
+    updater = Updater(model, config.training, computation.precision, computation.shards)
 
     def batches() -> Iterable[Batch]:
         return itertools.islice(data.batches(epoch=0), steps)

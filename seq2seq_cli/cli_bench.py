@@ -66,17 +66,18 @@ def bench_train(
     device_used = start_tensorflow(resolved.training.device, resolved.training)
 
     from seq2seq_cli.benchmark import measure_training
+    from seq2seq_cli.computation import Computation
 
     found = measure_training(resolved, steps, trials, console.show_notice)
     if as_json:
         described = {"model": resolved.model.description, "device": device_used}
         print_line(json.dumps({**described, **asdict(found)}))
         return
-    computed_as = resolved.training.computed_as(found.precision, found.shards)
+    computation = Computation(found.precision, found.shards)
     console.show_rows(
         [
             ("model", resolved.model.description),
-            ("device", f"{device_used}, {computed_as}"),
+            ("device", f"{device_used}, {computation.described(resolved.training.compile)}"),
             (
                 "trial",
                 f"{found.steps:,} updates, {found.pairs:,} pairs, {found.padding_share:.1%} "

@@ -104,7 +104,7 @@ def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> s
 
     devices.import_tensorflow()
     description = devices.use_device(device)
-    devices.share_threads(devices.choose_shards(training) if training else devices.parts_at_once())
+    devices.share_threads(devices.most_shards(training) if training else devices.parts_at_once())
     return description
 
 

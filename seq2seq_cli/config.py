@@ -339,8 +339,8 @@ class TrainingConfig(Table):
     loops; `xla` the whole step; `graph` nothing, so that the first updates come sooner and all
     others later."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of matrix products in training; all else is float32. `auto` is bfloat16 where the device
-    has it in hardware, except on a CPU with `xla`, which is slow at it."""
+    """Of matrix products in training; all else is float32. `auto` measures which is faster at
+    products of this model's widths, and takes bfloat16 if it is faster by a quarter."""
     epochs: int | None = Field(None, ge=1)
     """Stop after this many passes over the data; 4 where no limit is given."""
     steps: int | None = Field(None, ge=1)
@@ -352,8 +352,9 @@ class TrainingConfig(Table):
     batch_pairs: int | None = Field(None, ge=1)
     """So many pairs in each batch, whatever their length, in place of `batch_tokens`."""
     shards: int | None = Field(None, ge=1)
-    """Parts of a batch that are computed at once, and their gradients added. Where not given, one
-    for each core of a CPU, of at least 512 tokens; and one in all on a GPU and with `xla`."""
+    """Parts of a batch that are computed at once; their gradients are added. Where not given, one
+    for each core of a CPU, of at least 512 tokens, or fewer where a measurement shows that those
+    are faster; one in all on a GPU and with `xla`."""
     max_source_tokens: int = Field(64, ge=4)
     """Longer sources are left out of training."""
     max_target_tokens: int = Field(64, ge=4)
@@ -385,12 +386,6 @@ class TrainingConfig(Table):
                 f"that training.max_source_tokens and max_target_tokens allow ({longest})"
             )
         return self
-
-    def computed_as(self, precision: str, shards: int) -> str:
-        """Describe how an update is computed where these were chosen."""
-        names = {"auto": "parts compiled by XLA", "xla": "XLA", "graph": "plain graph"}
-        parts = f", {shards} parts of a batch at once" if shards > 1 else ""
-        return f"{names[self.compile]}, {precision}{parts}"
 
     @property
     def epoch_limit(self) -> int | None:

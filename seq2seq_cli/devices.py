@@ -77,28 +77,8 @@ def use_device(name: str) -> str:
     return f"GPU {index} ({details.get('device_name', 'unknown model')})"
 
 
-def choose_precision(precision: str, compiled: str) -> str:
-    """Return the dtype of matrix products, float32 or bfloat16, for the device in use.
-
-    Args:
-        precision: `training.precision`.
-        compiled: `training.compile`.
-    """
-    import tensorflow as tf
-
-    if precision != "auto":
-        return precision
-    gpus = tf.config.get_visible_devices("GPU")
-    if gpus:
-        details = tf.config.experimental.get_device_details(gpus[0])
-        has_bfloat16 = details.get("compute_capability", (0, 0)) >= (8, 0)  # Ampere
-    else:
-        has_bfloat16 = compiled != "xla" and bool(_cpu_flags() & {"avx512_bf16", "amx_bf16"})
-    return "bfloat16" if has_bfloat16 else "float32"
-
-
-def choose_shards(config: TrainingConfig) -> int:
-    """Return in how many parts that are computed at once a training's batch is split.
+def most_shards(config: TrainingConfig) -> int:
+    """Return into how many parts, computed at once, a training's batch is split at most.
 
     On a CPU the many small operations of a plain graph gain little from several threads each;
     several parts with a thread each do. XLA computes one function at a time, and a GPU is full.
@@ -247,10 +227,6 @@ def _loads(library: str) -> bool:
 
 def _cpu_name() -> str:
     return _cpu_info("model name") or platform.machine()
-
-
-def _cpu_flags() -> set[str]:
-    return set(_cpu_info("flags").split())
 
 
 def _cpu_info(key: str) -> str:

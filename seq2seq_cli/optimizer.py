@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
-from seq2seq_cli.devices import choose_precision, choose_shards
 from seq2seq_cli.models.fusion import fused, fusing
 from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.regularisation import part_of_batch
@@ -189,12 +188,6 @@ class Updater:
         self._optimizer.build(model.trainable_variables)
         self._xla = config.compile == "xla"
         self._step = self.compiled(self.update)
-
-    @classmethod
-    def suited(cls, model: Seq2Seq, config: TrainingConfig) -> "Updater":
-        """Return one that computes as the config says, or else as suits the device in use."""
-        precision = choose_precision(config.precision, config.compile)
-        return cls(model, config, precision, choose_shards(config))
 
     @property
     def variables(self) -> list[keras.Variable]:

@@ -15,6 +15,7 @@ from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 
 RUNS = Path("runs")
+COMPUTATION = "computation.json"
 
 
 class Run:
@@ -61,6 +62,18 @@ class Run:
             for name, content in tokenizer_files.items():
                 checkpoints.write_durably(self.tokenizer / name, content)
             checkpoints.write_durably(self.path / "config.toml", config.to_toml().encode())
+
+    def write_computation(self, text: str) -> None:
+        """Keep how the training computes, as JSON."""
+        with checkpoints.disk_errors(self.path):
+            checkpoints.write_durably(self.path / COMPUTATION, text.encode())
+
+    def computation(self) -> str | None:
+        """Return what was kept, or None."""
+        try:
+            return (self.path / COMPUTATION).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
 
     @contextmanager
     def lock(self) -> Iterator[None]:

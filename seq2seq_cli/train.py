@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli import checkpoints
+from seq2seq_cli.computation import Computation, choose_computation
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
@@ -23,7 +24,7 @@ from seq2seq_cli.logs import Logs
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import Schedule, Updater
-from seq2seq_cli.run import Run, new_run
+from seq2seq_cli.run import COMPUTATION, Run, new_run
 from seq2seq_cli.signals import caught_signals
 from seq2seq_cli.validation import Validator
 
@@ -88,13 +89,39 @@ def train(
     with run.lock():
         if resume is None:
             run.write(config, tokenizers.files())
-        trainer = Trainer(config, run, corpus, tokenizers, data, model, report)
+        computation = _computation(run, config, tokenizers, device, report)
+        trainer = Trainer(config, run, corpus, tokenizers, data, model, computation, report)
         if resume is not None:
             trainer.restore()
-        updater = trainer.updater
-        where = f"{device}, {config.training.computed_as(updater.precision, updater.shards)}"
-        report(Summary(_summary(config, run, corpus, data, tokenizers, model, where)))
+        report(Summary(_summary(config, run, corpus, data, tokenizers, model, computation)))
         return trainer.train()
+
+
+def _computation(
+    run: Run, config: Config, tokenizers: Tokenizers, device: str, report: Report
+) -> Computation:
+    """Return how the run computes: as it did from its first update on, or else as is fastest here.
+
+    What was chosen is kept in the run, so that a resumed training makes the same updates.
+    """
+    if text := run.computation():
+        try:
+            before = Computation.from_json(text)
+        except ValueError as error:
+            report(Notice(f"{run.path / COMPUTATION} cannot be read ({error}); measuring anew"))
+        else:
+            if differences := before.differences(device):
+                report(
+                    Notice(
+                        f"This run was begun elsewhere: {'; '.join(differences)}. It goes on as "
+                        f"it was begun, {before.described(config.training.compile)}, but the last "
+                        "digits of its results may differ"
+                    )
+                )
+            return before
+    computation = choose_computation(config, tokenizers.target.vocabulary_size, device)
+    run.write_computation(computation.to_json())
+    return computation
 
 
 class Trainer:
@@ -113,6 +140,7 @@ class Trainer:
         tokenizers: Tokenizers,
         data: TrainingData,
         model: Seq2Seq,
+        computation: Computation,
         report: Report,
     ):
         self.position = Position()
@@ -122,7 +150,7 @@ class Trainer:
         self._data = data
         self._model = model
         self._report = report
-        self.updater = Updater.suited(model, config.training)
+        self.updater = Updater(model, config.training, computation.precision, computation.shards)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
         self._validator = Validator(config, model, tokenizers, corpus.dev)
         self._learning_rate = 0.0
@@ -300,7 +328,7 @@ def _summary(
     data: TrainingData,
     tokenizers: Tokenizers,
     model: Seq2Seq,
-    device: str,
+    computation: Computation,
 ) -> list[tuple[str, str]]:
     dropped = {**corpus.dropped, "too long for training": data.too_long}
     training = config.training
@@ -311,6 +339,8 @@ def _summary(
     ]
     pairs = training.batch_pairs
     size = f"{pairs:,} pairs" if pairs else f"about {training.batch_tokens:,} tokens"
+    computed = computation.described(training.compile)
+    measured = ", ".join(f"{name} {ms:.1f} ms" for name, ms in computation.milliseconds.items())
     parameters = sum(math.prod(v.shape) for v in model.trainable_variables)
     return [
         ("run", str(run.path)),
@@ -332,5 +362,6 @@ def _summary(
             f"{data.steps_per_epoch:,} an epoch of {size}, {data.padding_share:.1%} padding",
         ),
         ("until", " or ".join(limit for limit in limits if limit)),
-        ("device", device),
+        ("device", f"{computation.device}, {computed}"),
+        *([("measured", measured)] if measured else []),
     ]

@@ -124,33 +124,6 @@ def test_a_gpu_that_is_not_there_is_refused(two_gpus):
     assert two_gpus == []
 
 
-@pytest.mark.parametrize(
-    ("flags", "compiled", "chosen"),
-    [
-        ("fpu avx512f avx512_bf16", "graph", "bfloat16"),
-        ("fpu amx_bf16", "graph", "bfloat16"),
-        ("fpu avx512_bf16", "xla", "float32"),
-        ("fpu avx512f", "graph", "float32"),
-    ],
-)
-def test_a_cpu_multiplies_in_what_it_is_fast_at(monkeypatch, flags, compiled, chosen):
-    monkeypatch.setattr(devices, "_cpu_info", {"flags": flags}.get)
-    assert devices.choose_precision("auto", compiled) == chosen
-    assert devices.choose_precision("float32", compiled) == "float32"
-    assert devices.choose_precision("bfloat16", compiled) == "bfloat16"
-
-
-@pytest.mark.parametrize(("capability", "chosen"), [((7, 5), "float32"), ((9, 0), "bfloat16")])
-def test_a_gpu_from_ampere_on_multiplies_in_bfloat16(monkeypatch, two_gpus, capability, chosen):
-    monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
-    monkeypatch.setattr(
-        tf.config.experimental,
-        "get_device_details",
-        lambda _: {"compute_capability": capability},
-    )
-    assert devices.choose_precision("auto", "xla") == chosen
-
-
 class TestThreads:
     @pytest.fixture(autouse=True)
     def four_cores(self, monkeypatch):
@@ -169,11 +142,11 @@ class TestThreads:
     )
     def test_a_batch_is_split_for_the_cores_of_a_cpu(self, settings, shards):
         config = TrainingConfig(**{"compile": "graph", **settings})
-        assert devices.choose_shards(config) == shards
+        assert devices.most_shards(config) == shards
 
     def test_a_gpu_computes_one_thing_at_a_time(self, monkeypatch):
         monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
-        assert devices.choose_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
+        assert devices.most_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
         assert devices.parts_at_once() == 1
 
     def test_a_shape_of_batches_costs_more_the_more_is_compiled_for_it(self, monkeypatch):

@@ -83,6 +83,31 @@ def test_it_learns_reports_and_logs(corpus):
     assert {"training/loss", "training/learning_rate", "validation/dev_bleu"} <= tags
 
 
+def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus):
+    config = tiny_config(corpus, training__steps=4, training__precision="auto")
+    run = Run(Path(train(config, ignore, device="CPU (A)").run))
+    kept = json.loads(run.computation())
+    assert kept["device"] == "CPU (A)"
+    run.write_computation(json.dumps({**kept, "precision": "bfloat16", "shards": 2}))
+
+    events = []
+    train(config, events.append, resume=run, device="CPU (B)")
+    summary = next(e for e in events if isinstance(e, Summary))
+    assert dict(summary.rows)["device"].endswith("bfloat16, 2 parts of a batch at once")
+    notices = [e.text for e in events if isinstance(e, Notice)]
+    assert any("device CPU (A) before, CPU (B) now" in text for text in notices)
+
+
+def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(corpus):
+    config = tiny_config(corpus, training__steps=4)
+    run = Run(Path(train(config, ignore).run))
+    run.write_computation("[]")
+    events = []
+    train(config, events.append, resume=run)
+    assert any("computation.json" in e.text for e in events if isinstance(e, Notice))
+    assert json.loads(run.computation())["precision"] == "float32"
+
+
 def test_kept_are_the_newest_checkpoints_and_the_best(corpus):
     config = tiny_config(corpus, training__steps=12, training__validate_every_steps=3)
     result = train(config, ignore)
