@@ -1,8 +1,9 @@
 """Loss, learning rate and one update."""
 
+import collections
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import keras
@@ -10,11 +11,12 @@ import tensorflow as tf
 
 from seq2seq_cli.config import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.models.fusion import fused, fusing
 from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.regularisation import part_of_batch
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.special_tokens import PAD
+from seq2seq_cli.special_tokens import PAD, UNK
 
 
 def cross_entropy(
@@ -204,6 +206,25 @@ class Updater:
         self._model.dropout_key.set(self._config.seed, number)
         self._optimizer.learning_rate.assign(learning_rate)
         return self._step(batch.source_BS, batch.target_BT)
+
+    def compile_for(self, shapes: Iterable[tuple[int, int, int]]) -> None:
+        """Have the step compiled for shapes of batches, for several at once; nothing is learned.
+
+        Each is compiled by an update of which no trace remains.
+
+        Args:
+            shapes: (rows, source length, target length without BOS) of each.
+        """
+        before = [variable.numpy() for variable in self.variables]
+        self._optimizer.learning_rate.assign(0.0)  # weights stay as they are; moments do not
+
+        def update(shape: tuple[int, int, int]) -> None:
+            rows, source, target = shape
+            self._step(tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK))
+
+        collections.deque(in_parallel(update, shapes), maxlen=0)
+        for variable, value in zip(self.variables, before, strict=True):
+            variable.assign(value)
 
     def compiled(self, part: Callable) -> Callable:
         """Compile `loss`, `gradients` or `update` as the config says."""

@@ -162,8 +162,12 @@ class Trainer:
         validate_every = self._config.validate_every_steps or self._data.steps_per_epoch
         self._logs = Logs(self._run, position.step)
         self._began = time.monotonic() - position.seconds
-        self._saved = self._resumed_updates = time.monotonic()
         reason = self._reason_to_stop()
+        if not reason and self._config.compile != "graph":
+            shapes = self._data.shapes(self._config.steps)
+            self._report(Notice(f"Compiling for {len(shapes)} shapes of batches"))
+            self.updater.compile_for(shapes)
+        self._saved = self._resumed_updates = time.monotonic()
         with caught_signals(lambda text: self._report(Notice(text))) as caught:
             while not reason:
                 for batch in self._data.batches(position.epoch, skip=position.batch):

@@ -213,3 +213,18 @@ def test_rows_of_padding_change_no_update():
 
     for a, b in zip(after(0), after(3), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_compiling_ahead_changes_no_update():
+    def train(ahead: bool) -> list[np.ndarray]:
+        trained, made = model(), batch()
+        updater = Updater(trained, tiny_config("x", training__compile="auto").training, shards=2)
+        rows, source, target = *made.source_BS.shape, made.target_BT.shape[1] - 1
+        for number in range(2):
+            if ahead:
+                updater.compile_for([(rows, source, target), (rows, source + 1, target)])
+            updater.step(made, number, 0.01)
+        return [v.numpy() for v in (*trained.trainable_variables, *updater.variables)]
+
+    for plain, prepared in zip(train(ahead=False), train(ahead=True), strict=True):
+        np.testing.assert_array_equal(plain, prepared)

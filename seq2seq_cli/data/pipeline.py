@@ -155,6 +155,14 @@ class TrainingData:
         places = np.concatenate([places for _, places, _, _ in parts])[moved]
         return Plan(self._rows[order[places]], counts, numbers[by_completion])
 
+    def shapes(self, batches: int | None = None) -> list[tuple[int, int, int]]:
+        """Return the shapes of the first epoch's first batches, or of all, each once.
+
+        They are (rows, source length, target length without BOS), those of most tokens first.
+        """
+        found = np.unique(self.plan(epoch=0).shapes[:batches])[::-1]
+        return [(int(self._batch_rows[i]), *map(int, self._shapes[i])) for i in found]
+
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, without the first `skip`, which cost nothing."""
         plan = self.plan(epoch)

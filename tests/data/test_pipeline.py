@@ -83,6 +83,14 @@ def test_batches_have_few_shapes_and_the_size_asked_for(tokenizer):
         assert rows < 8 or rows % 8 == 0
 
 
+def test_the_shapes_that_are_compiled_for_are_those_of_the_batches(tokenizer):
+    made = data(tokenizer)
+    batches = list(made.batches(epoch=0))
+    for number in (None, 3):
+        found = {(rows, source, target + 1) for rows, source, target in made.shapes(number)}
+        assert found == shapes(batches[:number])
+
+
 def test_costly_shapes_are_fewer_and_padding_more(tokenizer):
     cheap, costly = (data(tokenizer, shape_cost=cost) for cost in (10, 10_000))
     assert len(shapes(costly.batches(0))) < len(shapes(cheap.batches(0)))
