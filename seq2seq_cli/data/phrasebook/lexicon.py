@@ -3,8 +3,8 @@
 import csv
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib import resources
 
+from seq2seq_cli.bundled import bundled
 from seq2seq_cli.data.phrasebook.conjugation import SpanishVerb
 from seq2seq_cli.data.phrasebook.english import EnglishVerb, plural
 
@@ -119,12 +119,8 @@ ALL_FORMS = "pgrifncmo"
 
 
 def read_table(name: str) -> list[dict[str, str]]:
-    """Read the rows of a table, which ships in the package or, in a checkout, beside it."""
-    package = resources.files("seq2seq_cli")
-    folder = package / "phrasebook_data"
-    if not folder.is_dir():
-        folder = package / "../data/phrasebook"
-    lines = (folder / f"{name}.tsv").read_text(encoding="utf-8").split("\n")
+    """Read the rows of a table."""
+    lines = bundled(f"data/phrasebook/{name}.tsv").read_text(encoding="utf-8").split("\n")
     return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
