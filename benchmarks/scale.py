@@ -20,7 +20,8 @@ from pathlib import Path
 
 import psutil
 
-from seq2seq_cli.data.phrasebook import phrasebook
+from seq2seq_cli.config import DataConfig
+from seq2seq_cli.data.corpus import read_corpus
 
 S2S = [sys.executable, "-m", "seq2seq_cli"]
 
@@ -62,7 +63,7 @@ class Command:
 
 def write_corpus(path: Path, pairs: int) -> None:
     """Write so many pairs, no sentence twice."""
-    train = phrasebook().train
+    train = read_corpus(DataConfig()).train
     with path.open("w", encoding="utf-8") as file:
         for number in itertools.count(1):
             for source, target in itertools.islice(train, max(pairs, 0)):

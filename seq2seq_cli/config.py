@@ -50,7 +50,8 @@ class DataConfig(Table):
     test_pairs: int = Field(2500, ge=1)
     """About how many pairs `s2s eval` scores; at most a tenth of the corpus."""
     split_seed: int = Field(0, ge=0)
-    """Another seed draws another split; it is apart from `training.seed`, so that runs compare."""
+    """Another seed draws another split; it is apart from `training.seed`, so that runs compare.
+    What a corpus brings as its own dev and test, as `phrasebook` does, stays as it is."""
     skip_bad_lines: bool = False
     """Leave out and count the lines that cannot be read; otherwise the first is an error."""
 

@@ -4,23 +4,19 @@ import difflib
 import os
 import re
 import sys
-from importlib import resources
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
+from seq2seq_cli.bundled import bundled
 from seq2seq_cli.config import CATALOG, CORPORA, DEFAULT_KIND, MODELS, Config, SourceConfig, Table
 from seq2seq_cli.errors import UsageError
 
 if sys.version_info >= (3, 11):
-    from importlib.resources.abc import Traversable
-
     import tomllib
 else:
-    from importlib.abc import Traversable
-
     import tomli as tomllib
 
 ATTENTION_ALIASES = {
@@ -127,12 +123,9 @@ def _absolute(name: str | None) -> str | None:
     return os.path.abspath(os.path.expanduser(name))
 
 
-def shipped_configs() -> dict[str, Traversable]:
+def shipped_configs() -> dict[str, Path]:
     """Return the config files that travel with the package, by name."""
-    package = resources.files("seq2seq_cli") / "configs"
-    folder = package if package.is_dir() else resources.files("seq2seq_cli") / "../configs"
-    files = {f.name.removesuffix(".toml"): f for f in folder.iterdir() if f.name.endswith(".toml")}
-    return dict(sorted(files.items()))
+    return {file.stem: file for file in sorted(bundled("configs").glob("*.toml"))}
 
 
 def find_config(name: str) -> Path:
@@ -142,7 +135,7 @@ def find_config(name: str) -> Path:
         return path
     shipped = shipped_configs()
     if name in shipped:
-        return Path(str(shipped[name]))
+        return shipped[name]
     raise UsageError(
         f"--config {name}: no such file, nor a config of that name. "
         f"Shipped configs: {', '.join(shipped) or 'none'}"

@@ -14,6 +14,7 @@ import numpy as np
 from seq2seq_cli.config import CATALOG, DataConfig
 from seq2seq_cli.data.clean import new_outputs, write_lines
 from seq2seq_cli.data.inspection import REPAIRED, Kind, Line, LineFile
+from seq2seq_cli.data.named import Files, files_of
 from seq2seq_cli.data.outliers import (
     ENOUGH,
     Bools,
@@ -26,7 +27,6 @@ from seq2seq_cli.data.outliers import (
 )
 from seq2seq_cli.data.prepared import is_prepared
 from seq2seq_cli.data.splits import normalise
-from seq2seq_cli.data.tatoeba import downloaded_tatoeba
 from seq2seq_cli.errors import DataError, UsageError
 
 EXAMPLES = 3
@@ -137,11 +137,11 @@ def check(config: DataConfig, fix: Path | None = None) -> Report:
         UsageError: if the corpus is no file, or the copy would overwrite one.
         DiskError: if the copy cannot be written.
     """
-    paths = {"train": _file_of(config), "dev": config.dev, "test": config.test}
-    with_keys = bool(config.dev or config.test)
+    paths = _files_of(config)
+    with_keys = bool(paths.dev or paths.test)
     files = {
-        split: _File(split, LineFile(Path(path), config), with_keys)
-        for split, path in paths.items()
+        split: _File(split, LineFile(path, config), with_keys)
+        for split, path in paths._asdict().items()
         if path
     }
     outputs = new_outputs(fix, files["train"].lines) if fix else []
@@ -172,24 +172,22 @@ def check(config: DataConfig, fix: Path | None = None) -> Report:
     )
 
 
-def _file_of(config: DataConfig) -> str:
-    """Return the path of the corpus, which must be one file or PREFIX."""
-    if config.corpus is None:
+def _files_of(config: DataConfig) -> Files:
+    """Return the files of the corpus, and of the dev and test files that the config names."""
+    corpus = config.corpus
+    if corpus is None:
         raise UsageError(
             f"data.sources: has {len(config.sources)} corpora. Check one at a time, by --data FILE"
         )
-    if config.corpus == "tatoeba":
-        return str(downloaded_tatoeba())
     reasons = {
-        config.corpus == "phrasebook": "is made by a grammar",
-        config.corpus.startswith(CATALOG): "is not made of text files",
-        is_prepared(config.corpus): "has been prepared already",
+        corpus.startswith(CATALOG): "is not made of text files",
+        is_prepared(corpus): "has been prepared already",
     }
     if True in reasons:
-        raise UsageError(
-            f"{config.corpus}: {reasons[True]}, and has no lines to check. Give --data FILE"
-        )
-    return config.corpus
+        raise UsageError(f"{corpus}: {reasons[True]}, and has no lines to check. Give --data FILE")
+    files = files_of(corpus)
+    given = {side: Path(path) for side in ("dev", "test") if (path := getattr(config, side))}
+    return files._replace(**given)
 
 
 class _File:

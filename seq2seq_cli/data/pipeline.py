@@ -313,6 +313,7 @@ def token_lengths(
     def read(start: int) -> tuple[list[str], list[str]]:
         return pairs.take(range(start, min(start + _TOKENIZE_AT_ONCE, len(pairs))))
 
+    @tf.autograph.experimental.do_not_convert  # which would take half a second
     def count(start: tf.Tensor) -> tf.Tensor:
         texts = tf.numpy_function(read, [start], [tf.string] * 2)
         lengths = [

@@ -1,16 +1,16 @@
-"""Where sentence pairs come from: the phrasebook, files in several formats, catalogs."""
+"""Where sentence pairs come from: files in several formats, and catalogs."""
 
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from seq2seq_cli.config import CATALOG, DataConfig, SourceConfig
 from seq2seq_cli.data.lines import BadLineError, canonical, open_text, read_lines
-from seq2seq_cli.data.phrasebook import phrasebook
+from seq2seq_cli.data.named import files_of
 from seq2seq_cli.data.splits import Pair
-from seq2seq_cli.data.tatoeba import downloaded_tatoeba
 from seq2seq_cli.errors import DataError, UsageError
 
 
@@ -19,7 +19,7 @@ class Source:
     """Pairs to be read, once and in order.
 
     Attributes:
-        description: the source's name and files, for people.
+        description: the source's name or path, for people.
         pairs: (source, target), stripped, neither of them empty.
         weight: how often an epoch shows each of the pairs, on average.
         dev, test: pairs that the source has apart, or None.
@@ -68,27 +68,24 @@ class Reader:
         return sides[0], sides[1]
 
     def _open(self, source: SourceConfig) -> Source:
-        columns = (source.columns or self._config.columns).split()
+        name = source.corpus
         languages = self._config.source_language, self._config.target_language
-        if source.corpus == "phrasebook":
-            name = source.corpus
-            book = phrasebook(self._config.split_seed)
-            order = column_order(name, columns, languages)
-            train, dev, test = (
-                self._clean(name, ((pair[order[0]], pair[order[1]]) for pair in side))
-                for side in (book.train, book.dev, book.test)
-            )
-            return Source(name, train, source.weight, list(dev), list(test))
-        if source.corpus.startswith(CATALOG):
+        train: Iterable[Pair]
+        held_out: list[list[Pair] | None]
+        if name.startswith(CATALOG):
             from seq2seq_cli.data.catalog import read_catalog  # imports TensorFlow
 
-            name = source.corpus
-            train, *sides = read_catalog(name.removeprefix(CATALOG), languages)
-            held_out = (side and list(self._clean(name, side)) for side in sides)
-            return Source(name, self._clean(name, train), source.weight, *held_out)
-        path = downloaded_tatoeba() if source.corpus == "tatoeba" else Path(source.corpus)
-        description, pairs = open_pairs(path, languages, columns, self._skip_or_raise)
-        return Source(description, self._clean(description, pairs), source.weight)
+            train, *held_out = read_catalog(name.removeprefix(CATALOG), languages)
+        else:
+            columns = (source.columns or self._config.columns).split()
+            read = partial(
+                open_pairs, languages=languages, columns=columns, skip=self._skip_or_raise
+            )
+            files = files_of(name)
+            train = read(files.train)
+            held_out = [list(read(path)) if path else None for path in (files.dev, files.test)]
+        dev, test = (side and list(self._clean(name, side)) for side in held_out)
+        return Source(name, self._clean(name, train), source.weight, dev, test)
 
     def _clean(self, description: str, found: Iterable[Pair]) -> Iterator[Pair]:
         """Yield what has no empty side."""
@@ -118,7 +115,7 @@ Skip = Callable[[str], None]
 
 def open_pairs(
     path: Path, languages: tuple[str, str], columns: list[str], skip: Skip
-) -> tuple[str, Iterator[Pair]]:
+) -> Iterator[Pair]:
     """Choose how to read by what the path is.
 
     Args:
@@ -128,16 +125,15 @@ def open_pairs(
         skip: told of each line that cannot be read, as "file:line: reason"; it may raise.
 
     Returns:
-        The files' names, and the pairs as they stand there.
+        The pairs as they stand there.
     """
     try:
         if path.is_file():
             order = column_order(str(path), columns, languages)
             read = _read_zip if is_zip(path) else _read_file
-            return str(path), _with_readable_errors(path, read(path, order, columns, skip))
+            return _with_readable_errors(path, read(path, order, columns, skip))
         source, target = find_parallel(path, languages)
-        pairs = _with_readable_errors(path, _read_parallel(source, target, skip))
-        return f"{source}, {target}", pairs
+        return _with_readable_errors(path, _read_parallel(source, target, skip))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -15,8 +15,8 @@ from seq2seq_cli.config import DataConfig
 from seq2seq_cli.data.check import Report, check
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.inspection import Kind, repair
+from seq2seq_cli.data.named import NAMED, Files
 from seq2seq_cli.data.outliers import ENOUGH, Languages, extreme_ratios
-from seq2seq_cli.data.phrasebook import phrasebook
 from seq2seq_cli.errors import DataError, UsageError
 
 
@@ -41,7 +41,7 @@ def tsv(tmp_path):
 @pytest.fixture(scope="module")
 def book() -> list[tuple[str, str]]:
     """3,000 pairs of English and Spanish in no order."""
-    pairs = list(phrasebook(0).train)
+    pairs = list(read_corpus(DataConfig()).train)
     random.Random(1).shuffle(pairs)
     return pairs[:3000]
 
@@ -156,13 +156,20 @@ class TestFiles:
             checked(tsv(gzip.compress(b"a\tb\n" * 9)[:-4], "x.gz"))
         with pytest.raises(DataError, match=r"x.zip: not a whole zip file .* download it again"):
             checked(tsv(b"PK\3\4abc", "x.zip"))
-        with pytest.raises(UsageError, match="phrasebook: is made by a grammar, and has no lines"):
-            check(DataConfig())
         with pytest.raises(UsageError, match="columns are en and es by data.columns"):
             checked(tsv("a\tb\n"), target_language="fr")
 
 
 class TestSeveralFiles:
+    def test_a_corpus_known_by_name_is_checked_with_its_own_dev_and_test(self, tsv, monkeypatch):
+        own = Files(tsv("a\tb\n"), tsv("c\td\n", "dev.tsv"), tsv("e\tf\n", "test.tsv"))
+        monkeypatch.setitem(NAMED, "phrasebook", lambda: own)
+        checked = {file.split: file.files for file in check(DataConfig()).files}
+        assert checked == {side: [str(path)] for side, path in own._asdict().items()}
+        dev = tsv("g\th\n", "other.tsv")
+        checked = {file.split: file.files for file in check(DataConfig(dev=str(dev))).files}
+        assert checked == {"train": [str(own.train)], "dev": [str(dev)], "test": [str(own.test)]}
+
     def test_leaks_are_found_between_all_with_both_lines(self, tsv):
         train = tsv("one\tuno\nTwo!\tdos\nthree\ttres\nfour\tcuatro\n")
         dev = tsv("x\ty\ntwo\tzwei\nfive\tcinco\n", "dev.tsv")

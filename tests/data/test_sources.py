@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config import CORPORA, DataConfig
+from seq2seq_cli.data.named import NAMED
 from seq2seq_cli.data.sources import Reader
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -92,8 +93,16 @@ def test_the_phrasebook_has_its_own_dev_and_test_and_goes_either_way():
     assert there.dropped == {}
 
 
+def test_another_seed_leaves_the_split_of_the_phrasebook_as_it_is():
+    assert read_config(DataConfig(split_seed=1)) == read_config(DataConfig())
+
+
+def test_every_name_that_a_config_keeps_is_that_of_a_corpus():
+    assert tuple(NAMED) == CORPORA
+
+
 def test_the_phrasebook_has_no_other_languages():
-    with pytest.raises(UsageError, match="phrasebook: its columns are en and es"):
+    with pytest.raises(UsageError, match=r"train\.tsv\.gz: its columns are en and es"):
         read_config(DataConfig(target_language="fr"))
 
 

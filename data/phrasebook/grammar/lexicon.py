@@ -1,12 +1,12 @@
-"""The tables of data/phrasebook, read into plain objects."""
+"""The tables in the folder above, read into plain objects."""
 
 import csv
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from importlib import resources
+from functools import cached_property
+from pathlib import Path
 
-from seq2seq_cli.data.phrasebook.conjugation import SpanishVerb
-from seq2seq_cli.data.phrasebook.english import EnglishVerb, plural
+from grammar.conjugation import SpanishVerb
+from grammar.english import EnglishVerb, plural
 
 
 @dataclass(frozen=True)
@@ -115,16 +115,13 @@ class Number:
     es_ordinal: str
 
 
+TABLES = Path(__file__).parents[1]
 ALL_FORMS = "pgrifncmo"
 
 
 def read_table(name: str) -> list[dict[str, str]]:
-    """Read the rows of a table, which ships in the package or, in a checkout, beside it."""
-    package = resources.files("seq2seq_cli")
-    folder = package / "phrasebook_data"
-    if not folder.is_dir():
-        folder = package / "../data/phrasebook"
-    lines = (folder / f"{name}.tsv").read_text(encoding="utf-8").split("\n")
+    """Read the rows of a table."""
+    lines = (TABLES / f"{name}.tsv").read_text(encoding="utf-8").split("\n")
     return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
@@ -169,6 +166,10 @@ class Lexicon:
             )
             for row in read_table("verbs")
         ]
+        self._nouns_of: dict[tuple[str, ...], list[Noun]] = {}
+        self._spanish_verbs = {  # of several meanings of a verb, the first
+            verb.spanish.infinitive: verb.spanish for verb in reversed(self.all_verbs)
+        }
         self.verbs = [verb for verb in self.all_verbs if verb.forms != "-"]
         self.pronouns = [
             Pronoun(
@@ -192,12 +193,13 @@ class Lexicon:
             kinds.setdefault(row["kind"], []).append(Expression(row["en"], row["es"]))
         return kinds
 
-    @lru_cache  # noqa: B019  (the few lexicons of a process may live as long as it)
     def nouns_of(self, *classes: str) -> list[Noun]:
         """Return the nouns that are in one of the classes."""
-        return [noun for noun in self.nouns if any(c in noun.classes for c in classes)]
+        if classes not in self._nouns_of:
+            found = [noun for noun in self.nouns if any(c in noun.classes for c in classes)]
+            self._nouns_of[classes] = found
+        return self._nouns_of[classes]
 
-    @lru_cache  # noqa: B019  (the few lexicons of a process may live as long as it)
     def spanish_verb(self, infinitive: str) -> SpanishVerb:
         """Return a verb by its infinitive."""
-        return next(v.spanish for v in self.all_verbs if v.spanish.infinitive == infinitive)
+        return self._spanish_verbs[infinitive]

@@ -3,12 +3,12 @@
 import random
 from collections.abc import Iterator
 
-from seq2seq_cli.data.phrasebook.calendar import before_noun
-from seq2seq_cli.data.phrasebook.choices import Choices
-from seq2seq_cli.data.phrasebook.descriptions import Descriptions
-from seq2seq_cli.data.phrasebook.english import BE, WAS, negative, with_article
-from seq2seq_cli.data.phrasebook.lexicon import Lexicon
-from seq2seq_cli.data.phrasebook.phrases import (
+from grammar.calendar import before_noun
+from grammar.choices import Choices
+from grammar.descriptions import Descriptions
+from grammar.english import BE, WAS, negative, with_article
+from grammar.lexicon import Lexicon
+from grammar.phrases import (
     NounPhrase,
     Reading,
     Sentence,

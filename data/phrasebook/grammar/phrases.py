@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from seq2seq_cli.data.phrasebook.english import with_article
-from seq2seq_cli.data.phrasebook.lexicon import Adjective, Noun, Pronoun
+from grammar.english import with_article
+from grammar.lexicon import Adjective, Noun, Pronoun
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,6 @@ ARTICLES = {
 }
 POSSESSIVES = {"my": "mi", "his": "su", "her": "su", "their": "su"}
 ENGLISH_PLURAL = {"this": "these", "that": "those", "another": "other"}
-NO_ARTICLE = ("mass", "bare", "name", "article")
 
 
 def spanish_determiner(word: str, noun: Noun, plural: bool, reading: Reading) -> str:

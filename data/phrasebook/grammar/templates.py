@@ -5,8 +5,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from seq2seq_cli.data.phrasebook.choices import Choices
-from seq2seq_cli.data.phrasebook.clauses import (
+from grammar.choices import Choices
+from grammar.clauses import (
     NO_EXPRESSION,
     REFLEXIVE,
     Clause,
@@ -14,9 +14,9 @@ from seq2seq_cli.data.phrasebook.clauses import (
     english_object,
     spanish_object,
 )
-from seq2seq_cli.data.phrasebook.conjugation import attach
-from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon, Noun, Verb
-from seq2seq_cli.data.phrasebook.phrases import (
+from grammar.conjugation import attach
+from grammar.lexicon import Expression, Lexicon, Noun, Verb
+from grammar.phrases import (
     NounPhrase,
     Phrase,
     PronounPhrase,

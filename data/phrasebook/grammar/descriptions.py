@@ -3,11 +3,11 @@
 import random
 from collections.abc import Iterator
 
-from seq2seq_cli.data.phrasebook.choices import Choices
-from seq2seq_cli.data.phrasebook.conjugation import SpanishVerb
-from seq2seq_cli.data.phrasebook.english import BE, DO, WAS, contract, negative
-from seq2seq_cli.data.phrasebook.lexicon import Adjective, Expression, Lexicon, Noun
-from seq2seq_cli.data.phrasebook.phrases import (
+from grammar.choices import Choices
+from grammar.conjugation import SpanishVerb
+from grammar.english import BE, DO, WAS, contract, negative
+from grammar.lexicon import Adjective, Expression, Lexicon, Noun
+from grammar.phrases import (
     NounPhrase,
     Phrase,
     PronounPhrase,

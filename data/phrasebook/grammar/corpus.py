@@ -1,26 +1,27 @@
-"""The phrasebook: an English–Spanish corpus of this project's own, hand-written and composed.
+"""The corpus: all composed sentences, split by composition.
 
-A grammar composes sentences from the tables in data/phrasebook. The split is by composition:
-dev and test hold combinations, such as a verb with an object, that train never shows, while it
-shows the verb and the object each in other company.
+Dev and test hold combinations, such as a verb with an object, that train never shows. Train shows
+the verb and the object, each in other company.
 """
 
-import gc
+import gzip
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from seq2seq_cli.data.phrasebook.calendar import Calendar
-from seq2seq_cli.data.phrasebook.choices import Choices
-from seq2seq_cli.data.phrasebook.descriptions import Descriptions
-from seq2seq_cli.data.phrasebook.lexicon import Lexicon
-from seq2seq_cli.data.phrasebook.phrases import Sentence
-from seq2seq_cli.data.phrasebook.situations import Situations
-from seq2seq_cli.data.phrasebook.templates import Templates
+from grammar.calendar import Calendar
+from grammar.choices import Choices
+from grammar.descriptions import Descriptions
+from grammar.lexicon import Lexicon
+from grammar.phrases import Sentence
+from grammar.situations import Situations
+from grammar.templates import Templates
 
 Pair = tuple[str, str]
 
+SEED = 0
 SENTENCES_PER_VERB = 168
 SITUATION_SHARE = 95
 HELD_OUT_SHARE = 0.03  # of the combinations, for dev and for test each
@@ -45,11 +46,17 @@ class Phrasebook:
     dev: list[Pair]
     test: list[Pair]
 
+    def write(self, folder: Path) -> None:
+        """Write train.tsv.gz, dev.tsv.gz and test.tsv.gz, without a time or a name in them."""
+        for name in ("train", "dev", "test"):
+            rows = "".join(f"{english}\t{spanish}\n" for english, spanish in getattr(self, name))
+            compressed = gzip.compress(rows.encode(), mtime=0)
+            (folder / f"{name}.tsv.gz").write_bytes(compressed)
 
-def phrasebook(seed: int = 0) -> Phrasebook:
-    """Compose the corpus; the same seed gives the same lists."""
-    rng = random.Random(seed)
-    sentences = compose(seed)
+
+def split(sentences: Sequence[Sentence]) -> Phrasebook:
+    """Draw what is held out, and return the pairs of each side; phrases go to train."""
+    rng = random.Random(SEED)
     held_out = _hold_out(sentences, rng)
     sides: dict[str, list[Sentence]] = {"train": [], "dev": [], "test": []}
     for sentence in sentences:
@@ -93,27 +100,21 @@ def split_words(text: str) -> list[str]:
     return text.lower().translate(WITHOUT_PUNCTUATION).split()
 
 
-def compose(seed: int = 0) -> list[Sentence]:
+def compose() -> list[Sentence]:
     """Draw all sentences that the grammar contributes, none twice in either language.
 
-    What differs in punctuation only, as a question does from its statement in Spanish, may stay:
-    it has the same combinations, hence the same side.
+    Sentences that differ in punctuation only may both stay, such as a Spanish question and its
+    statement: they have the same combinations, hence the same side.
     """
     lexicon = Lexicon()
     english = {en for en, _ in lexicon.phrases}
     spanish = {es for _, es in lexicon.phrases}
     kept = []
-    collecting = gc.isenabled()
-    gc.disable()  # everything is kept and nothing is cyclic: collecting takes 40% of the time
-    try:
-        for sentence in _draw(lexicon, random.Random(seed)):
-            if sentence.english not in english and sentence.canonical not in spanish:
-                english.add(sentence.english)
-                spanish.add(sentence.canonical)
-                kept.append(sentence)
-    finally:
-        if collecting:
-            gc.enable()
+    for sentence in _draw(lexicon, random.Random(SEED)):
+        if sentence.english not in english and sentence.canonical not in spanish:
+            english.add(sentence.english)
+            spanish.add(sentence.canonical)
+            kept.append(sentence)
     return kept
 
 

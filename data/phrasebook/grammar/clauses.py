@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from seq2seq_cli.data.phrasebook.conjugation import SpanishVerb, attach
-from seq2seq_cli.data.phrasebook.english import contract, negative, verb_group
-from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon, Verb
-from seq2seq_cli.data.phrasebook.phrases import (
+from grammar.conjugation import SpanishVerb, attach
+from grammar.english import contract, negative, verb_group
+from grammar.lexicon import Expression, Lexicon, Verb
+from grammar.phrases import (
     NounPhrase,
     Phrase,
     PronounPhrase,

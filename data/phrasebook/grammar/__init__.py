@@ -1,0 +1,1 @@
+"""The grammar that composes the phrasebook's sentences from the tables beside it."""

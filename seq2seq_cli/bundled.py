@@ -1,0 +1,17 @@
+"""The files that travel with the package: configs and the phrasebook."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def bundled(path: str) -> Path:
+    """Return where a bundled file or folder is.
+
+    A wheel has it in the package, below `bundled`; a checkout has it beside the package.
+
+    Args:
+        path: relative to the repository's root.
+    """
+    installed = _PACKAGE / "bundled" / path
+    return installed if installed.exists() else _PACKAGE.parent / path

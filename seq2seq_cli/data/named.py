@@ -1,0 +1,36 @@
+"""The corpora that are known by name, and where their files are."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from seq2seq_cli.bundled import bundled
+from seq2seq_cli.data.tatoeba import downloaded_tatoeba
+
+
+class Files(NamedTuple):
+    """The files of a corpus; dev and test are None where it has none of its own."""
+
+    train: Path
+    dev: Path | None = None
+    test: Path | None = None
+
+
+def _phrasebook() -> Files:
+    folder = bundled("data/phrasebook")
+    return Files(*(folder / f"{side}.tsv.gz" for side in Files._fields))
+
+
+NAMED: dict[str, Callable[[], Files]] = {
+    "phrasebook": _phrasebook,
+    "tatoeba": lambda: Files(downloaded_tatoeba()),
+}
+
+
+def files_of(corpus: str) -> Files:
+    """Return the files of a corpus that is given by name or by path.
+
+    Raises:
+        DataError: if it has to be downloaded first.
+    """
+    return NAMED[corpus]() if corpus in NAMED else Files(Path(corpus))
