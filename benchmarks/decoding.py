@@ -22,10 +22,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
-import ctranslate2
+import keras
 import numpy as np
-from ctranslate2.specs import TransformerSpec, common_spec
 from peers import Joey, describe
 
 from seq2seq_cli.config import DecodingConfig
@@ -33,8 +33,9 @@ from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding import Search
 from seq2seq_cli.devices import in_parallel, parts_at_once, share_threads, use_device
-from seq2seq_cli.models.blocks import EPSILON
+from seq2seq_cli.models.blocks import Residual
 from seq2seq_cli.models.embeddings import Positions
+from seq2seq_cli.models.normalisation import EPSILON, LayerNorm
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.run import Run, run_path
@@ -42,12 +43,17 @@ from seq2seq_cli.sentences import padded, token_ids
 from seq2seq_cli.special_tokens import PAD
 from seq2seq_cli.translator import load_run
 
-Batch = list[list[int]]
+Batch = list[np.ndarray]  # the ids of each sentence
 Program = Callable[[], tuple[list[list[int]], float]]  # the translations' ids and the seconds
 
 
 def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:
     """Write the model for CTranslate2; return the names of its tokens."""
+    from ctranslate2.specs import TransformerSpec, common_spec
+
+    encoder_norm, decoder_norm = model.encoder_norm, model.decoder_norm
+    if encoder_norm is None or decoder_norm is None:
+        raise SystemExit("CTranslate2 takes no post-norm model; train with model.norm = 'pre'")
     heads = model.decoder[0].self_attention.heads
     spec = TransformerSpec.from_config(
         (len(model.encoder), len(model.decoder)),
@@ -56,15 +62,17 @@ def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:
         activation=common_spec.Activation.RELU,
     )
 
-    def dense(to, layer, *names):
+    def dense(to: Any, layer: keras.layers.Layer, *names: str) -> None:
         kernels = [getattr(layer, f"{name}_kernel").numpy().T for name in names]
         to.weight = np.concatenate(kernels).copy()
         to.bias = np.concatenate([getattr(layer, f"{name}_bias").numpy() for name in names])
 
-    def norm(to, layer):
+    def norm(to: Any, layer: LayerNorm) -> None:
         to.gamma, to.beta = layer.gamma.numpy(), layer.beta.numpy()
 
-    def attention(to, layer, residual, *projections):
+    def attention(
+        to: Any, layer: keras.layers.Layer, residual: Residual, *projections: tuple[str, ...]
+    ) -> None:
         norm(to.layer_norm, residual.norm)
         for linear, names in zip(to.linear, projections, strict=True):
             dense(linear, layer, *names)
@@ -74,8 +82,8 @@ def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:
     spec.decoder.projection.weight, spec.decoder.projection.bias = table, bias
     positions = Positions("sinusoidal", table.shape[1], 0)(np.arange(1024)).numpy()
     for side, blocks, last in (
-        (spec.encoder, model.encoder, model.encoder_norm),
-        (spec.decoder, model.decoder, model.decoder_norm),
+        (spec.encoder, model.encoder, encoder_norm),
+        (spec.decoder, model.decoder, decoder_norm),
     ):
         side.scale_embeddings = True
         side.position_encodings.encodings = positions
@@ -122,6 +130,8 @@ def ctranslate(
     model: Transformer, vocabulary: int, beam: int, batches: list[Batch], at_once: int
 ) -> Program:
     """Return CTranslate2's search, with the same weights in float32, of so many batches at once."""
+    import ctranslate2
+
     with tempfile.TemporaryDirectory() as folder:
         tokens = convert(model, vocabulary, Path(folder))
         translator = ctranslate2.Translator(
@@ -208,7 +218,7 @@ def main() -> None:
         same = "" if name == "Joey NMT" else f"{np.mean([a == b for a, b in pairs]):.1%}"
         spread = f"{min(each):.0f} to {max(each):.0f}"
         print(f"| {beam} | {name} | {statistics.median(each):.0f} | {spread} | {same} |")
-    print(f"\nctranslate2 {ctranslate2.__version__}; {describe(options.joey)}")
+    print(f"\n{describe(options.joey, *(['ctranslate2'] if transformer else []))}")
 
 
 if __name__ == "__main__":

@@ -219,10 +219,13 @@ def run(command: list[str]) -> str:
     return done.stdout
 
 
-def describe(python: str | None) -> str:
-    """Return what the figures depend on: processor and versions."""
+def describe(python: str | None, *packages: str) -> str:
+    """Return what the figures depend on: processor and versions, of these packages too.
+
+    `python` is that of Joey NMT's virtual environment, where it takes part.
+    """
     name = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text("utf-8"))
-    names = ("tensorflow", "keras", "sentencepiece")
+    names = ("tensorflow", "keras", "sentencepiece", *packages)
     versions = [f"{name} {importlib.metadata.version(name)}" for name in names]
     if python:
         code = "import joeynmt as j, torch as t; print(f'{j.__version__}, torch {t.__version__}')"

@@ -18,8 +18,6 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-import psutil
-
 from seq2seq_cli.config import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 
@@ -30,6 +28,8 @@ class Command:
     """A running command, and the most memory it has had (bytes)."""
 
     def __init__(self, *arguments: str, folder: Path):
+        import psutil
+
         self.began = time.monotonic()
         self.memory = 0
         self.log = (folder / "log.txt").open("w")
@@ -39,6 +39,8 @@ class Command:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
+        import psutil
+
         while self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE:
             total = 0
             try:

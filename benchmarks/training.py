@@ -19,6 +19,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from peers import LAYERS, VOCABULARY, Joey, Material, describe, run
@@ -73,21 +74,19 @@ def main() -> None:
         for kind in options.models:
             for batch in options.batches:
                 size, pairs = [f"training.batch_pairs={batch}"], f"{batch} pairs"
-                programs[kind, pairs, "s2s"] = lambda k=kind, s=size: s2s(
-                    material, k, s, options.steps
-                )
+                programs[kind, pairs, "s2s"] = partial(s2s, material, kind, size, options.steps)
                 if options.joey:
-                    programs[kind, pairs, "Joey NMT"] = lambda k=kind, b=batch: joey(
-                        options.joey, material, k, b, options.steps // 3
+                    programs[kind, pairs, "Joey NMT"] = partial(
+                        joey, options.joey, material, kind, batch, options.steps // 3
                     )
                 for name, loop in (("tutorial", "fit"), ("Keras layers", "s2s")):
-                    programs[kind, pairs, name] = lambda k=kind, b=batch, lo=loop: tutorial(
-                        material, k, b, options.steps, lo
+                    programs[kind, pairs, name] = partial(
+                        tutorial, material, kind, batch, options.steps, loop
                     )
             for tokens in options.tokens:
                 size = [f"training.batch_tokens={tokens}"]
-                programs[kind, f"{tokens} tokens", "s2s"] = lambda k=kind, s=size: s2s(
-                    material, k, s, options.steps
+                programs[kind, f"{tokens} tokens", "s2s"] = partial(
+                    s2s, material, kind, size, options.steps
                 )
         for trial in range(options.trials):
             for key, program in programs.items():

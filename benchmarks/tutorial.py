@@ -19,19 +19,19 @@ import time
 import keras
 import numpy as np
 import tensorflow as tf
+from keras import layers
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.corpus import Pairs, read_corpus
 from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.devices import most_shards, share_threads, use_device
 from seq2seq_cli.models.regularisation import DropoutKey
-from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.special_tokens import BOS
 
 UNITS, INNER_UNITS, HEADS, LAYERS, DROPOUT = 256, 1024, 4, 4, 0.1
-layers = keras.layers
 
 
 class TutorialRNN(Seq2Seq):
@@ -49,18 +49,18 @@ class TutorialRNN(Seq2Seq):
         self.norm = layers.LayerNormalization()
         self.output_layer = layers.Dense(vocabulary)
 
-    def encode(self, source, training=False):
+    def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
         """See Seq2Seq.encode."""
-        values = self.values(self.encoder(self.source(source), training=training))
-        return {"values": values, "mask": tf.not_equal(source, 0)}
+        values = self.values(self.encoder(self.source(source_BS), training=training))
+        return {"values": values, "mask": tf.not_equal(source_BS, 0)}
 
-    def hidden(self, target, memory, training=False):
+    def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
         """See Seq2Seq.hidden."""
-        states = self.decoder(self.target(target), training=training)
+        states = self.decoder(self.target(target_BT), training=training)
         context = self.attention([states, memory["values"]], mask=[None, memory["mask"]])
         return self.norm(states + context)
 
-    def logits(self, hidden):
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """See Seq2Seq.logits."""
         return self.output_layer(hidden)
 
@@ -78,7 +78,14 @@ class Block(layers.Layer):
         self.dropout = layers.Dropout(DROPOUT)
         self.norms = [layers.LayerNormalization() for _ in range(3 if cross else 2)]
 
-    def call(self, x, mask, values=None, values_mask=None, training=False):
+    def call(
+        self,
+        x: tf.Tensor,
+        mask: tf.Tensor | None,
+        values: tf.Tensor | None = None,
+        values_mask: tf.Tensor | None = None,
+        training: bool = False,
+    ) -> tf.Tensor:
         """Return the outputs; with `values`, no query sees what comes after it."""
         attended = self.attention(
             x, x, attention_mask=mask, use_causal_mask=values is not None, training=training
@@ -104,7 +111,7 @@ class TutorialTransformer(Seq2Seq):
         self.dropout = layers.Dropout(DROPOUT)
         self.output_layer = layers.Dense(vocabulary)
 
-    def embed(self, table, ids, training):
+    def embed(self, table: layers.Embedding, ids: tf.Tensor, training: bool) -> tf.Tensor:
         """Return a vector for each id and its place."""
         places = tf.range(tf.shape(ids)[1], dtype=tf.float32)[:, tf.newaxis]
         exponents = tf.range(UNITS // 2, dtype=tf.float32) * (-2 * math.log(10_000) / UNITS)
@@ -112,37 +119,39 @@ class TutorialTransformer(Seq2Seq):
         vectors = table(ids) * math.sqrt(UNITS) + tf.concat([tf.sin(angles), tf.cos(angles)], 1)
         return self.dropout(vectors, training=training)
 
-    def encode(self, source, training=False):
+    def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
         """See Seq2Seq.encode."""
-        mask = tf.not_equal(source, 0)[:, tf.newaxis]
-        values = self.embed(self.source, source, training)
+        mask = tf.not_equal(source_BS, 0)[:, tf.newaxis]
+        values = self.embed(self.source, source_BS, training)
         for block in self.encoder:
             values = block(values, mask, training=training)
         return {"values": values, "mask": mask}
 
-    def hidden(self, target, memory, training=False):
+    def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
         """See Seq2Seq.hidden."""
-        x = self.embed(self.target, target, training)
+        x = self.embed(self.target, target_BT, training)
         for block in self.decoder:
             x = block(x, None, memory["values"], memory["mask"], training=training)
         return x
 
-    def logits(self, hidden):
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """See Seq2Seq.logits."""
         return self.output_layer(hidden)
 
 
-def masked_loss(labels, logits):
+def masked_loss(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     """Return the mean loss of a token, as the tutorials do."""
     losses = keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)
     real = tf.cast(tf.not_equal(labels, 0), losses.dtype)
     return tf.reduce_sum(losses * real) / tf.reduce_sum(real)
 
 
-def fit(model, pairs, tokenizers, batch: int, steps: int, longest: int) -> float:
+def fit(
+    model: Seq2Seq, pairs: Pairs, tokenizers: Tokenizers, batch: int, steps: int, longest: int
+) -> float:
     """Return the pairs a second of Keras' `fit`."""
 
-    def ids(source, target):
+    def ids(source: tf.Tensor, target: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
         sources = tokenizers.source.tokenize(source)
         targets = tf.concat(
             [tf.fill([tf.shape(target)[0], 1], BOS), tokenizers.target.tokenize(target)], axis=1
@@ -159,7 +168,7 @@ def fit(model, pairs, tokenizers, batch: int, steps: int, longest: int) -> float
         .map(ids, tf.data.AUTOTUNE)
         .prefetch(tf.data.AUTOTUNE)
     )
-    ends = []
+    ends: list[float] = []
     clock = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda batch, logs: ends.append(time.perf_counter())
     )
@@ -169,7 +178,7 @@ def fit(model, pairs, tokenizers, batch: int, steps: int, longest: int) -> float
     return steps * batch / (ends[-1] - ends[steps - 1])
 
 
-def update(model, config: Config, data: TrainingData, steps: int) -> float:
+def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> float:
     """Return the pairs a second of this project's loop."""
     updater = Updater(model, config.training, shards=most_shards(config.training))
 
@@ -186,7 +195,7 @@ def update(model, config: Config, data: TrainingData, steps: int) -> float:
 
 def main() -> None:
     """Print the pairs a second."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", choices=["rnn", "transformer"], required=True)
     parser.add_argument("--loop", choices=["fit", "s2s"], default="fit")
     parser.add_argument("--batch", type=int, default=64, help="pairs")
@@ -202,7 +211,7 @@ def main() -> None:
     if options.loop == "s2s":
         share_threads(most_shards(config.training))
     corpus = read_corpus(config.data)
-    tokenizers: Tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
+    tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
     make = TutorialRNN if options.model == "rnn" else TutorialTransformer
     model = make(tokenizers.target.vocabulary_size)
     ids = tf.ones([1, 2], tf.int32)

@@ -20,8 +20,10 @@ class SourceConfig(Table):
 
     corpus: str
     """As `data.corpus`."""
-    weight: float = Field(1.0, gt=0)
-    """How often an epoch shows each of its pairs, on average: 2 twice, 0.1 a tenth of them."""
+    weight: float = Field(1.0, ge=0.001, le=1000)
+    """How often an epoch shows each of its pairs, on average: 2 twice, 0.1 a tenth of them. The
+    order of an epoch is held in memory, one number for each pair that is shown, so a larger weight
+    could exhaust it; a smaller one would show next to nothing."""
     columns: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """As `data.columns`, and that where not given."""
 
@@ -45,11 +47,11 @@ class DataConfig(Table):
     """A file of pairs that choose the best checkpoint, where the corpus' own shall not."""
     test: str | None = None
     """A file of pairs that `s2s eval` scores, where the corpus' own shall not."""
-    dev_pairs: int = Field(2500, ge=1)
+    dev_pairs: int = Field(2500, ge=1, le=10**9)
     """About how many pairs choose the best checkpoint; at most a tenth of the corpus."""
-    test_pairs: int = Field(2500, ge=1)
+    test_pairs: int = Field(2500, ge=1, le=10**9)
     """About how many pairs `s2s eval` scores; at most a tenth of the corpus."""
-    split_seed: int = Field(0, ge=0)
+    split_seed: int = Field(0, ge=0, lt=2**31)
     """Another seed draws another split; it is apart from `training.seed`, so that runs compare.
     What a corpus brings as its own dev and test, as `phrasebook` does, stays as it is."""
     skip_bad_lines: bool = False
@@ -67,7 +69,7 @@ class DataConfig(Table):
     @model_validator(mode="before")
     @classmethod
     def _sources_stand_for_corpus(cls, values: Any) -> Any:
-        if not values.get("sources"):
+        if not values.get("sources") or not isinstance(values["sources"], list):
             return values
         if values.get("corpus") is not None:
             raise ValueError(
@@ -97,7 +99,7 @@ class TokenizerConfig(Table):
     has no more. `bytes` and given models have their own."""
     vocabularies: Literal["joint", "separate"] = "joint"
     """One vocabulary for both languages, or one for each."""
-    training_pairs: int = Field(200_000, ge=1)
+    training_pairs: int = Field(200_000, ge=1, le=10**9)
     """The vocabulary is learned from at most this many pairs, evenly spaced over the corpus."""
     model: str | None = None
     """A SentencePiece model to use and not to learn one: of both languages, or of the source where

@@ -80,9 +80,11 @@ class Overrides(dict[str, Any]):
                 f"--set {assignment}: expected KEY=VALUE, such as --set training.batch_tokens=4096"
             )
         try:
-            value = tomllib.loads(f"value = {text.strip()}")["value"]
-        except tomllib.TOMLDecodeError:
-            value = text.strip()
+            parsed = _parse_toml(f"value = {text.strip()}")
+        except ValueError:
+            parsed = {}
+        # A text of several lines may have other keys, too.
+        value = parsed["value"] if [*parsed] == ["value"] else text.strip()
         self.put(key, value, f"--set {key}")
 
 
@@ -130,9 +132,8 @@ def shipped_configs() -> dict[str, Path]:
 
 def find_config(name: str) -> Path:
     """Return the file that `--config` means: a path, or the name of a shipped config."""
-    path = Path(name)
-    if path.is_file():
-        return path
+    if os.path.isfile(name):  # which takes a path that cannot be looked up for none
+        return Path(name)
     shipped = shipped_configs()
     if name in shipped:
         return shipped[name]
@@ -142,13 +143,21 @@ def find_config(name: str) -> Path:
     )
 
 
+def _parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; whatever is wrong with it is a ValueError."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def _read_toml(path: Path) -> dict[str, Any]:
     """Read a file of tables into values by dotted key."""
     try:
-        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        tables = _parse_toml(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
     values: dict[str, Any] = {}
     for name, table in tables.items():
@@ -161,8 +170,14 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _validate(values: Overrides) -> Config:
     """Build a Config; one error tells everything that is wrong."""
+    if faults := [
+        f"{values.origins[key]}: {key} {fault}"
+        for key, value in values.items()
+        if (fault := _fault(value))
+    ]:
+        raise UsageError("\n".join(faults))
     kind = values.get("model.kind", DEFAULT_KIND)
-    if kind not in MODELS:  # on which all else depends
+    if kind not in [*MODELS]:  # on which all else depends; it may be of a type without a hash
         raise UsageError(_wrong_value("model.kind", DEFAULT_KIND, kind, values.origins))
     problems = []
     known = Config(model=MODELS[kind]()).flat()
@@ -188,7 +203,25 @@ def _validate(values: Overrides) -> Config:
     return config
 
 
+def _fault(value: Any) -> str | None:
+    """Return why a value of any type cannot be kept in a config file, or None if it can."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        return next((fault for item in value if (fault := _fault(item))), None)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return "must be a whole number of at most 64 bits"
+    if isinstance(value, str) and "\0" in value:
+        return "has a NUL character, which no name and no path can have"
+    if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
+        return f"is not valid UTF-8: {_shown(value)}. Rename the file if it is a path"
+    return None
+
+
 def _unknown(key: str, kind: str, known: list[str]) -> str:
+    if key in Config.model_fields:
+        example = next(k for k in known if k.startswith(f"{key}."))
+        return f"{key!r} is a table and takes no value; set its keys, such as {example!r}"
     name = key.rpartition(".")[2]
     others = [k for k, m in MODELS.items() if key == f"model.{name}" and name in m.model_fields]
     if others:
@@ -220,13 +253,19 @@ def _problem(details: Any, kind: str, origins: dict[str, str]) -> str:
             return f"{origins[key]}: {place}: {message}. An entry's keys are {keys}"
         return (
             f"{origins[key]}: {place} must be {_allowed(SourceConfig, str(inside[1]))}; "
-            f"it is {details['input']!r}"
+            f"it is {_shown(details['input'])}"
         )
     return _wrong_value(key, kind, details["input"], origins)
 
 
 def _wrong_value(key: str, kind: str, value: Any, origins: dict[str, str]) -> str:
-    return f"{origins[key]}: {key} must be {allowed(key, kind)}; it is {value!r}"
+    return f"{origins[key]}: {key} must be {allowed(key, kind)}; it is {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value in words, cut to what fits a message."""
+    text = repr(value) if isinstance(value, str | bool | int | float | list | dict) else str(value)
+    return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def allowed(key: str, kind: str = DEFAULT_KIND) -> str:

@@ -368,7 +368,8 @@ def test_sources_are_read_made_absolute_and_written_again(tmp_path):
         ),
         (
             "sources = [{corpus = 'a.tsv'}, {corpus = 'b.tsv', weight = 0.0}]",
-            "{path}: data.sources[1].weight must be a number above 0; it is 0.0",
+            "{path}: data.sources[1].weight must be a number at least 0.001 and at most 1000; "
+            "it is 0.0",
         ),
         (
             "sources = [{wight = 1.0, corpus = 'a.tsv'}]",

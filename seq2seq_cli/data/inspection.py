@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seq2seq_cli.config import DataConfig
-from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
+from seq2seq_cli.data.lines import BadLineError, is_file, open_text, read_lines, readable
 from seq2seq_cli.data.sources import column_order, find_parallel, is_zip, zip_member
-from seq2seq_cli.errors import DataError
 
 
 class Kind(IntFlag):
@@ -90,7 +89,7 @@ class LineFile:
 
     def __init__(self, path: Path, config: DataConfig):
         self.languages = (config.source_language, config.target_language)
-        self.paths = [path] if path.is_file() else [*find_parallel(path, self.languages)]
+        self.paths = [path] if is_file(path) else [*find_parallel(path, self.languages)]
         self.is_parallel = len(self.paths) == 2
         self.names = [str(p) for p in self.paths]
         self._places = (0, 1)
@@ -105,11 +104,8 @@ class LineFile:
         Raises:
             DataError: if the file cannot be read at all, or an archive is cut off.
         """
-        try:
-            with ExitStack() as stack:
-                yield from self._judge(self._rows(stack))
-        except OSError as error:
-            raise DataError(f"{self.names[0]}: cannot be read: {error.strerror}") from error
+        with ExitStack() as stack:
+            yield from self._judge(self._rows(stack))
 
     def _rows(self, stack: ExitStack) -> Iterator[list[str | BadLineError | None]]:
         """Yield the columns of each line; of a TSV line that cannot be read, the error alone."""
@@ -120,8 +116,9 @@ class LineFile:
             )
             return (list(row) for row in zip_longest(left, right))
         if self.names != [str(self.paths[0])]:
-            archive = stack.enter_context(zipfile.ZipFile(self.paths[0]))
-            stream = stack.enter_context(archive.open(zip_member(self.paths[0])))
+            with readable(self.names[0]):
+                archive = stack.enter_context(zipfile.ZipFile(self.paths[0]))
+                stream = stack.enter_context(archive.open(zip_member(self.paths[0])))
             lines = read_lines(self.names[0], stream)
         else:
             lines = read_lines(self.names[0], stack.enter_context(open_text(self.paths[0])))

@@ -1,13 +1,15 @@
 r"""Lines of UTF-8 text. They end at \n and nowhere else."""
 
 import gzip
+import lzma
+import os
+import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
 
 from seq2seq_cli.errors import DataError
 
@@ -42,18 +44,51 @@ def canonical(text: str) -> str:
     return unicodedata.normalize("NFC", text.strip())
 
 
+def is_file(path: Path) -> bool:
+    """Return whether there is a file at `path`, or a symbolic link to one.
+
+    Raises:
+        DataError: if what is there can never be read as a corpus: a pipe, a device, a broken link,
+            or a path that the system refuses to look up.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: it has a NUL
+        if os.path.islink(path):
+            raise DataError(
+                f"{path}: is a symbolic link to {os.readlink(path)}, which does not exist"
+            ) from None
+        return False
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DataError(
+            f"{path}: is a pipe or a device, and a corpus is read several times. Write its content "
+            "to a file and give that"
+        )
+    return stat.S_ISREG(mode)
+
+
 @contextmanager
-def open_text(path: Path) -> Iterator[IO[bytes]]:
+def readable(name: str) -> Iterator[None]:
+    """Turn the system's errors into a DataError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[Iterable[bytes]]:
     """Open a text file, gzipped or not, whatever its name."""
-    with path.open("rb") as raw:
-        if raw.peek(2)[:2] == b"\x1f\x8b":
-            with gzip.open(raw) as text:
-                yield text  # type: ignore[misc]
-        else:
-            yield raw
+    with ExitStack() as stack:
+        with readable(str(path)):
+            raw = stack.enter_context(path.open("rb"))
+            is_gzipped = raw.peek(2)[:2] == b"\x1f\x8b"
+        yield stack.enter_context(gzip.open(raw)) if is_gzipped else raw
 
 
-def read_lines(name: str, stream: IO[bytes]) -> Iterator[str | BadLineError]:
+def read_lines(name: str, stream: Iterable[bytes]) -> Iterator[str | BadLineError]:
     """Yield the lines of a text, or for a line that cannot be read, the reason.
 
     A leading byte order mark is dropped.
@@ -63,7 +98,7 @@ def read_lines(name: str, stream: IO[bytes]) -> Iterator[str | BadLineError]:
         stream: its bytes.
 
     Raises:
-        DataError: if an archive is cut off or damaged.
+        DataError: if it cannot be read, or an archive is cut off or damaged.
     """
     number = 0
     try:
@@ -72,7 +107,9 @@ def read_lines(name: str, stream: IO[bytes]) -> Iterator[str | BadLineError]:
                 yield decode_line(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
             except BadLineError as error:
                 yield error
-    except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        if isinstance(error, OSError) and error.errno:  # those of gzip and bzip2 have no number
+            raise DataError(f"{name}: cannot be read: {error.strerror}") from error
         raise DataError(
             f"{name}: cut off or damaged after line {number} ({error}). Download it again"
         ) from error

@@ -161,7 +161,9 @@ class TrainingData:
         They are (rows, source length, target length without BOS), those of most tokens first.
         """
         found = np.unique(self.plan(epoch=0).shapes[:batches])[::-1]
-        return [(int(self._batch_rows[i]), *map(int, self._shapes[i])) for i in found]
+        sides = self._shapes[found].tolist()
+        rows = self._batch_rows[found].tolist()
+        return [(n, source, target) for n, (source, target) in zip(rows, sides, strict=True)]
 
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, without the first `skip`, which cost nothing."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from seq2seq_cli.config import DataConfig, TokenizerConfig
+from seq2seq_cli.data.lines import is_file
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -92,8 +93,12 @@ class Prepared:
 
 
 def is_prepared(corpus: str | None) -> bool:
-    """Return whether a corpus is the folder of a prepared one."""
-    return corpus is not None and (Path(corpus) / METADATA).is_file()
+    """Return whether a corpus is the folder of a prepared one.
+
+    Raises:
+        DataError: as `is_file`.
+    """
+    return corpus is not None and not is_file(Path(corpus)) and is_file(Path(corpus) / METADATA)
 
 
 def _check_sizes(path: Path, shards: dict[str, list[Path]], sizes: dict[str, int]) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from seq2seq_cli.config import CATALOG, DataConfig, SourceConfig
-from seq2seq_cli.data.lines import BadLineError, canonical, open_text, read_lines
+from seq2seq_cli.data.lines import BadLineError, canonical, is_file, open_text, read_lines, readable
 from seq2seq_cli.data.named import files_of
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
@@ -127,15 +127,12 @@ def open_pairs(
     Returns:
         The pairs as they stand there.
     """
-    try:
-        if path.is_file():
-            order = column_order(str(path), columns, languages)
-            read = _read_zip if is_zip(path) else _read_file
-            return _with_readable_errors(path, read(path, order, columns, skip))
-        source, target = find_parallel(path, languages)
-        return _with_readable_errors(path, _read_parallel(source, target, skip))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    if is_file(path):
+        order = column_order(str(path), columns, languages)
+        read = _read_zip if is_zip(path) else _read_file
+        return read(path, order, columns, skip)
+    source, target = find_parallel(path, languages)
+    return _read_parallel(source, target, skip)
 
 
 def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
@@ -147,7 +144,7 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
     sides = []
     for language in languages:
         candidates = (Path(f"{path}.{language}"), Path(f"{path}.{language}.gz"))
-        sides.append(next((file for file in candidates if file.is_file()), None))
+        sides.append(next((file for file in candidates if is_file(file)), None))
     source, target = sides
     if source and target:
         return source, target
@@ -164,13 +161,6 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
         f"{path}: no such file, nor {names}. Check --data (data.corpus); `phrasebook` and "
         "`tatoeba` are the corpora that s2s knows by name"
     )
-
-
-def _with_readable_errors(path: Path, pairs: Iterator[Pair]) -> Iterator[Pair]:
-    try:
-        yield from pairs
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def column_order(name: str, columns: list[str], languages: tuple[str, str]) -> tuple[int, int]:
@@ -234,7 +224,7 @@ def _read_zip(path: Path, order: tuple[int, int], columns: list[str], skip: Skip
     """Yield pairs of the one text file in a zip."""
     member = zip_member(path)
     name = f"{path}/{member}"
-    with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+    with readable(name), zipfile.ZipFile(path) as archive, archive.open(member) as stream:
         yield from _read_tsv(read_lines(name, stream), name, order, columns, skip)
 
 
@@ -247,16 +237,25 @@ def zip_member(path: Path) -> str:
     """Return the one text file in a zip; names that begin with _ or . do not count.
 
     Raises:
-        DataError: if the zip is damaged, or there is not exactly one.
+        DataError: if the zip is damaged or cannot be unpacked, or there is not exactly one.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+        with readable(str(path)), zipfile.ZipFile(path) as archive:
+            texts = [
+                name
+                for name in archive.namelist()
+                if name.endswith((".txt", ".tsv")) and Path(name).name[0] not in "_."
+            ]
+            if len(texts) == 1:
+                archive.open(texts[0]).close()
     except zipfile.BadZipFile as error:
         raise DataError(
             f"{path}: not a whole zip file ({error}). It may have been cut off: download it again"
         ) from error
-    texts = [n for n in names if n.endswith((".txt", ".tsv")) and Path(n).name[0] not in "_."]
+    except RuntimeError as error:  # encrypted, or compressed by a method that Python does not have
+        raise DataError(
+            f"{path}: cannot be unpacked ({error}). Unpack it yourself and give the file itself"
+        ) from error
     if len(texts) != 1:
         raise DataError(
             f"{path}: exactly one .txt or .tsv file is expected in it; found: "
