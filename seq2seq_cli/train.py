@@ -140,9 +140,11 @@ class Trainer:
             while not reason:
                 for batch in self._data.batches(position.epoch, skip=position.batch):
                     self._update(batch)
+                    # Read once: a signal that comes later in this step waits for the next one.
+                    stopped_by = caught.number
                     finished = self._share_done() >= 1
                     validate = finished or position.step % validate_every == 0
-                    save = validate or caught.number or self._is_checkpoint_due()
+                    save = validate or stopped_by or self._is_checkpoint_due()
                     if save or position.step % REPORT_EVERY_STEPS == 0:
                         self._report_progress()
                     if validate:
@@ -153,12 +155,12 @@ class Trainer:
                     reason = self._reason_to_stop()
                     if reason:
                         break
-                    if caught.number:
+                    if stopped_by:
                         raise RunInterruptedError(
-                            f"Stopped by {signal.Signals(caught.number).name} at step "
+                            f"Stopped by {signal.Signals(stopped_by).name} at step "
                             f"{position.step}, which is saved. Go on by: s2s train --resume --run "
                             f"{self._run.path}",
-                            caught.number,
+                            stopped_by,
                         )
                 else:
                     position.epoch += 1

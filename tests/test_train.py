@@ -20,7 +20,7 @@ from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedErr
 from seq2seq_cli.events import Notice, Progress, Summary, Validation
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.run import Run, find_run
-from seq2seq_cli.train import train
+from seq2seq_cli.train import Trainer, train
 from seq2seq_cli.translator import load_run
 
 pytestmark = pytest.mark.usefixtures("workdir")
@@ -127,6 +127,22 @@ def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settin
         for run in (whole.run, resumed.run)
     ]
     assert losses[0] == losses[1]
+
+
+def test_a_signal_after_the_decision_to_save_waits_for_the_next_step(corpus, monkeypatch):
+    reason_to_stop = Trainer._reason_to_stop
+
+    def interrupted(self):
+        if self.position.step == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return reason_to_stop(self)
+
+    monkeypatch.setattr(Trainer, "_reason_to_stop", interrupted)
+    config = tiny_config(corpus, training__steps=25, training__validate_every_steps=25)
+    with pytest.raises(RunInterruptedError, match="at step 4, which is saved"):
+        train(config, ignore, name="late")
+    saved = checkpoints.checkpoints(Path("runs/late/checkpoints"))
+    assert [path.name for path in saved] == ["step-00000004"]
 
 
 @pytest.fixture(scope="module")
