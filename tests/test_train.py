@@ -199,12 +199,23 @@ def test_other_data_is_refused(ended):
     corpus.write_bytes(before)
 
 
-def test_a_run_without_a_checkpoint_cannot_be_resumed(ended):
+def test_a_run_with_damaged_checkpoints_alone_cannot_be_resumed(ended):
     run = Run(Path("runs/ended"))
     for path in checkpoints.checkpoints(run.checkpoints):
         (path / "manifest.json").unlink()
-    with pytest.raises(CheckpointError, match="no valid checkpoint"):
+    with pytest.raises(CheckpointError, match="no valid checkpoint is left"):
         train(ended, ignore, resume=run)
+
+
+def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
+    before = weights("runs/ended")
+    run = find_run("ended")
+    shutil.rmtree(run.checkpoints)
+    events = []
+    assert train(ended, events.append, resume=run).run == "runs/ended"
+    assert Notice("runs/ended: has no checkpoint yet; training begins anew") in events
+    assert weights("runs/ended") == before
+    assert [e["step"] for e in run.metrics() if e["kind"] == "validation"] == [2, 4]
 
 
 def test_divergence_stops_with_the_step_and_saves_nothing_of_it(corpus, monkeypatch):
