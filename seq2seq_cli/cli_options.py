@@ -80,8 +80,11 @@ def corpus_flags(data: str | None, source: str | None, target: str | None) -> li
     ]
 
 
-def download_if_needed(config: "DataConfig") -> None:
-    """Download Tatoeba if it is a source and not there yet."""
+def find_data(config: "DataConfig") -> None:
+    """See that the files are there, before slow imports; download Tatoeba if it is a source."""
+    from seq2seq_cli.data.corpus import check_files
+
+    check_files(config)
     if any(source.corpus == "tatoeba" for source in config.mixture):
         fetch_tatoeba()
 
