@@ -264,14 +264,17 @@ def _cpu_info(key: str) -> str:
 
 @contextmanager
 def _silent_stderr() -> Iterator[None]:
-    """Hold back what is written to file descriptor 2, and show it only if the block fails."""
+    """Hold back what is written to file descriptor 2, and show it only if the block fails.
+
+    An interruption by the user is no failure.
+    """
     sys.stderr.flush()
     saved = os.dup(2)
     with tempfile.TemporaryFile() as held_back:
         os.dup2(held_back.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             held_back.seek(0)
             os.write(saved, held_back.read())
             raise

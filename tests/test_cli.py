@@ -280,6 +280,14 @@ class TestTrain:
         assert (found, out) == (code, "")
         assert message in err
 
+    def test_an_interrupted_import_leaves_quietly_with_130(self, workdir, monkeypatch):
+        def interrupted() -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(devices, "import_tensorflow", interrupted)
+        assert s2s("train") == (130, "", "")
+        assert list(workdir.iterdir()) == []
+
     @pytest.mark.parametrize(
         ("content", "message"),
         [

@@ -29,6 +29,13 @@ def test_a_failing_block_shows_what_was_held_back(capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_an_interrupted_block_shows_nothing(capfd):
+    with pytest.raises(KeyboardInterrupt), devices._silent_stderr():
+        os.write(2, b"noise")
+        raise KeyboardInterrupt
+    assert capfd.readouterr().err == ""
+
+
 def test_a_folder_shrinks_by_its_oldest_files(tmp_path):
     for age in range(4):
         path = tmp_path / f"folder {age % 2}" / f"{age}"
