@@ -103,9 +103,9 @@ def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> s
 
     Its threads are shared as suits the training, or else translating.
     """
-    from seq2seq_cli import devices
+    from seq2seq_cli import console, devices
 
-    devices.import_tensorflow()
+    devices.import_tensorflow(console.show_warning if training else lambda text: None)
     description = devices.use_device(device)
     devices.share_threads(devices.choose_shards(training) if training else devices.parts_at_once())
     return description

@@ -268,7 +268,7 @@ class TestTrain:
     def test_what_can_be_refused_early_is_refused_without_tensorflow(
         self, arguments, code, message, workdir, monkeypatch
     ):
-        def imported() -> None:
+        def imported(warn) -> None:
             raise AssertionError("TensorFlow was imported")
 
         monkeypatch.setattr(devices, "import_tensorflow", imported)
@@ -281,7 +281,7 @@ class TestTrain:
         assert message in err
 
     def test_an_interrupted_import_leaves_quietly_with_130(self, workdir, monkeypatch):
-        def interrupted() -> None:
+        def interrupted(warn) -> None:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(devices, "import_tensorflow", interrupted)
