@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-import shutil
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -105,14 +104,11 @@ def _row(name: str, config: Config, path: Path, report: Report, device: str) -> 
     """Return the result of a variant, training it as far as that has not been done."""
     result_file = path / "result.json"
     run = Run(path)
-    if path.exists():
+    if run.has_config:
         resumed_config(run, _as_overrides(config))
         if result_file.is_file():
             return Row(**json.loads(result_file.read_text("utf-8")))
-    begun = bool(checkpoints.checkpoints(run.checkpoints))
-    if not begun:
-        shutil.rmtree(path, ignore_errors=True)  # it ended before its first checkpoint
-    result = train(config, report, run if begun else None, str(path.absolute()), device)
+    result = train(config, report, run if run.has_config else None, str(path.absolute()), device)
 
     def notice(text: str) -> None:
         report(Notice(text))

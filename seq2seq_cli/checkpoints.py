@@ -6,16 +6,17 @@ A checkpoint is a folder with `model.safetensors`, `optimizer.safetensors`, `sta
 
 import errno
 import hashlib
-import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import safetensors.numpy
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 from safetensors import SafetensorError
 
 from seq2seq_cli.errors import CheckpointError, DiskError
@@ -26,6 +27,70 @@ MODEL, OPTIMIZER, STATE, MANIFEST = (
     "state.json",
     "manifest.json",
 )
+
+
+_STRICT = ConfigDict(strict=True, extra="forbid")
+
+
+@dataclass(config=_STRICT)
+class Position:
+    """Where a training stands.
+
+    Attributes:
+        step: updates made.
+        epoch: passes over the data completed.
+        batch: batches taken from the present pass.
+        seconds: spent in training.
+        last_dev_bleu: of the last validation, if there was one.
+        best_dev_bleu, best_step: of the best validation, if there was one.
+        validations_since_best: how many came after it.
+    """
+
+    step: int
+    epoch: int
+    batch: int
+    seconds: float
+    last_dev_bleu: float | None
+    best_dev_bleu: float | None
+    best_step: int | None
+    validations_since_best: int
+
+    @classmethod
+    def at_start(cls) -> "Position":
+        """Return where a new training stands."""
+        return cls(0, 0, 0, 0.0, None, None, None, 0)
+
+
+@dataclass(config=_STRICT)
+class State:
+    """What `state.json` holds.
+
+    Attributes:
+        step: updates made.
+        position: where the training stands.
+        dev_bleu: of the model in this checkpoint, if it was validated.
+        data_fingerprint: of the corpus.
+        saved_at: the time in UTC, in ISO 8601.
+        versions: of s2s and the libraries, by name.
+    """
+
+    step: int
+    position: Position
+    dev_bleu: float | None
+    data_fingerprint: str
+    saved_at: str
+    versions: dict[str, str]
+
+
+@dataclass(config=_STRICT)
+class Manifest:
+    """What `manifest.json` holds: the hash of each other file, by name."""
+
+    sha256: dict[str, str]
+
+
+_STATE = TypeAdapter(State)
+_MANIFEST = TypeAdapter(Manifest)
 
 
 class Variable(Protocol):
@@ -42,18 +107,14 @@ class Variable(Protocol):
 
 
 def save(
-    root: Path,
-    step: int,
-    model: Iterable[Variable],
-    optimizer: Iterable[Variable],
-    state: Mapping[str, Any],
+    root: Path, model: Iterable[Variable], optimizer: Iterable[Variable], state: State
 ) -> Path:
     """Write a checkpoint into `root`; until it is whole and on the disk, it has another name.
 
     Raises:
         DiskError: when it cannot be written; what was there before is untouched.
     """
-    final = root / f"step-{step:08d}"
+    final = root / f"step-{state.step:08d}"
     partial = root / f".partial-{final.name}"
     with disk_errors(final):
         root.mkdir(parents=True, exist_ok=True)
@@ -64,12 +125,12 @@ def save(
             contents = {
                 MODEL: safetensors.numpy.save(_arrays(model)),
                 OPTIMIZER: safetensors.numpy.save(_arrays(optimizer)),
-                STATE: _json_bytes({"step": step, **state}),
+                STATE: _STATE.dump_json(state, indent=2),
             }
             hashes = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-            for name, data in {**contents, MANIFEST: _json_bytes({"sha256": hashes})}.items():
+            contents[MANIFEST] = _MANIFEST.dump_json(Manifest(hashes), indent=2)
+            for name, data in contents.items():
                 write_durably(partial / name, data)
-            _sync_folder(partial)
             if final.exists():  # left by a training that was resumed from an earlier checkpoint
                 shutil.rmtree(final)
             partial.rename(final)
@@ -92,34 +153,50 @@ def read(path: Path, name: str) -> bytes:
         CheckpointError: if it is missing or not what the manifest says.
     """
     try:
-        hashes = json.loads((path / MANIFEST).read_bytes())["sha256"]
+        hashes = _MANIFEST.validate_json((path / MANIFEST).read_bytes()).sha256
         data = (path / name).read_bytes()
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValidationError) as error:
         raise CheckpointError(f"{path}: damaged: {name} or {MANIFEST} is unreadable") from error
     if hashes.get(name) != hashlib.sha256(data).hexdigest():
         raise CheckpointError(f"{path}: damaged: {name} is not what {MANIFEST} says")
     return data
 
 
-def read_state(path: Path) -> dict[str, Any]:
-    """Return the state that was given to `save`."""
-    return json.loads(read(path, STATE))
+def read_state(path: Path) -> State:
+    """Return the state that was given to `save`.
+
+    Raises:
+        CheckpointError: if it is missing, damaged or of another version.
+    """
+    try:
+        return _STATE.validate_json(read(path, STATE))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "it"
+        raise CheckpointError(
+            f"{path}: {STATE} is not one of this version of s2s: {key}: {first['msg']}"
+        ) from error
 
 
 def newest_valid(root: Path, report: Callable[[str], None]) -> Path:
-    """Return the newest checkpoint that is whole; name each damaged one on the way to it.
+    """Return the newest checkpoint that is whole, and name each damaged one that is newer.
 
     Raises:
         CheckpointError: if there is none.
     """
+    errors = []
     for path in checkpoints(root):
         try:
-            for name in (STATE, MODEL, OPTIMIZER):
+            read_state(path)
+            for name in (MODEL, OPTIMIZER):
                 read(path, name)
-            return path
         except CheckpointError as error:
-            report(f"{error}; the one before it is used")
-    raise CheckpointError(f"{root}: no valid checkpoint. Train again without --resume")
+            errors.append(error)
+            continue
+        for damaged in errors:
+            report(f"{damaged}; {path.name} is used")
+        return path
+    raise _no_valid_checkpoint(root, errors)
 
 
 def best_valid(root: Path, report: Callable[[str], None]) -> Path:
@@ -128,20 +205,37 @@ def best_valid(root: Path, report: Callable[[str], None]) -> Path:
     Raises:
         CheckpointError: if there is none.
     """
+    errors = []
     scored: list[tuple[float, Path]] = []
     for path in checkpoints(root):
         try:
-            bleu = read_state(path)["dev_bleu"]
+            bleu = read_state(path).dev_bleu
             scored.append((-1.0 if bleu is None else bleu, path))
         except CheckpointError as error:
-            report(f"{error}; another is used")
+            errors.append(error)
     for _, path in sorted(scored, key=lambda item: item[0], reverse=True):
         try:
             read(path, MODEL)
-            return path
         except CheckpointError as error:
-            report(f"{error}; another is used")
-    raise CheckpointError(f"{root}: no valid checkpoint. Train first: `s2s train`")
+            errors.append(error)
+            continue
+        for damaged in errors:
+            report(f"{damaged}; {path.name} is used")
+        return path
+    raise _no_valid_checkpoint(root, errors)
+
+
+def _no_valid_checkpoint(root: Path, errors: Sequence[CheckpointError]) -> CheckpointError:
+    run = root.parent
+    if not errors:
+        return CheckpointError(
+            f"{run}: has no checkpoint yet. Go on with its training: s2s train --resume --run {run}"
+        )
+    reasons = "\n".join(map(str, errors))
+    return CheckpointError(
+        f"{reasons}\n{run}: no valid checkpoint is left. Put one back from a copy. Or delete "
+        f"{run} and train again, or train in another folder with --run"
+    )
 
 
 def restore(path: Path, name: str, variables: Iterable[Variable]) -> None:
@@ -169,17 +263,21 @@ def restore(path: Path, name: str, variables: Iterable[Variable]) -> None:
 
 def prune(root: Path, keep: int, best: int | None) -> None:
     """Delete all but the newest `keep` checkpoints and the one of step `best`."""
-    for path in checkpoints(root)[keep:]:
-        if path.name != f"step-{best or 0:08d}":
-            shutil.rmtree(path)
+    with disk_errors(root):
+        for path in checkpoints(root)[keep:]:
+            if path.name != f"step-{best or 0:08d}":
+                shutil.rmtree(path)
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file and have it on the disk before returning."""
-    with path.open("wb") as file:
+    """Write a file whole or not at all, and have it on the disk before returning."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+    partial.replace(path)
+    _sync_folder(path.parent)
 
 
 @contextmanager
@@ -198,10 +296,6 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 def _arrays(variables: Iterable[Variable]) -> dict[str, np.ndarray]:
     return {v.path: np.asarray(v.numpy()) for v in variables}
-
-
-def _json_bytes(value: Any) -> bytes:
-    return json.dumps(value, indent=2).encode()
 
 
 def _sync_folder(path: Path) -> None:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -31,15 +31,12 @@ from seq2seq_cli.cli_options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    download_if_needed,
+    find_data,
     print_line,
     put_model,
     start_tensorflow,
 )
 from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     name="s2s",
@@ -108,7 +105,7 @@ def train(
     """Train a model, into the next numbered folder below runs/."""
     from seq2seq_cli import console
     from seq2seq_cli.config_files import load_config
-    from seq2seq_cli.run import find_run, resumed_config
+    from seq2seq_cli.run import check_startable, find_run, resumed_config
 
     layers = config_layers(
         config,
@@ -124,7 +121,8 @@ def train(
         layers[-1].put_duration("training.budget_seconds", budget, "--budget")
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
-    download_if_needed(resolved.data)
+    check_startable(resumed, run)
+    find_data(resolved.data)
     device_used = start_tensorflow(resolved.training.device, resolved.training)
 
     from seq2seq_cli.train import train as train_model
@@ -167,7 +165,7 @@ def evaluate(
     config = runs[0].config().data
     if data is not None:
         config = config.moved_to(data)
-    download_if_needed(config)
+    find_data(config)
     device_used = start_tensorflow(device or "auto")
 
     from seq2seq_cli.evaluate import evaluate as evaluate_runs
@@ -238,7 +236,7 @@ def ablate(
             put_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
-    download_if_needed(variant.data)
+    find_data(variant.data)
     # All train in this process, and XLA needs all threads for the one function it computes.
     device_used = start_tensorflow(variant.training.device, TrainingConfig(shards=1))
 

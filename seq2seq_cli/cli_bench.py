@@ -25,7 +25,7 @@ from seq2seq_cli.cli_options import (
     RunOption,
     SetOption,
     config_layers,
-    download_if_needed,
+    find_data,
     print_line,
     put_model,
     start_tensorflow,
@@ -62,7 +62,7 @@ def bench_train(
     )
     put_model(layers[-1], model, attention)
     resolved = load_config(*layers)
-    download_if_needed(resolved.data)
+    find_data(resolved.data)
     device_used = start_tensorflow(resolved.training.device, resolved.training)
 
     from seq2seq_cli.benchmark import measure_training

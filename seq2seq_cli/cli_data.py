@@ -16,8 +16,8 @@ from seq2seq_cli.cli_options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    download_if_needed,
     fetch_tatoeba,
+    find_data,
     print_line,
     start_tensorflow,
 )
@@ -52,7 +52,7 @@ def stats(
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*config_layers(config, settings, ("data.corpus", data, "--data")))
-    download_if_needed(resolved.data)
+    find_data(resolved.data)
     found = statistics(resolved.data)
     if as_json:
         print_line(json.dumps(asdict(found), ensure_ascii=False))
@@ -85,7 +85,7 @@ def data_check(
     from seq2seq_cli.data.check import check
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    download_if_needed(resolved.data)
+    find_data(resolved.data)
     report = check(resolved.data, fix)
     if as_json:
         print_line(json.dumps({**asdict(report), "is_clean": report.is_clean}, ensure_ascii=False))
@@ -110,7 +110,7 @@ def prepare(
     from seq2seq_cli.config_files import load_config
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    download_if_needed(resolved.data)
+    find_data(resolved.data)
     start_tensorflow("cpu")
 
     from seq2seq_cli.data.preparation import prepare as prepare_corpus

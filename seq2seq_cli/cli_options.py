@@ -80,8 +80,11 @@ def corpus_flags(data: str | None, source: str | None, target: str | None) -> li
     ]
 
 
-def download_if_needed(config: "DataConfig") -> None:
-    """Download Tatoeba if it is a source and not there yet."""
+def find_data(config: "DataConfig") -> None:
+    """See that the files are there, before slow imports; download Tatoeba if it is a source."""
+    from seq2seq_cli.data.corpus import check_files
+
+    check_files(config)
     if any(source.corpus == "tatoeba" for source in config.mixture):
         fetch_tatoeba()
 
@@ -100,9 +103,9 @@ def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> s
 
     Its threads are shared as suits the training, or else translating.
     """
-    from seq2seq_cli import devices
+    from seq2seq_cli import console, devices
 
-    devices.import_tensorflow()
+    devices.import_tensorflow(console.show_warning if training else lambda text: None)
     description = devices.use_device(device)
     devices.share_threads(devices.most_shards(training) if training else devices.parts_at_once())
     return description

@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import shutil
 import stat
 import sys
 import tempfile
@@ -22,18 +23,30 @@ from seq2seq_cli.environment import set_flag
 from seq2seq_cli.errors import UsageError
 
 _SHARD_TOKENS, _SHARD_PAIRS = 512, 32  # that a shard of a training's batch has at least
+_CACHE_ROOM = 100_000_000  # bytes; a training's first start may add about half of them
 CHEAP_SHAPE = 2000  # see cost_of_a_shape
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def import_tensorflow() -> None:
+def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
     """Import TensorFlow and tensorflow-text, keeping what their C++ parts print to themselves.
 
     If an import fails, what was printed is shown.
+
+    Args:
+        warn: told if XLA cannot keep what it compiles for the next start.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={_xla_cache()}")
+    cache = _xla_cache()
+    # With a folder that cannot be written, XLA compiles nothing at all.
+    if reason := _why_no_cache(cache):
+        warn(
+            f"{cache}: {reason}. XLA compiles anew at each start. To keep what it compiles, set "
+            "XDG_CACHE_HOME to a folder that can be written"
+        )
+    else:
+        set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={cache}")
     with _silent_stderr():
         import tensorflow as tf
         import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
@@ -163,6 +176,17 @@ def _xla_cache() -> Path:
     return platformdirs.user_cache_path("s2s") / "xla" / key
 
 
+def _why_no_cache(folder: Path) -> str:
+    """Return why nothing can be kept in a folder, or an empty text; make it if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return f"cannot be written ({error.strerror})"
+    return "" if free >= _CACHE_ROOM else f"has only {free / 1e6:.0f} MB of free space"
+
+
 def limit_xla_cache() -> None:
     """Delete the oldest of what XLA compiled where there is much of it: half a gigabyte."""
     shrink(_xla_cache().parent, 500_000_000)
@@ -240,14 +264,17 @@ def _cpu_info(key: str) -> str:
 
 @contextmanager
 def _silent_stderr() -> Iterator[None]:
-    """Hold back what is written to file descriptor 2, and show it only if the block fails."""
+    """Hold back what is written to file descriptor 2, and show it only if the block fails.
+
+    An interruption by the user is no failure.
+    """
     sys.stderr.flush()
     saved = os.dup(2)
     with tempfile.TemporaryFile() as held_back:
         os.dup2(held_back.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             held_back.seek(0)
             os.write(saved, held_back.read())
             raise

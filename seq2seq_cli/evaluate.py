@@ -107,7 +107,7 @@ def evaluate(
     """
     loaded = load_ensemble(runs, report)
     corpus = read_corpus(data)
-    trained_on = loaded.state["data_fingerprint"]
+    trained_on = loaded.state.data_fingerprint
     if corpus.fingerprint != trained_on:
         raise DataError(
             f"{corpus.description}: is not what {runs[0].path} was trained on (fingerprint "

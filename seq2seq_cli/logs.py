@@ -1,5 +1,6 @@
 """What stays of a training's events: metrics.jsonl and TensorBoard's logs in the run folder."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 
 import tensorflow as tf
@@ -23,11 +24,12 @@ class Logs:
     Args:
         run: the run's folder.
         step: entries of later updates, which a resumed training makes again, are dropped.
+        report: told of broken lines, which are dropped too.
     """
 
-    def __init__(self, run: Run, step: int):
+    def __init__(self, run: Run, step: int, report: Callable[[str], None]):
         self._run = run
-        run.forget_metrics_after(step)
+        run.forget_metrics_after(step, report)
         self._writer = tf.summary.create_file_writer(str(run.logs))
 
     def write(self, event: Progress | Validation) -> None:

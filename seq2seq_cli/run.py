@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,11 @@ from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 
 RUNS = Path("runs")
 COMPUTATION = "computation.json"
+_CONFIG = "config.toml"
+# What is in the folder of a training that ended before its config was written.
+_LEFTOVERS = {"lock", "tokenizer", f".{_CONFIG}.partial"}
+_UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # control characters, undecoded bytes, line separators
+_LONGEST_NAME = 255  # bytes that file systems take
 
 
 class Run:
@@ -48,20 +54,54 @@ class Run:
         """The folder of the tokenizers' files."""
         return self.path / "tokenizer"
 
+    @property
+    def has_config(self) -> bool:
+        """Whether the config is there, which is written last before training."""
+        return (self.path / _CONFIG).is_file()
+
     def config(self, *layers: Overrides) -> Config:
         """Read the resolved config; the values of `layers` come in the place of its own."""
-        path = self.path / "config.toml"
-        if not path.is_file():
-            raise CheckpointError(f"{path}: does not exist; {self.path} is not a run's folder")
-        return load_config(Overrides.read(path), *layers)
+        if self.has_config:
+            return load_config(Overrides.read(self.path / _CONFIG), *layers)
+        if self._is_free():
+            raise CheckpointError(
+                f"{self.path}: no training has begun in it. Begin one: s2s train --run {self.path}"
+            )
+        raise CheckpointError(
+            f"{self.path}: is not a run's folder, since it has no {_CONFIG}. Give another to --run"
+        )
+
+    def check_free(self) -> None:
+        """See that the folder has nothing in it that a new training would overwrite.
+
+        Raises:
+            UsageError: if it has.
+        """
+        if self._is_free():
+            return
+        if self.has_config:
+            remedy = f"Go on with it by: s2s train --resume --run {self.path}. Or give another name"
+        else:
+            remedy = "It is not a run's folder. Give another name"
+        raise UsageError(f"{self.path}: exists already. {remedy} to --run")
+
+    def _is_free(self) -> bool:
+        if not self.path.is_dir():
+            return not self.path.exists()
+        return {path.name for path in self.path.iterdir()} <= _LEFTOVERS
 
     def write(self, config: Config, tokenizer_files: Mapping[str, bytes]) -> None:
-        """Fill a new folder with what a rebuild of the model needs."""
+        """Fill a new folder, which is locked, with what a rebuild of the model needs.
+
+        Raises:
+            UsageError: if another training was faster.
+        """
+        self.check_free()
         with checkpoints.disk_errors(self.path):
             self.tokenizer.mkdir(parents=True, exist_ok=True)
             for name, content in tokenizer_files.items():
                 checkpoints.write_durably(self.tokenizer / name, content)
-            checkpoints.write_durably(self.path / "config.toml", config.to_toml().encode())
+            checkpoints.write_durably(self.path / _CONFIG, config.to_toml().encode())
 
     def write_computation(self, text: str) -> None:
         """Keep how the training computes, as JSON."""
@@ -93,9 +133,10 @@ class Run:
                     f"{self.path}: process {file.read().strip() or 'unknown'} is training here. "
                     "Wait for it, stop it, or train in another folder with --run"
                 ) from error
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
+            with checkpoints.disk_errors(self.path):
+                file.truncate(0)
+                file.write(str(os.getpid()))
+                file.flush()
             yield
 
     def append_metrics(self, entry: dict[str, Any]) -> None:
@@ -106,29 +147,78 @@ class Run:
         ):
             file.write(json.dumps(entry) + "\n")
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """Read metrics.jsonl; a last line that was cut off is left out."""
+    def metrics(self, report: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
+        """Read metrics.jsonl.
+
+        Broken lines are left out, and `report` is told of them, except for a last one that was cut
+        off.
+        """
         path = self.path / "metrics.jsonl"
         if not path.is_file():
             return []
-        lines = path.read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines[:-1]]
+        entries: list[dict[str, Any]] = []
+        broken = []
+        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                entry = None
+            if isinstance(entry, dict) and isinstance(entry.get("step"), int):
+                entries.append(entry)
+            else:
+                broken.append(number)
+        if broken:
+            others = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+            report(f"{path}:{broken[0]}: left out a broken line{others}")
+        return entries
 
-    def forget_metrics_after(self, step: int) -> None:
-        """Drop the entries of updates that a resumed training makes again."""
-        kept = [entry for entry in self.metrics() if entry["step"] <= step]
-        with checkpoints.disk_errors(self.path / "metrics.jsonl"):
-            partial = self.path / ".metrics.partial"
-            checkpoints.write_durably(
-                partial, "".join(json.dumps(entry) + "\n" for entry in kept).encode()
-            )
-            partial.replace(self.path / "metrics.jsonl")
+    def forget_metrics_after(self, step: int, report: Callable[[str], None]) -> None:
+        """Drop the entries of updates that a resumed training makes again, and broken lines."""
+        path = self.path / "metrics.jsonl"
+        with checkpoints.disk_errors(path):
+            kept = [entry for entry in self.metrics(report) if entry["step"] <= step]
+            text = "".join(json.dumps(entry) + "\n" for entry in kept)
+            checkpoints.write_durably(path, text.encode())
 
 
 def run_path(name: str) -> Path:
-    """Return the folder that `--run` means: a path, or a name below runs/."""
+    """Return the folder that `--run` means: a path, or a name below runs/.
+
+    Raises:
+        UsageError: if no folder should have that name.
+    """
     path = Path(name)
+    *_, last = name.rstrip("/").split("/")
+    if not last.strip() or not last.strip("."):
+        raise UsageError(f"--run {name!r}: a run's name must have more in it than dots and spaces")
+    if any(unicodedata.category(character) in _UNPRINTABLE for character in name):
+        raise UsageError(f"--run {name!r}: a run's name cannot have control characters in it")
+    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in path.parts):
+        raise UsageError(f"--run {name}: is too long; a name has at most {_LONGEST_NAME} bytes")
     return path if len(path.parts) > 1 or path.is_absolute() else RUNS / name
+
+
+def check_startable(resumed: Run | None, name: str | None) -> None:
+    """Raise early what `train` raises of a run's folder.
+
+    It checks again with the folder locked, since others may train meanwhile.
+
+    Args:
+        resumed: the run to go on with, if any.
+        name: of a new run, if it has one.
+
+    Raises:
+        UsageError: if the folder of a new run has something in it.
+        LockedError: if another process trains in the folder.
+    """
+    run = resumed or (Run(run_path(name)) if name is not None else None)
+    if run is None:
+        return
+    if not resumed:
+        run.check_free()
+    if run.path.exists():
+        with run.lock():
+            pass
 
 
 def new_run(name: str | None, label: str) -> Run:
@@ -138,14 +228,11 @@ def new_run(name: str | None, label: str) -> Run:
         UsageError: if the folder has something in it.
     """
     if name is not None:
-        path = run_path(name)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise UsageError(
-                f"{path}: exists already. Go on with it by --resume, or give another name to --run"
-            )
-        with checkpoints.disk_errors(path):
-            path.mkdir(parents=True, exist_ok=True)
-        return Run(path)
+        run = Run(run_path(name))
+        with checkpoints.disk_errors(run.path):
+            run.check_free()
+            run.path.mkdir(parents=True, exist_ok=True)
+        return run
     with checkpoints.disk_errors(RUNS):
         RUNS.mkdir(exist_ok=True)
         numbers = [int(m[0]) for p in RUNS.iterdir() if (m := re.match(r"\d+", p.name))]
@@ -175,9 +262,9 @@ def find_run(name: str | None, report: Callable[[str], None] = lambda text: None
     for path in RUNS.glob("*/"):
         for checkpoint in checkpoints.checkpoints(path / "checkpoints"):
             try:
-                saved_at = checkpoints.read_state(checkpoint)["saved_at"]
+                saved_at = checkpoints.read_state(checkpoint).saved_at
             except CheckpointError as error:
-                report(f"{error}; the one before it is used")
+                report(f"{error}; it is passed over")
                 continue
             candidates.append((saved_at, path))
             break

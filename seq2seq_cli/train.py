@@ -5,13 +5,13 @@ import math
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 
 import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli import checkpoints
+from seq2seq_cli.checkpoints import Position, State
 from seq2seq_cli.computation import Computation, choose_computation
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
@@ -32,20 +32,6 @@ REPORT_EVERY_STEPS = 10
 Report = Callable[[Event], None]
 
 
-@dataclass
-class Position:
-    """Where a training stands: what a checkpoint holds beside the arrays."""
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    seconds: float = 0.0
-    last_dev_bleu: float | None = None
-    best_dev_bleu: float | None = None
-    best_step: int | None = None
-    validations_since_best: int = 0
-
-
 def train(
     config: Config,
     report: Report,
@@ -58,13 +44,14 @@ def train(
     Args:
         config: everything that determines the result.
         report: told of everything that a person watching wants to know.
-        resume: the run to go on with; None begins a new one.
+        resume: the run to go on with, or to begin anew where it has no checkpoint; None begins a
+            new one.
         name: of a new run; None for the next number.
         device: a description of it, for the summary.
 
     Raises:
         DataError: if the corpus cannot be used.
-        CheckpointError: if `resume` has no valid checkpoint, or one of other data.
+        CheckpointError: if the checkpoints of `resume` are damaged, or of other data.
         LockedError: if another process trains in the run's folder.
         DivergedError: if the loss or a gradient is no longer finite.
         RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
@@ -143,7 +130,7 @@ class Trainer:
         computation: Computation,
         report: Report,
     ):
-        self.position = Position()
+        self.position = Position.at_start()
         self._config = config.training
         self._run = run
         self._fingerprint = corpus.fingerprint
@@ -160,7 +147,7 @@ class Trainer:
         """Run the loop to its end."""
         position = self.position
         validate_every = self._config.validate_every_steps or self._data.steps_per_epoch
-        self._logs = Logs(self._run, position.step)
+        self._logs = Logs(self._run, position.step, self._notice)
         self._began = time.monotonic() - position.seconds
         reason = self._reason_to_stop()
         if not reason and self._config.compile != "graph":
@@ -168,13 +155,15 @@ class Trainer:
             self._report(Notice(f"Compiling for {len(shapes)} shapes of batches"))
             self.updater.compile_for(shapes)
         self._saved = self._resumed_updates = time.monotonic()
-        with caught_signals(lambda text: self._report(Notice(text))) as caught:
+        with caught_signals(self._notice) as caught:
             while not reason:
                 for batch in self._data.batches(position.epoch, skip=position.batch):
                     self._update(batch)
+                    # Read once: a signal that comes later in this step waits for the next one.
+                    stopped_by = caught.number
                     finished = self._share_done() >= 1
                     validate = finished or position.step % validate_every == 0
-                    save = validate or caught.number or self._is_checkpoint_due()
+                    save = validate or stopped_by or self._is_checkpoint_due()
                     if save or position.step % REPORT_EVERY_STEPS == 0:
                         self._report_progress()
                     if validate:
@@ -185,12 +174,12 @@ class Trainer:
                     reason = self._reason_to_stop()
                     if reason:
                         break
-                    if caught.number:
+                    if stopped_by:
                         raise RunInterruptedError(
-                            f"Stopped by {signal.Signals(caught.number).name} at step "
+                            f"Stopped by {signal.Signals(stopped_by).name} at step "
                             f"{position.step}, which is saved. Go on by: s2s train --resume --run "
                             f"{self._run.path}",
-                            caught.number,
+                            stopped_by,
                         )
                 else:
                     position.epoch += 1
@@ -205,21 +194,29 @@ class Trainer:
         )
 
     def restore(self) -> None:
-        """Go back to the run's newest valid checkpoint."""
-        path = checkpoints.newest_valid(
-            self._run.checkpoints, lambda text: self._report(Notice(text))
-        )
+        """Go back to the run's newest valid checkpoint; without any, begin anew.
+
+        Raises:
+            CheckpointError: if all are damaged, or it is one of other data.
+        """
+        if not checkpoints.checkpoints(self._run.checkpoints):
+            self._notice(f"{self._run.path}: has no checkpoint yet; training begins anew")
+            return
+        path = checkpoints.newest_valid(self._run.checkpoints, self._notice)
         state = checkpoints.read_state(path)
-        if state["data_fingerprint"] != self._fingerprint:
+        if state.data_fingerprint != self._fingerprint:
             raise CheckpointError(
                 f"{path}: was trained on other data (fingerprint "
-                f"{state['data_fingerprint'][:12]}; now {self._fingerprint[:12]}). Restore the "
+                f"{state.data_fingerprint[:12]}; now {self._fingerprint[:12]}). Restore the "
                 "corpus, or begin a new run without --resume"
             )
-        self.position = Position(**state["position"])
+        self.position = state.position
         checkpoints.restore(path, checkpoints.MODEL, self._model.trainable_variables)
         checkpoints.restore(path, checkpoints.OPTIMIZER, self.updater.variables)
-        self._report(Notice(f"Going on from {path}"))
+        self._notice(f"Going on from {path}")
+
+    def _notice(self, text: str) -> None:
+        self._report(Notice(text))
 
     def _update(self, batch: Batch) -> None:
         position = self.position
@@ -289,19 +286,19 @@ class Trainer:
         self._report(event)
 
     def _save(self, dev_bleu: float | None) -> None:
-        state = {
-            "position": asdict(self.position),
-            "dev_bleu": dev_bleu,
-            "data_fingerprint": self._fingerprint,
-            "saved_at": datetime.now(timezone.utc).isoformat(),
-            "versions": {
+        state = State(
+            step=self.position.step,
+            position=self.position,
+            dev_bleu=dev_bleu,
+            data_fingerprint=self._fingerprint,
+            saved_at=datetime.now(timezone.utc).isoformat(),
+            versions={
                 name: importlib.metadata.version(name)
                 for name in ("s2s", "tensorflow", "keras", "tensorflow-text", "sentencepiece")
             },
-        }
+        )
         checkpoints.save(
             self._run.checkpoints,
-            self.position.step,
             self._model.trainable_variables,
             self.updater.variables,
             state,

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import RawIOBase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.alignment import Alignment, align, copy_unknown
+from seq2seq_cli.checkpoints import State
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
 from seq2seq_cli.data.words import Words
@@ -190,7 +191,7 @@ class LoadedRun(NamedTuple):
     tokenizers: Tokenizers
     decoding: DecodingConfig
     checkpoint: str
-    state: dict[str, Any]
+    state: State
     sources: tuple[Tokenizer, ...] = ()
 
     def translator(self, config: DecodingConfig | None = None, **options: bool) -> Translator:

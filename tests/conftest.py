@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
 
+from seq2seq_cli.checkpoints import Position, State
 from seq2seq_cli.cli import app, main
 from seq2seq_cli.config import Config
 from seq2seq_cli.config_files import Overrides, load_config
@@ -70,6 +71,12 @@ def tiny_config(corpus: Path | str | None, **settings: object) -> Config:
     for key, value in {**TINY, **model, **data, **given}.items():
         overrides.put(key, value, "test")
     return load_config(overrides)
+
+
+def checkpoint_state(step: int, **values: object) -> State:
+    """Return a checkpoint's state in which `values` stand for some of the fields."""
+    usual = {"dev_bleu": None, "data_fingerprint": "0", "saved_at": "2026-01-01", "versions": {}}
+    return State(**{"step": step, "position": Position.at_start(), **usual, **values})
 
 
 def invoke(*arguments: str) -> list[str]:

@@ -1,4 +1,5 @@
 import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -6,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from conftest import checkpoint_state
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.errors import CheckpointError, DiskError
@@ -34,7 +36,8 @@ def variables(scale: float = 1.0) -> list[Variable]:
 
 
 def save(root, step: int, scale: float = 1.0, bleu: float | None = None):
-    return checkpoints.save(root, step, variables(scale), variables(-scale), {"dev_bleu": bleu})
+    state = checkpoint_state(step, dev_bleu=bleu)
+    return checkpoints.save(root, variables(scale), variables(-scale), state)
 
 
 def damage(path, name: str = "model.safetensors") -> None:
@@ -55,7 +58,7 @@ def test_what_was_saved_is_restored(tmp_path):
     for found, wanted in zip(model + optimizer, variables(3.0) + variables(-3.0), strict=True):
         np.testing.assert_array_equal(found.value, wanted.value)
         assert found.value.dtype == wanted.value.dtype
-    assert checkpoints.read_state(path) == {"step": 12, "dev_bleu": None}
+    assert checkpoints.read_state(path) == checkpoint_state(12)
 
 
 def test_nothing_of_tensorflow_is_imported():
@@ -74,14 +77,62 @@ def test_the_newest_whole_one_is_found_and_damaged_ones_are_named(tmp_path):
     assert all("damaged" in text for text in told)
 
 
-def test_without_a_whole_one_there_is_an_error(tmp_path):
-    with pytest.raises(CheckpointError, match="no valid checkpoint"):
-        checkpoints.newest_valid(tmp_path, fail)
-    damage(save(tmp_path, 1))
-    with pytest.raises(CheckpointError, match="no valid checkpoint"):
-        checkpoints.newest_valid(tmp_path, lambda text: None)
-    with pytest.raises(CheckpointError, match="no valid checkpoint"):
-        checkpoints.best_valid(tmp_path, lambda text: None)
+@pytest.mark.parametrize("find", [checkpoints.newest_valid, checkpoints.best_valid])
+def test_where_there_is_none_the_training_can_go_on(tmp_path, find):
+    with pytest.raises(CheckpointError, match="no checkpoint yet. Go .*: s2s train --resume --run"):
+        find(tmp_path / "checkpoints", fail)
+
+
+@pytest.mark.parametrize("find", [checkpoints.newest_valid, checkpoints.best_valid])
+def test_where_all_are_damaged_each_is_named_and_the_remedy_too(tmp_path, find):
+    root = tmp_path / "checkpoints"
+    for step in (1, 2):
+        damage(save(root, step))
+    with pytest.raises(CheckpointError) as caught:
+        find(root, fail)
+    for step in (1, 2):
+        assert f"step-0000000{step}: damaged: model.safetensors is not what" in str(caught.value)
+    assert f"Or delete {tmp_path} and train again, or train in another" in str(caught.value)
+
+
+def forge(path, name: str, content: object) -> None:
+    """Write a file of a checkpoint anew, with a good hash."""
+    data = json.dumps(content).encode()
+    (path / name).write_bytes(data)
+    manifest = json.loads((path / checkpoints.MANIFEST).read_bytes())
+    manifest["sha256"][name] = hashlib.sha256(data).hexdigest()
+    (path / checkpoints.MANIFEST).write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("manifest", [[], {}, None, {"sha256": []}, {"sha256": {"state.json": 1}}])
+def test_a_manifest_of_another_form_is_damage(tmp_path, manifest):
+    path = save(tmp_path, 1)
+    (path / checkpoints.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(CheckpointError, match="damaged: state.json or manifest.json is unreadable"):
+        checkpoints.read_state(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: [], "state.json is not one of this version of s2s: it: "),
+        (lambda state: {**state, "more": 1}, "more: Unexpected keyword argument"),
+        (lambda state: {**state, "dev_bleu": "high"}, "dev_bleu: Input should be a valid number"),
+        (lambda state: {**state, "position": {"step": 1}}, "position.epoch: Field required"),
+        (lambda state: {**state, "position": []}, "position: Input should be"),
+        (lambda state: {"step": 1}, "position: Field required"),
+    ],
+)
+def test_a_state_of_another_form_is_an_error_and_an_older_one_is_used(tmp_path, change, message):
+    save(tmp_path, 1)
+    path = save(tmp_path, 2)
+    forge(path, checkpoints.STATE, change(json.loads((path / checkpoints.STATE).read_bytes())))
+    with pytest.raises(CheckpointError, match=message):
+        checkpoints.read_state(path)
+    for find in (checkpoints.newest_valid, checkpoints.best_valid):
+        told = []
+        assert find(tmp_path, told.append).name == "step-00000001"
+        assert message in told[0]
 
 
 def test_the_best_is_that_of_the_highest_dev_bleu(tmp_path):
@@ -109,7 +160,7 @@ def test_the_newest_is_used_when_none_was_validated(tmp_path):
     ],
 )
 def test_a_checkpoint_of_another_model_is_refused_and_nothing_assigned(tmp_path, theirs, message):
-    path = checkpoints.save(tmp_path, 1, theirs, [], {})
+    path = checkpoints.save(tmp_path, theirs, [], checkpoint_state(1))
     mine = [Variable("a", [8.0, 9.0]), Variable("b", [7])]
     with pytest.raises(CheckpointError, match=f"belongs to another model: {message}"):
         checkpoints.restore(path, checkpoints.MODEL, mine)

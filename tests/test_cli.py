@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import TINY, TINY_MODELS, s2s, s2s_process
+from conftest import TINY, TINY_MODELS, s2s, s2s_process, tiny_config
 from typer.testing import CliRunner
 
+from seq2seq_cli import devices
 from seq2seq_cli.cli import app
+from seq2seq_cli.run import Run
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -249,6 +251,41 @@ class TestTrain:
         assert (found, out) == (code, "")
         assert message in err
         assert "Traceback" not in err
+        assert list(workdir.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "message"),
+        [
+            (["--run", "used"], 2, "runs/used: exists already. Go on with it by"),
+            (["--run", "begun"], 5, f"runs/begun: process {os.getpid()} is training here"),
+            (["--resume", "--run", "begun"], 4, "runs/begun: no training has begun in it"),
+            (["--resume", "--run", "used"], 5, f"runs/used: process {os.getpid()} is training"),
+            (["--data", "none.tsv"], 3, "none.tsv: no such file"),
+            (["--data", "tatoeba", "--set", "data.dev=none.tsv"], 3, "none.tsv: no such file"),
+            (["--run", "a\nb"], 2, r"--run 'a\nb': a run's name cannot have control characters"),
+        ],
+    )
+    def test_what_can_be_refused_early_is_refused_without_tensorflow(
+        self, arguments, code, message, workdir, monkeypatch
+    ):
+        def imported(warn) -> None:
+            raise AssertionError("TensorFlow was imported")
+
+        monkeypatch.setattr(devices, "import_tensorflow", imported)
+        used, begun = Run(Path("runs/used")), Run(Path("runs/begun"))
+        used.write(tiny_config(None), {})
+        begun.path.mkdir()
+        with used.lock(), begun.lock():
+            found, out, err = s2s("train", *arguments)
+        assert (found, out) == (code, "")
+        assert message in err
+
+    def test_an_interrupted_import_leaves_quietly_with_130(self, workdir, monkeypatch):
+        def interrupted(warn) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(devices, "import_tensorflow", interrupted)
+        assert s2s("train") == (130, "", "")
         assert list(workdir.iterdir()) == []
 
     @pytest.mark.parametrize(

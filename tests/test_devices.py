@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
@@ -27,6 +28,50 @@ def test_a_failing_block_shows_what_was_held_back(capfd):
     with devices._silent_stderr():
         os.write(2, b"noise")
     assert capfd.readouterr().err == ""
+
+
+def test_an_interrupted_block_shows_nothing(capfd):
+    with pytest.raises(KeyboardInterrupt), devices._silent_stderr():
+        os.write(2, b"noise")
+        raise KeyboardInterrupt
+    assert capfd.readouterr().err == ""
+
+
+class TestCache:
+    """Where XLA keeps what it compiled."""
+
+    @pytest.fixture
+    def warnings(self, monkeypatch):
+        monkeypatch.setenv("TF_XLA_FLAGS", "")
+
+        def imported() -> list[str]:
+            warnings = []
+            devices.import_tensorflow(warnings.append)
+            return warnings
+
+        return imported
+
+    def test_a_folder_that_can_be_written_is_made_and_used(self, warnings, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        assert warnings() == []
+        folder = os.environ["TF_XLA_FLAGS"].partition("directory=")[2]
+        assert folder.startswith(str(tmp_path / "cache/s2s/xla/"))
+        assert os.listdir(folder) == []
+
+    def test_one_that_cannot_be_written_costs_a_warning(self, warnings, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+        (warning,) = warnings()
+        assert warning.startswith("/proc/none/s2s/xla/")
+        assert "cannot be written (No such file or directory). XLA compiles anew at" in warning
+        assert "cache" not in os.environ["TF_XLA_FLAGS"]
+
+    def test_a_full_disk_costs_a_warning(self, warnings, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        full = SimpleNamespace(free=3_000_000)
+        monkeypatch.setattr(devices.shutil, "disk_usage", lambda folder: full)
+        (warning,) = warnings()
+        assert "has only 3 MB of free space" in warning
+        assert "cache" not in os.environ["TF_XLA_FLAGS"]
 
 
 def test_a_folder_shrinks_by_its_oldest_files(tmp_path):

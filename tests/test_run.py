@@ -3,17 +3,21 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import tiny_config
+from conftest import checkpoint_state, tiny_config
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.config_files import Overrides
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
-from seq2seq_cli.run import Run, find_run, new_run, resumed_config
+from seq2seq_cli.run import Run, check_startable, find_run, new_run, resumed_config
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
 
 
 def with_checkpoint(name: str, saved_at: str) -> Run:
     run = Run(Path("runs") / name)
-    checkpoints.save(run.checkpoints, 1, [], [], {"saved_at": saved_at})
+    checkpoints.save(run.checkpoints, [], [], checkpoint_state(1, saved_at=saved_at))
     return run
 
 
@@ -36,8 +40,43 @@ class TestFolders:
         run = new_run("mine", "x")
         new_run("mine", "x")  # empty still
         (run.path / "file").touch()
-        with pytest.raises(UsageError, match="runs/mine: exists already. Go on with it by"):
+        with pytest.raises(UsageError, match="runs/mine: exists already. It is not a run's folder"):
             new_run("mine", "x")
+
+    def test_a_run_is_not_begun_again_but_gone_on_with(self, corpus):
+        run = new_run("mine", "x")
+        run.write(tiny_config(corpus), {})
+        with pytest.raises(UsageError, match="exists already. Go on .* s2s train --resume --run r"):
+            new_run("mine", "x")
+        with pytest.raises(UsageError, match="exists already"):  # who was slower, once it may write
+            run.write(tiny_config(corpus), {})
+
+    def test_a_folder_whose_training_ended_before_its_config_was_written_is_taken(self):
+        run = new_run("mine", "x")
+        run.tokenizer.mkdir()
+        with run.lock():
+            pass
+        with pytest.raises(CheckpointError, match="Begin one: s2s train --run runs/m"):
+            resumed_config(run)
+        assert new_run("mine", "x").path == run.path
+
+    @pytest.mark.parametrize("name", ["", " ", ".", "..", "...", "a/..", "a\nb", "\x1b[1m", "/"])
+    def test_names_that_no_folder_should_have_are_refused(self, name):
+        for use in (find_run, lambda name: new_run(name, "x")):
+            with pytest.raises(UsageError, match="a run's name"):
+                use(name)
+        assert not Path("runs").exists()
+
+    def test_a_name_that_no_file_system_takes_is_refused(self):
+        with pytest.raises(UsageError, match="is too long"):
+            new_run("a" * 256, "x")
+
+    def test_a_locked_run_is_refused_before_anything_else(self):
+        with new_run("mine", "x").lock(), pytest.raises(LockedError):
+            check_startable(None, "mine")
+        check_startable(None, "mine")
+        check_startable(None, "yours")
+        check_startable(None, None)
 
     def test_the_default_is_the_run_of_the_newest_checkpoint(self):
         with_checkpoint("002-b", "2026-01-02T00:00:00")
@@ -55,7 +94,7 @@ class TestFolders:
             find_run("yours")
 
     def test_a_folder_that_is_no_run_is_named(self, tmp_path):
-        (tmp_path / "runs" / "folder").mkdir(parents=True)
+        (tmp_path / "runs" / "folder" / "other").mkdir(parents=True)
         with pytest.raises(CheckpointError, match="is not a run's folder"):
             find_run("folder").config()
 
@@ -77,8 +116,21 @@ def test_metrics_of_later_steps_are_forgotten(tmp_path):
         run.append_metrics({"step": step})
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 4, "lo')  # a process was killed here
-    run.forget_metrics_after(2)
+    run.forget_metrics_after(2, fail)
     assert run.metrics() == [{"step": 1}, {"step": 2}]
+
+
+def test_broken_lines_of_metrics_are_dropped_with_a_notice(tmp_path):
+    run = Run(tmp_path)
+    run.append_metrics({"step": 1})
+    broken = b'{"st\n\xff\n[]\n{"loss": 1}\n{"step": "x"}\n\n'
+    with (tmp_path / "metrics.jsonl").open("ab") as file:
+        file.write(broken)
+    run.append_metrics({"step": 2})
+    told = []
+    run.forget_metrics_after(9, told.append)
+    assert told == [f"{tmp_path}/metrics.jsonl:2: left out a broken line, and 5 more"]
+    assert run.metrics(fail) == [{"step": 1}, {"step": 2}]
 
 
 def test_only_one_process_trains_in_a_folder(tmp_path):

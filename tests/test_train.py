@@ -20,7 +20,7 @@ from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedErr
 from seq2seq_cli.events import Notice, Progress, Summary, Validation
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.run import Run, find_run
-from seq2seq_cli.train import train
+from seq2seq_cli.train import Trainer, train
 from seq2seq_cli.translator import load_run
 
 pytestmark = pytest.mark.usefixtures("workdir")
@@ -154,6 +154,22 @@ def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settin
     assert losses[0] == losses[1]
 
 
+def test_a_signal_after_the_decision_to_save_waits_for_the_next_step(corpus, monkeypatch):
+    reason_to_stop = Trainer._reason_to_stop
+
+    def interrupted(self):
+        if self.position.step == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return reason_to_stop(self)
+
+    monkeypatch.setattr(Trainer, "_reason_to_stop", interrupted)
+    config = tiny_config(corpus, training__steps=25, training__validate_every_steps=25)
+    with pytest.raises(RunInterruptedError, match="at step 4, which is saved"):
+        train(config, ignore, name="late")
+    saved = checkpoints.checkpoints(Path("runs/late/checkpoints"))
+    assert [path.name for path in saved] == ["step-00000004"]
+
+
 @pytest.fixture(scope="module")
 def four_steps(corpus, tmp_path_factory) -> tuple[Config, Path]:
     """A config, and the folder of a run that has ended after its four steps."""
@@ -208,12 +224,23 @@ def test_other_data_is_refused(ended):
     corpus.write_bytes(before)
 
 
-def test_a_run_without_a_checkpoint_cannot_be_resumed(ended):
+def test_a_run_with_damaged_checkpoints_alone_cannot_be_resumed(ended):
     run = Run(Path("runs/ended"))
     for path in checkpoints.checkpoints(run.checkpoints):
         (path / "manifest.json").unlink()
-    with pytest.raises(CheckpointError, match="no valid checkpoint"):
+    with pytest.raises(CheckpointError, match="no valid checkpoint is left"):
         train(ended, ignore, resume=run)
+
+
+def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
+    before = weights("runs/ended")
+    run = find_run("ended")
+    shutil.rmtree(run.checkpoints)
+    events = []
+    assert train(ended, events.append, resume=run).run == "runs/ended"
+    assert Notice("runs/ended: has no checkpoint yet; training begins anew") in events
+    assert weights("runs/ended") == before
+    assert [e["step"] for e in run.metrics() if e["kind"] == "validation"] == [2, 4]
 
 
 def test_divergence_stops_with_the_step_and_saves_nothing_of_it(corpus, monkeypatch):

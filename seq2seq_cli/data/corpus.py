@@ -154,6 +154,12 @@ def read_corpus(config: DataConfig) -> Corpus:
     return corpus
 
 
+def check_files(config: DataConfig) -> None:
+    """Raise early what `read_corpus` raises of files that are missing or of another kind."""
+    if not is_prepared(config.corpus):
+        Reader(config).check_files()
+
+
 def _open_prepared(prepared: Prepared) -> Corpus:
     metadata = prepared.metadata
     return Corpus(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from seq2seq_cli.config import CATALOG, DataConfig, SourceConfig
+from seq2seq_cli.config import CATALOG, CORPORA, DataConfig, SourceConfig
 from seq2seq_cli.data.lines import BadLineError, canonical, is_file, open_text, read_lines, readable
 from seq2seq_cli.data.named import files_of
 from seq2seq_cli.data.splits import Pair
@@ -55,17 +55,30 @@ class Reader:
         """
         return [self._open(source) for source in self._config.mixture]
 
+    def check_files(self) -> None:
+        """Raise early what `sources` and `held_out` raise of files, of which nothing is read yet.
+
+        Corpora that are known by name are passed over.
+        """
+        given = [SourceConfig(corpus=path) for path in self._held_out_files().values() if path]
+        for source in [*self._config.mixture, *given]:
+            if source.corpus not in CORPORA and not source.corpus.startswith(CATALOG):
+                self._open(source)
+
     def held_out(self, sources: Sequence[Source]) -> tuple[list[Pair] | None, list[Pair] | None]:
         """Return the dev and test pairs that the config or else the sources give, or None each."""
         sides: list[list[Pair] | None] = []
-        for name in ("dev", "test"):
-            if path := getattr(self._config, name):
-                source = self._open(SourceConfig(corpus=path, columns=self._config.columns))
+        for name, path in self._held_out_files().items():
+            if path:
+                source = self._open(SourceConfig(corpus=path))
                 sides.append(list(source.pairs))
             else:
                 given = [side for s in sources if (side := getattr(s, name)) is not None]
                 sides.append([pair for side in given for pair in side] if given else None)
         return sides[0], sides[1]
+
+    def _held_out_files(self) -> dict[str, str | None]:
+        return {"dev": self._config.dev, "test": self._config.test}
 
     def _open(self, source: SourceConfig) -> Source:
         name = source.corpus

@@ -1,9 +1,10 @@
 """The download of the Tatoeba corpus that TensorFlow's and Keras' tutorials use."""
 
+import errno
 import hashlib
+import http.client
 import os
 import tempfile
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -47,13 +48,13 @@ def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL)
         DataError: without a network, or when the file is not the expected one.
     """
     path = tatoeba_path()
-    if path.is_file() and _sha256(path) == TATOEBA_SHA256:
-        return path
     try:
+        if path.is_file() and _sha256(path) == TATOEBA_SHA256:
+            return path
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="spa-eng-", suffix=".part")
     except OSError as error:
-        raise DiskError(f"{path.parent}: cannot be written: {error.strerror}") from error
+        raise _unwritable(path, error) from error
     try:
         with os.fdopen(handle, "wb") as part, urllib.request.urlopen(url, timeout=30) as response:
             total = int(response.headers.get("Content-Length") or 0)
@@ -69,7 +70,9 @@ def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL)
                 "spa-eng.zip elsewhere and give it by `--data PATH/spa-eng.zip`"
             )
         os.replace(temporary, path)
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+    except (OSError, http.client.HTTPException) as error:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            raise _unwritable(path, error) from error
         raise DataError(
             f"{url}: cannot be reached ({getattr(error, 'reason', error)}).\n"
             "Is there a network? On another machine, download that address with a browser and give "
@@ -79,6 +82,13 @@ def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL)
     finally:
         Path(temporary).unlink(missing_ok=True)
     return path
+
+
+def _unwritable(path: Path, error: Exception) -> DiskError:
+    return DiskError(
+        f"{path}: cannot be written ({error}). Set XDG_CACHE_HOME to a folder that can be "
+        "written and has space, or give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
+    )
 
 
 def _sha256(path: Path) -> str:

@@ -1,11 +1,14 @@
+import errno
 import hashlib
+import http.client
 import http.server
+import os
 import threading
 
 import pytest
 
 from seq2seq_cli.data import tatoeba
-from seq2seq_cli.errors import DataError
+from seq2seq_cli.errors import DataError, DiskError
 
 
 @pytest.fixture
@@ -59,3 +62,26 @@ def test_download_without_a_network_says_what_to_do(cache):
         tatoeba.download_tatoeba(lambda *args: None, "http://127.0.0.1:9/file")
     assert "--data PATH/spa-eng.zip" in str(caught.value)
     assert not list(cache.parent.iterdir())
+
+
+def test_a_cache_that_cannot_be_written_is_a_disk_error(cache):
+    cache.parent.write_text("a file where a folder should be")
+    with pytest.raises(DiskError, match="cannot be written .* Set XDG_CACHE_HOME to a folder"):
+        tatoeba.download_tatoeba(lambda *args: None)
+
+
+def test_a_full_disk_is_a_disk_error_and_leaves_nothing(cache, server):
+    def full(received: int, total: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(DiskError, match="No space left on device"):
+        tatoeba.download_tatoeba(full, f"{server}/file")
+    assert not list(cache.parent.iterdir())
+
+
+def test_a_connection_that_breaks_is_no_disk_error(cache, server):
+    def broken(received: int, total: int) -> None:
+        raise http.client.IncompleteRead(b"", 1)
+
+    with pytest.raises(DataError, match="cannot be reached"):
+        tatoeba.download_tatoeba(broken, f"{server}/file")
