@@ -1,5 +1,6 @@
 """Translation data sets of the catalog of TensorFlow Datasets."""
 
+import difflib
 import os
 import urllib.error
 import urllib.request
@@ -12,6 +13,7 @@ from seq2seq_cli.errors import DataError, UsageError
 
 CATALOG_URL = "https://www.tensorflow.org/datasets/catalog/overview#translate"
 _DEV_NAMES = ("validation", "dev")
+_FEW = 10  # names that an error lists
 
 
 class CatalogPairs(NamedTuple):
@@ -37,7 +39,7 @@ def read_catalog(name: str, languages: tuple[str, str]) -> CatalogPairs:
         UsageError: if there is no such data set, or it has not these languages.
     """
     builder = _builder(name)
-    take = _taker(name, builder.info.features, languages)
+    take = _taker(name, builder, languages)
     if not builder.is_prepared():
         _download(name, builder)
     splits = builder.info.splits
@@ -54,28 +56,62 @@ def read_catalog(name: str, languages: tuple[str, str]) -> CatalogPairs:
 def _builder(name: str) -> Any:
     try:
         return tfds.builder(name, data_dir=os.environ.get("TFDS_DATA_DIR"), try_gcs=False)
-    except tfds.core.DatasetNotFoundError as error:
-        raise UsageError(
-            f"tfds:{name}: no data set of that name in TensorFlow Datasets "
-            f"{tfds.__version__}. The translation data sets are listed at {CATALOG_URL}"
-        ) from error
-    except (ValueError, AssertionError) as error:  # no such config, or a config must be named
-        raise UsageError(f"tfds:{name}: {str(error).splitlines()[0]}") from error
+    except (
+        tfds.core.DatasetNotFoundError,
+        ValueError,
+        AssertionError,
+        TypeError,
+        ImportError,
+    ) as e:
+        raise UsageError(f"tfds:{name}: {_refusal(name, str(e))}") from e
 
 
-def _taker(name: str, features: Any, languages: tuple[str, str]) -> Any:
+def _refusal(name: str, message: str) -> str:
+    """Say why there is no builder for a name; `message` is what TensorFlow Datasets says."""
+    data_set, _, config = name.partition("/")
+    data_set, config = data_set.partition(":")[0], config.partition(":")[0]
+    listed = f"The translation data sets are listed at {CATALOG_URL}"
+    if not data_set:
+        return f"the name of a data set is missing, such as tfds:opus/medical. {listed}"
+    known = {*tfds.list_builders(with_community_datasets=False)}  # those would need a network
+    if data_set not in known:
+        near = difflib.get_close_matches(data_set, sorted(known), n=3)
+        meant = f". Did you mean {' or '.join(near)}?" if near else "."
+        version = f"TensorFlow Datasets {tfds.__version__}"
+        return f"no data set of that name in {version}{meant} {listed}"
+    configs = tfds.builder_cls(data_set).builder_configs
+    if "/" in name and config not in configs:
+        return f"{data_set} has no config {config!r}; it has {_some(configs, config)}"
+    return message.strip().partition("\n")[0]
+
+
+def _some(names: Iterable[str], like: str) -> str:
+    """List names: all if they are few, or those that are most alike."""
+    names = sorted(names)
+    if len(names) <= _FEW:
+        return ", ".join(names) or "none"
+    near = difflib.get_close_matches(like, names, n=_FEW // 2, cutoff=0)
+    return f"{', '.join(near)} and {len(names) - len(near)} more"
+
+
+def _taker(name: str, builder: Any, languages: tuple[str, str]) -> Any:
     """Return a function from rows of the data set to pairs."""
     source, target = languages
+    features = builder.info.features
     if source in features and target in features:
         return lambda rows: ((row[source].decode(), row[target].decode()) for row in rows)
     for key, feature in features.items():
         if isinstance(feature, tfds.features.TranslationVariableLanguages):
             return lambda rows: _variable(rows, key, languages)
     there = " and ".join(sorted(features))
+    others = builder.builder_configs.keys() - {
+        builder.builder_config and builder.builder_config.name
+    }
     raise UsageError(
         f"tfds:{name}: its languages are {there}, and data.source_language and "
         f"data.target_language ask for {source} and {target}. Choose two of its own by --source "
         "and --target"
+        + (f", or another config: {_some(others, source + target)}" if others else "")
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow_datasets as tfds
 
 from seq2seq_cli.config import DataConfig
-from seq2seq_cli.data.catalog import read_catalog
+from seq2seq_cli.data.catalog import CATALOG_URL, read_catalog
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -79,13 +79,49 @@ def test_rows_without_both_languages_are_left_out(catalog):
     assert (dev, test) == (None, None)
 
 
-def test_a_data_set_that_does_not_exist_is_named(catalog):
+LISTED = f"The translation data sets are listed at {CATALOG_URL}"
+UNKNOWN = f"no data set of that name in TensorFlow Datasets {tfds.__version__}."
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", f"the name of a data set is missing, such as tfds:opus/medical. {LISTED}"),
+        ("/en", f"the name of a data set is missing, such as tfds:opus/medical. {LISTED}"),
+        ("no_such_set/x", f"{UNKNOWN} {LISTED}"),
+        ("para_craw/enes", f"{UNKNOWN} Did you mean para_crawl? {LISTED}"),
+        ("huggingface:a/b", f"{UNKNOWN} {LISTED}"),
+        ("a\0b", f"{UNKNOWN} {LISTED}"),
+        ("opus/x", "opus has no config 'x'; it has IT, koran, law, medical, subtitles"),
+        ("opus/", "opus has no config ''; it has IT, koran, law, medical, subtitles"),
+        ("toy_translate/x", "toy_translate has no config 'x'; it has none"),
+        (
+            "para_crawl/ense",
+            "para_crawl has no config 'ense'; it has ensv, ensl, ensk, enet, enes and 18 more",
+        ),
+    ],
+)
+def test_a_data_set_that_does_not_exist_is_named_with_those_that_do(name, message, catalog):
     with pytest.raises(UsageError) as caught:
-        read_corpus(config("no_such_set/x"))
-    assert str(caught.value) == (
-        "tfds:no_such_set/x: no data set of that name in TensorFlow Datasets "
-        f"{tfds.__version__}. The translation data sets are listed at "
-        "https://www.tensorflow.org/datasets/catalog/overview#translate"
+        read_catalog(name, ("en", "es"))
+    assert str(caught.value) == f"tfds:{name}: {message}"
+
+
+@pytest.mark.parametrize("name", ["opus/medical:9.9.9", "opus:bad", "opus/version=0.1"])
+def test_a_version_that_does_not_exist_is_refused_in_a_line(name, catalog):
+    with pytest.raises(UsageError) as caught:
+        read_catalog(name, ("en", "de"))
+    message = str(caught.value).removeprefix(f"tfds:{name}: ")
+    assert len(message) > 20
+    assert "\n" not in message
+
+
+def test_a_config_of_other_languages_is_refused_with_the_nearest(catalog):
+    with pytest.raises(UsageError) as caught:
+        read_catalog("para_crawl", ("en", "es"))
+    assert str(caught.value).endswith(
+        "Choose two of its own by --source and --target, or another config: enes, ensv, ensl, "
+        "ensk, enet and 17 more"
     )
 
 
