@@ -193,8 +193,8 @@ def compare_phrasebooks(sides: Sequence[Side]) -> Row:
         show(str(error))
         return Row("", "", "phrasebook", "", "", FAILED, str(error).split("\n")[-1])
     others = sorted(key for key in {**before, **after} if before.get(key) != after.get(key))
-    shown = [str(each.get("fingerprint"))[:12] for each in (before, after)]
-    return Row("", "", "phrasebook", *shown, DIFFERS if others else SAME, ", ".join(others))
+    old, new = (str(each.get("fingerprint"))[:12] for each in (before, after))
+    return Row("", "", "phrasebook", old, new, DIFFERS if others else SAME, ", ".join(others))
 
 
 def in_company(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
