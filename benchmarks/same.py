@@ -57,6 +57,7 @@ TRAINING = {
     "training.validate_every_steps": STEPS,  # at the end, where it cannot be avoided
     **{"tokenizer.vocabulary_size": 1000, "data.dev_pairs": 50, "data.test_pairs": 50},
 }
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -292,15 +293,17 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def stop(number: int, _frame: object) -> None:
     """End the program by a signal; others are ignored while it removes what it made."""
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
+    show(f"stopped by {signal.Signals(number).name}")
     sys.exit(128 + number)
 
 
 def main() -> None:
     """Compare, and print the table."""
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, stop)
+    for each in SIGNALS:
+        if signal.getsignal(each) != signal.SIG_IGN:  # as nohup and a shell's & have it
+            signal.signal(each, stop)
     options = parse(None)
     commits = {"before": options.before_commit, "after": options.after_commit}
     changed = git("diff", "--shortstat", *commits.values()) or "no file changed"
