@@ -17,7 +17,7 @@ import numpy as np
 import safetensors.numpy
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
 from seq2seq_cli.errors import CheckpointError, DiskError
 
@@ -122,15 +122,11 @@ def save(
             shutil.rmtree(leftover)
         partial.mkdir()
         try:
-            contents = {
-                MODEL: safetensors.numpy.save(_arrays(model)),
-                OPTIMIZER: safetensors.numpy.save(_arrays(optimizer)),
-                STATE: _STATE.dump_json(state, indent=2),
-            }
-            hashes = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-            contents[MANIFEST] = _MANIFEST.dump_json(Manifest(hashes), indent=2)
-            for name, data in contents.items():
-                write_durably(partial / name, data)
+            _save_arrays(partial / MODEL, model)
+            _save_arrays(partial / OPTIMIZER, optimizer)
+            write_durably(partial / STATE, _STATE.dump_json(state, indent=2))
+            hashes = {name: _sha256(partial / name) for name in (MODEL, OPTIMIZER, STATE)}
+            write_durably(partial / MANIFEST, _MANIFEST.dump_json(Manifest(hashes), indent=2))
             if final.exists():  # left by a training that was resumed from an earlier checkpoint
                 shutil.rmtree(final)
             partial.rename(final)
@@ -146,20 +142,19 @@ def checkpoints(root: Path) -> list[Path]:
     return sorted(root.glob("step-*"), key=lambda path: path.name, reverse=True)
 
 
-def read(path: Path, name: str) -> bytes:
-    """Return the bytes of one file of a checkpoint.
+def verify(path: Path, name: str) -> None:
+    """See that a file of a checkpoint is what was written.
 
     Raises:
         CheckpointError: if it is missing or not what the manifest says.
     """
     try:
         hashes = _MANIFEST.validate_json((path / MANIFEST).read_bytes()).sha256
-        data = (path / name).read_bytes()
+        found = _sha256(path / name)
     except (OSError, ValidationError) as error:
         raise CheckpointError(f"{path}: damaged: {name} or {MANIFEST} is unreadable") from error
-    if hashes.get(name) != hashlib.sha256(data).hexdigest():
+    if hashes.get(name) != found:
         raise CheckpointError(f"{path}: damaged: {name} is not what {MANIFEST} says")
-    return data
 
 
 def read_state(path: Path) -> State:
@@ -168,8 +163,9 @@ def read_state(path: Path) -> State:
     Raises:
         CheckpointError: if it is missing, damaged or of another version.
     """
+    verify(path, STATE)
     try:
-        return _STATE.validate_json(read(path, STATE))
+        return _STATE.validate_json((path / STATE).read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "it"
@@ -189,7 +185,7 @@ def newest_valid(root: Path, report: Callable[[str], None]) -> Path:
         try:
             read_state(path)
             for name in (MODEL, OPTIMIZER):
-                read(path, name)
+                verify(path, name)
         except CheckpointError as error:
             errors.append(error)
             continue
@@ -215,7 +211,7 @@ def best_valid(root: Path, report: Callable[[str], None]) -> Path:
             errors.append(error)
     for _, path in sorted(scored, key=lambda item: item[0], reverse=True):
         try:
-            read(path, MODEL)
+            verify(path, MODEL)
         except CheckpointError as error:
             errors.append(error)
             continue
@@ -244,21 +240,24 @@ def restore(path: Path, name: str, variables: Iterable[Variable]) -> None:
     Raises:
         CheckpointError: if the file does not hold exactly these variables; then none is changed.
     """
-    data = read(path, name)
-    try:
-        arrays = safetensors.numpy.load(data)
-    except SafetensorError as error:
-        raise CheckpointError(f"{path / name}: not a safetensors file: {error}") from error
+    verify(path, name)
     variables = list(variables)
     wanted = {v.path: tuple(v.shape) for v in variables}
-    found = {key: array.shape for key, array in arrays.items()}
+    try:
+        # One array at a time, so that they are not in memory twice.
+        with safe_open(path / name, framework="numpy") as file:
+            keys = file.keys()
+            found = {key: tuple(file.get_slice(key).get_shape()) for key in keys}
+            if wanted == found:
+                for variable in variables:
+                    variable.assign(file.get_tensor(variable.path))
+    except SafetensorError as error:
+        raise CheckpointError(f"{path / name}: not a safetensors file: {error}") from error
     if wanted != found:
         raise CheckpointError(
             f"{path / name}: belongs to another model: {_difference(wanted, found)}. Was the run's "
             "config.toml changed? Use the one it was trained with"
         )
-    for variable in variables:
-        variable.assign(arrays[variable.path])
 
 
 def prune(root: Path, keep: int, best: int | None) -> None:
@@ -294,8 +293,25 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise DiskError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
 
 
-def _arrays(variables: Iterable[Variable]) -> dict[str, np.ndarray]:
-    return {v.path: np.asarray(v.numpy()) for v in variables}
+def _save_arrays(path: Path, variables: Iterable[Variable]) -> None:
+    """Write the values of variables by their paths; not by way of bytes, which are memory."""
+    try:
+        safetensors.numpy.save_file({v.path: np.asarray(v.numpy()) for v in variables}, path)
+    except SafetensorError as error:
+        raise DiskError(
+            f"{path.parent}: cannot be written: {error}. Free some space and go on with --resume, "
+            "or check the folder's permissions"
+        ) from error
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _sync_folder(path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from conftest import checkpoint_state
+from safetensors import SafetensorError
 
 from seq2seq_cli import checkpoints
 from seq2seq_cli.errors import CheckpointError, DiskError
@@ -174,17 +175,25 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path):
     assert [p.name[-1] for p in checkpoints.checkpoints(tmp_path)] == ["6", "5", "3"]
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
+def full_for_arrays(arrays, path):
+    raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+
+def full_for_the_rest(path, data):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    ("writer", "full"),
+    [
+        ("safetensors.numpy.save_file", full_for_arrays),
+        ("seq2seq_cli.checkpoints.write_durably", full_for_the_rest),
+    ],
+)
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, writer, full):
     save(tmp_path, 1)
-    written = checkpoints.write_durably
-
-    def full(path, data):
-        if path.name == "optimizer.safetensors":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        written(path, data)
-
-    monkeypatch.setattr(checkpoints, "write_durably", full)
-    with pytest.raises(DiskError, match="No space left on device. Free some space"):
+    monkeypatch.setattr(writer, full)
+    with pytest.raises(DiskError, match=r"No space left on device.*\. Free some space and go on"):
         save(tmp_path, 2)
     assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
     checkpoints.newest_valid(tmp_path, fail)
