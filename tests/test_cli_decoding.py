@@ -11,13 +11,14 @@ import tensorflow as tf
 from conftest import invoke, s2s, toy_pairs
 
 from seq2seq_cli import translator
-from seq2seq_cli.alignment import copy_unknown
+from seq2seq_cli.alignment import align, copy_unknown
 from seq2seq_cli.config_files import Overrides
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.data.words import Words
 from seq2seq_cli.errors import DiskError, UsageError
 from seq2seq_cli.run import Run
 from seq2seq_cli.scoring import Scorer, score_lines
+from seq2seq_cli.sentences import token_ids
 from seq2seq_cli.special_tokens import EOS, UNK
 from seq2seq_cli.translator import load_run, translate_lines
 
@@ -69,6 +70,13 @@ def test_the_maximum_length_is_in_tokens(home):
     assert len(record["attention"]["target_tokens"]) == 2
 
 
+def test_a_prefix_may_repeat_itself_though_nothing_else_may(home):
+    options = ["--set", "decoding.no_repeat_ngram=1"]
+    for beam in ("1", "3"):
+        (found,) = invoke("translate", SENTENCE, "--prefix", "yo yo", "--beam", beam, *options)
+        assert found.startswith("yo yo")
+
+
 def test_alignments_are_of_words_and_soft_ones_of_tokens(home):
     line = invoke("translate", SENTENCE, "--alignments")[0]
     text, alignment = line.split("\t")
@@ -80,6 +88,13 @@ def test_alignments_are_of_words_and_soft_ones_of_tokens(home):
     soft = record["attention"]
     assert np.shape(soft["weights"]) == (len(soft["target_tokens"]), len(soft["source_tokens"]))
     np.testing.assert_allclose(np.sum(soft["weights"], axis=1), 1, atol=1e-3)
+
+
+def test_tokens_of_spaces_are_aligned_to_no_word(trained):
+    tokenizers = load_run(Run(trained), fail).tokenizers
+    space = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size)).index("▁")
+    source = token_ids(tokenizers.source, [SENTENCE])[0]
+    assert align(tokenizers, source, [space, space, EOS], np.ones([3, len(source)])).words == []
 
 
 def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
