@@ -2,22 +2,27 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2seq_cli.cli_files import (
+    check_input,
+    check_output,
+    check_text,
+    open_input,
+    open_output,
+)
 from seq2seq_cli.cli_options import (
     DeviceOption,
     JsonOption,
     SetOption,
     config_layers,
-    print_line,
     start_tensorflow,
 )
-from seq2seq_cli.errors import DiskError, UsageError
+from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.config import DecodingConfig
@@ -99,6 +104,9 @@ def translate(
     from seq2seq_cli import console
 
     check_files(bool(sentences), input_file, output)
+    for number, sentence in enumerate(sentences or [], start=1):
+        check_text(sentence, f"sentence {number}")
+    check_text(prefix, "--prefix")
     if seed is not None and not sample:
         raise UsageError("--seed is for --sample; a search for the best draws nothing")
     runs, config = runs_and_config(
@@ -147,7 +155,7 @@ def translate(
             write(line(found[n]) if n < len(found) else "")
 
     with ExitStack() as stack:
-        write = stack.enter_context(_results(output))
+        write = stack.enter_context(open_output(output))
         if sentences:
             for number, found in enumerate(
                 zip(sentences, translator.translate(sentences, prefix), strict=True), start=1
@@ -156,7 +164,9 @@ def translate(
         elif asks:
             names = ", ".join(str(each.path) for each in runs)
             console.stderr.print(f"Translating with {names}. An empty line or Ctrl-D ends.")
-            for number, source in enumerate(console.prompts(_history()), start=1):
+            prompts = stack.enter_context(closing(console.prompts(_history())))
+            for number, source in enumerate(prompts, start=1):
+                check_text(source, f"line {number}")
                 show(number, source, translator.translate([source], prefix, number - 1)[0])
         else:
             shows = bool(output) or not sys.stdout.isatty()
@@ -193,6 +203,8 @@ def score(
     runs, config = runs_and_config(run, settings, ("batch_tokens", batch_tokens, "--batch-tokens"))
     start_tensorflow(device or "auto")
 
+    check_text(source or "", "the source")
+    check_text(translation or "", "the translation")
     from seq2seq_cli.scoring import Score, Scorer, score_lines
     from seq2seq_cli.translator import load_ensemble
 
@@ -218,7 +230,7 @@ def score(
         write("\t".join(columns))
 
     with ExitStack() as stack:
-        write = stack.enter_context(_results(output))
+        write = stack.enter_context(open_output(output))
         if source is not None and translation is not None:
             show(1, (source, translation), scorer.score([(source, translation)])[0])
             return
@@ -253,45 +265,19 @@ def runs_and_config(
 
 
 def check_files(has_arguments: bool, input_file: Path | None, output: Path | None = None) -> None:
-    """See that the input is given once and is there, and that the output would not overwrite it.
+    """See that the input is given once and can be read, and that the output can be written.
 
     Raises:
-        UsageError: if not.
+        UsageError: if the input is given twice, is not there, or would be overwritten.
+        DataError: if it cannot be read.
+        DiskError: if the output cannot be written.
     """
     if has_arguments and input_file:
         raise UsageError("sentences and --input exclude each other; give one of them")
-    if input_file and (not input_file.exists() or input_file.is_dir()):
-        raise UsageError(f"--input {input_file}: no such file")
-    if input_file and output and output.exists() and output.samefile(input_file):
-        raise UsageError(f"--output {output} is the --input, and would overwrite it; take another")
-
-
-@contextmanager
-def open_input(path: Path | None) -> Iterator[tuple[Any, str]]:
-    """Open a file, or stdin; with its name for errors."""
-    if path is None:
-        yield sys.stdin.buffer.raw, "stdin"  # type: ignore[union-attr]
-        return
-    with path.open("rb", buffering=0) as stream:
-        yield stream, str(path)
-
-
-@contextmanager
-def _results(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Return what writes a line of results, at once, to a file or stdout."""
-    if path is None:
-        yield print_line
-        return
-    try:
-        with path.open("w", encoding="utf-8") as file:
-
-            def write(line: str) -> None:
-                file.write(line + "\n")
-                file.flush()
-
-            yield write
-    except OSError as error:
-        raise DiskError(f"--output {path}: cannot be written: {error.strerror}") from error
+    if input_file:
+        check_input(input_file)
+    if output:
+        check_output(output, input_file)
 
 
 def _record(translation: "Translation") -> dict[str, Any]:
