@@ -130,7 +130,11 @@ def translate(
     asks = not sentences and not input_file and sys.stdin.isatty()
     is_few = asks or bool(sentences and len(sentences) <= FEW)
     translator = load_ensemble(runs, console.show_warning).translator(
-        config, alignments=alignments, replace_unknown=replace_unknown, compiled=not is_few
+        config,
+        alignments=alignments,
+        replace_unknown=replace_unknown,
+        compiled=not is_few,
+        prefix=prefix,
     )
 
     def line(translation: "Translation") -> str:
@@ -142,7 +146,7 @@ def translate(
 
     def show(number: int, source: str, translation: "Translation") -> None:
         if translation.cut:
-            _warn_cut(number)
+            _warn_cut(number, "source", config)
         if as_json:
             record = {"source": source, **_record(translation)}
             if config.n_best > 1:
@@ -158,7 +162,7 @@ def translate(
         write = stack.enter_context(open_output(output))
         if sentences:
             for number, found in enumerate(
-                zip(sentences, translator.translate(sentences, prefix), strict=True), start=1
+                zip(sentences, translator.translate(sentences), strict=True), start=1
             ):
                 show(number, *found)
         elif asks:
@@ -167,12 +171,12 @@ def translate(
             prompts = stack.enter_context(closing(console.prompts(_history())))
             for number, source in enumerate(prompts, start=1):
                 check_text(source, f"line {number}")
-                show(number, source, translator.translate([source], prefix, number - 1)[0])
+                show(number, source, translator.translate([source], number - 1)[0])
         else:
             shows = bool(output) or not sys.stdout.isatty()
             advance = stack.enter_context(console.line_progress(shows))
             stream, name = stack.enter_context(open_input(input_file))
-            for found_line in translate_lines(translator, stream, name, prefix):
+            for found_line in translate_lines(translator, stream, name):
                 show(*found_line)
                 advance()
 
@@ -193,18 +197,19 @@ def score(
 ) -> None:
     """Print the log-probability of given translations, in nats.
 
-    Without arguments, lines of "source TAB translation" are read from a file or stdin.
+    Without arguments, lines of "source TAB translation" are read from a file or stdin. A line
+    comes out for each line in: for an empty line an empty one, or null with --json.
     """
     from seq2seq_cli import console
 
     check_files(source is not None, input_file, output)
+    check_text(source or "", "the source")
+    check_text(translation or "", "the translation")
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
     runs, config = runs_and_config(run, settings, ("batch_tokens", batch_tokens, "--batch-tokens"))
     start_tensorflow(device or "auto")
 
-    check_text(source or "", "the source")
-    check_text(translation or "", "the translation")
     from seq2seq_cli.scoring import Score, Scorer, score_lines
     from seq2seq_cli.translator import load_ensemble
 
@@ -213,7 +218,7 @@ def score(
 
     def show(number: int, pair: tuple[str, str], found: Score) -> None:
         if found.cut:
-            _warn_cut(number)
+            _warn_cut(number, " and the ".join(found.cut), config)
         by_token = list(zip(found.tokens, found.token_log_probabilities, strict=True))
         if as_json:
             record = {
@@ -224,8 +229,10 @@ def score(
             }
             write(json.dumps(record, ensure_ascii=False))
             return
-        columns = [f"{found.log_probability:.4f}"]
-        if tokens:
+        columns = []
+        if found.log_probability is not None:
+            columns.append(f"{found.log_probability:.4f}")
+        if tokens and by_token:
             columns.append(" ".join(f"{token}:{p:.4f}" for token, p in by_token))
         write("\t".join(columns))
 
@@ -296,10 +303,13 @@ def _record(translation: "Translation") -> dict[str, Any]:
     return record
 
 
-def _warn_cut(number: int) -> None:
+def _warn_cut(number: int, sides: str, config: "DecodingConfig") -> None:
     from seq2seq_cli import console
 
-    console.show_warning(f"line {number}: longer than decoding.max_source_tokens; cut")
+    console.show_warning(
+        f"line {number}: cut the {sides} to {config.max_source_tokens} tokens "
+        "(decoding.max_source_tokens)"
+    )
 
 
 def _history() -> Path:
