@@ -1,6 +1,6 @@
 """What attention says of the words of a translation and of its source."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,12 +43,13 @@ def align(
         target: ids of the translation, EOS included unless it was cut.
         weights: for each of these a row of weights over the source.
     """
-    source_words = list(_words(tokenizers.source, source))
-    target_words = list(_words(tokenizers.target, target))
-    by_word = np.zeros((max(target_words, default=-1) + 1, max(source_words, default=-1) + 1))
+    source_words, source_count = _words(tokenizers.source, source)
+    target_words, target_count = _words(tokenizers.target, target)
+    by_word = np.zeros((len(target_words), len(source_words)))  # no more words than tokens
     for j, row in zip(target_words, weights, strict=False):
         for i, weight in zip(source_words, row, strict=False):
             by_word[j, i] += weight
+    by_word = by_word[:target_count, :source_count]
     words = [(int(row.argmax()), j) for j, row in enumerate(by_word) if row.size]
     return Alignment(
         words,
@@ -81,9 +82,12 @@ def copy_unknown(
     return "".join(part + word for part, word in zip(parts, [*copied, ""], strict=True))
 
 
-def _words(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[int]:
-    """Yield for each token but EOS the number of the word of the text in which it ends."""
+def _words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], int]:
+    """Return for each token but EOS the number of the word in which it ends; and the words' count.
+
+    Tokens of spaces alone make no word.
+    """
     tokens = [int(i) for i in ids if i != EOS]
     beginnings = tokenizer.detokenize([tokens[: i + 1] for i in range(len(tokens))])
-    for beginning in beginnings:
-        yield max(0, len(beginning.split()) - 1)
+    counts = [len(beginning.split()) for beginning in beginnings]
+    return [max(0, count - 1) for count in counts], max(counts, default=0)

@@ -1,7 +1,6 @@
 """The `s2s` command: parse, one call, print. Slow imports stand inside the commands."""
 
 import json
-import os
 import sys
 from dataclasses import asdict
 from enum import Enum
@@ -18,6 +17,7 @@ from seq2seq_cli.cli_decoding import (
     RunsOption,
     runs_and_config,
 )
+from seq2seq_cli.cli_files import check_output, open_output, open_standard_streams
 from seq2seq_cli.cli_options import (
     AttentionOption,
     ConfigOption,
@@ -155,6 +155,8 @@ def evaluate(
     """Score a run by BLEU and chrF on its leak-free test split."""
     from seq2seq_cli import console
 
+    if output:
+        check_output(output)
     runs, decoding = runs_and_config(
         run,
         settings,
@@ -172,20 +174,23 @@ def evaluate(
 
     evaluation = evaluate_runs(runs, config, split.value, console.show_warning, decoding)
     scores = evaluation.scores
-    if output:
-        evaluation.write_tsv(output)
     if as_json:
         record = {"run": evaluation.run, "checkpoint": evaluation.checkpoint, "split": split.value}
         search = {"search": decoding.description, "device": device_used}
         print_line(json.dumps({**record, **asdict(scores), **search}))
-        return
-    rows = [
-        ("run", f"{evaluation.run}, {evaluation.checkpoint}, {decoding.description}"),
-        (split.value, f"{scores.sentences:,} sentences, {scores.references:,} references"),
-        ("BLEU", f"{scores.bleu:.2f}   {scores.bleu_signature}"),
-        ("chrF", f"{scores.chrf:.2f}   {scores.chrf_signature}"),
-    ]
-    console.show_rows(rows)
+    else:
+        rows = [
+            ("run", f"{evaluation.run}, {evaluation.checkpoint}, {decoding.description}"),
+            (split.value, f"{scores.sentences:,} sentences, {scores.references:,} references"),
+            ("BLEU", f"{scores.bleu:.2f}   {scores.bleu_signature}"),
+            ("chrF", f"{scores.chrf:.2f}   {scores.chrf_signature}"),
+        ]
+        console.show_rows(rows)
+    # The scores are out by now, whatever happens to the file.
+    if output:
+        with open_output(output) as write:
+            for row in evaluation.rows():
+                write("\t".join(row))
 
 
 @app.command()
@@ -316,6 +321,7 @@ def config_check(
 
 def main() -> None:
     """Run the command line; an error is a message and an exit code, not a traceback."""
+    open_standard_streams()
     try:
         app()
     except S2SError as error:
@@ -328,10 +334,6 @@ def main() -> None:
         else:
             console.show_error(str(error))
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # Whoever read the results has had enough, as `head` has.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + 13)
 
 
 _debug = False

@@ -11,10 +11,9 @@ from seq2seq_cli.cli_decoding import (
     BeamOption,
     InputOption,
     LengthPenaltyOption,
-    check_files,
-    open_input,
     runs_and_config,
 )
+from seq2seq_cli.cli_files import check_input, open_input
 from seq2seq_cli.cli_options import (
     AttentionOption,
     ConfigOption,
@@ -128,7 +127,8 @@ def bench_decode(
     """Measure how fast a run translates its test split, and with what memory."""
     from seq2seq_cli import console
 
-    check_files(False, input_file)
+    if input_file:
+        check_input(input_file)
     runs, config = runs_and_config(
         [run] if run else None,
         settings,

@@ -2,22 +2,27 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2seq_cli.cli_files import (
+    check_input,
+    check_output,
+    check_text,
+    open_input,
+    open_output,
+)
 from seq2seq_cli.cli_options import (
     DeviceOption,
     JsonOption,
     SetOption,
     config_layers,
-    print_line,
     start_tensorflow,
 )
-from seq2seq_cli.errors import DiskError, UsageError
+from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.config import DecodingConfig
@@ -99,6 +104,9 @@ def translate(
     from seq2seq_cli import console
 
     check_files(bool(sentences), input_file, output)
+    for number, sentence in enumerate(sentences or [], start=1):
+        check_text(sentence, f"sentence {number}")
+    check_text(prefix, "--prefix")
     if seed is not None and not sample:
         raise UsageError("--seed is for --sample; a search for the best draws nothing")
     runs, config = runs_and_config(
@@ -122,7 +130,11 @@ def translate(
     asks = not sentences and not input_file and sys.stdin.isatty()
     is_few = asks or bool(sentences and len(sentences) <= FEW)
     translator = load_ensemble(runs, console.show_warning).translator(
-        config, alignments=alignments, replace_unknown=replace_unknown, compiled=not is_few
+        config,
+        alignments=alignments,
+        replace_unknown=replace_unknown,
+        compiled=not is_few,
+        prefix=prefix,
     )
 
     def line(translation: "Translation") -> str:
@@ -134,7 +146,7 @@ def translate(
 
     def show(number: int, source: str, translation: "Translation") -> None:
         if translation.cut:
-            _warn_cut(number)
+            _warn_cut(number, "source", config)
         if as_json:
             record = {"source": source, **_record(translation)}
             if config.n_best > 1:
@@ -147,22 +159,24 @@ def translate(
             write(line(found[n]) if n < len(found) else "")
 
     with ExitStack() as stack:
-        write = stack.enter_context(_results(output))
+        write = stack.enter_context(open_output(output))
         if sentences:
             for number, found in enumerate(
-                zip(sentences, translator.translate(sentences, prefix), strict=True), start=1
+                zip(sentences, translator.translate(sentences), strict=True), start=1
             ):
                 show(number, *found)
         elif asks:
             names = ", ".join(str(each.path) for each in runs)
             console.stderr.print(f"Translating with {names}. An empty line or Ctrl-D ends.")
-            for number, source in enumerate(console.prompts(_history()), start=1):
-                show(number, source, translator.translate([source], prefix, number - 1)[0])
+            prompts = stack.enter_context(closing(console.prompts(_history())))
+            for number, source in enumerate(prompts, start=1):
+                check_text(source, f"line {number}")
+                show(number, source, translator.translate([source], number - 1)[0])
         else:
             shows = bool(output) or not sys.stdout.isatty()
             advance = stack.enter_context(console.line_progress(shows))
             stream, name = stack.enter_context(open_input(input_file))
-            for found_line in translate_lines(translator, stream, name, prefix):
+            for found_line in translate_lines(translator, stream, name):
                 show(*found_line)
                 advance()
 
@@ -183,11 +197,14 @@ def score(
 ) -> None:
     """Print the log-probability of given translations, in nats.
 
-    Without arguments, lines of "source TAB translation" are read from a file or stdin.
+    Without arguments, lines of "source TAB translation" are read from a file or stdin. A line
+    comes out for each line in: for an empty line an empty one, or null with --json.
     """
     from seq2seq_cli import console
 
     check_files(source is not None, input_file, output)
+    check_text(source or "", "the source")
+    check_text(translation or "", "the translation")
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
     runs, config = runs_and_config(run, settings, ("batch_tokens", batch_tokens, "--batch-tokens"))
@@ -201,7 +218,7 @@ def score(
 
     def show(number: int, pair: tuple[str, str], found: Score) -> None:
         if found.cut:
-            _warn_cut(number)
+            _warn_cut(number, " and the ".join(found.cut), config)
         by_token = list(zip(found.tokens, found.token_log_probabilities, strict=True))
         if as_json:
             record = {
@@ -212,13 +229,15 @@ def score(
             }
             write(json.dumps(record, ensure_ascii=False))
             return
-        columns = [f"{found.log_probability:.4f}"]
-        if tokens:
+        columns = []
+        if found.log_probability is not None:
+            columns.append(f"{found.log_probability:.4f}")
+        if tokens and by_token:
             columns.append(" ".join(f"{token}:{p:.4f}" for token, p in by_token))
         write("\t".join(columns))
 
     with ExitStack() as stack:
-        write = stack.enter_context(_results(output))
+        write = stack.enter_context(open_output(output))
         if source is not None and translation is not None:
             show(1, (source, translation), scorer.score([(source, translation)])[0])
             return
@@ -253,45 +272,19 @@ def runs_and_config(
 
 
 def check_files(has_arguments: bool, input_file: Path | None, output: Path | None = None) -> None:
-    """See that the input is given once and is there, and that the output would not overwrite it.
+    """See that the input is given once and can be read, and that the output can be written.
 
     Raises:
-        UsageError: if not.
+        UsageError: if the input is given twice, is not there, or would be overwritten.
+        DataError: if it cannot be read.
+        DiskError: if the output cannot be written.
     """
     if has_arguments and input_file:
         raise UsageError("sentences and --input exclude each other; give one of them")
-    if input_file and (not input_file.exists() or input_file.is_dir()):
-        raise UsageError(f"--input {input_file}: no such file")
-    if input_file and output and output.exists() and output.samefile(input_file):
-        raise UsageError(f"--output {output} is the --input, and would overwrite it; take another")
-
-
-@contextmanager
-def open_input(path: Path | None) -> Iterator[tuple[Any, str]]:
-    """Open a file, or stdin; with its name for errors."""
-    if path is None:
-        yield sys.stdin.buffer.raw, "stdin"  # type: ignore[union-attr]
-        return
-    with path.open("rb", buffering=0) as stream:
-        yield stream, str(path)
-
-
-@contextmanager
-def _results(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Return what writes a line of results, at once, to a file or stdout."""
-    if path is None:
-        yield print_line
-        return
-    try:
-        with path.open("w", encoding="utf-8") as file:
-
-            def write(line: str) -> None:
-                file.write(line + "\n")
-                file.flush()
-
-            yield write
-    except OSError as error:
-        raise DiskError(f"--output {path}: cannot be written: {error.strerror}") from error
+    if input_file:
+        check_input(input_file)
+    if output:
+        check_output(output, input_file)
 
 
 def _record(translation: "Translation") -> dict[str, Any]:
@@ -310,10 +303,13 @@ def _record(translation: "Translation") -> dict[str, Any]:
     return record
 
 
-def _warn_cut(number: int) -> None:
+def _warn_cut(number: int, sides: str, config: "DecodingConfig") -> None:
     from seq2seq_cli import console
 
-    console.show_warning(f"line {number}: longer than decoding.max_source_tokens; cut")
+    console.show_warning(
+        f"line {number}: cut the {sides} to {config.max_source_tokens} tokens "
+        "(decoding.max_source_tokens)"
+    )
 
 
 def _history() -> Path:

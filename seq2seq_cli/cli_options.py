@@ -58,6 +58,7 @@ def config_layers(
     for assignment in settings or []:
         options.put_assignment(assignment)
     for key, value, flag in flags:
+        options.flags[key] = flag
         if value is not None:
             options.put(key, value, flag)
     return [*files, options]

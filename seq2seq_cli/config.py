@@ -12,7 +12,7 @@ CATALOG = "tfds:"  # what follows names a data set of TensorFlow Datasets
 class Table(BaseModel):
     """A table of the configuration: immutable, and closed to keys it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class SourceConfig(Table):
@@ -403,17 +403,17 @@ class DecodingConfig(Table):
 
     beam: int = Field(1, ge=1)
     """Hypotheses that are followed for each sentence; 1 is greedy decoding."""
-    n_best: int = Field(1, ge=1)
-    """Translations given of each sentence: at most `beam`, or any number of samples."""
-    length_penalty: float = Field(0.6, ge=0)
+    n_best: int = Field(1, ge=1, le=1000)
+    """Translations given of each sentence: at most `beam` of them, or that many samples."""
+    length_penalty: float = Field(0.6, ge=0, le=5)
     """A log-probability is divided by this power, alpha, of the length; 0 for no penalty."""
     length_penalty_kind: Literal["gnmt", "simple"] = "gnmt"
     """What has that power: `gnmt` (5 + length) / 6 (Wu et al. 2016), `simple` the length."""
-    coverage_penalty: float = Field(0.0, ge=0)
+    coverage_penalty: float = Field(0.0, ge=0, le=100)
     """Weight beta of the penalty for source tokens that got little attention (Wu et al. 2016)."""
     sample: bool = False
     """Draw each token by its probability, and do not search for the best."""
-    temperature: float = Field(1.0, gt=0)
+    temperature: float = Field(1.0, ge=0.001, le=100)
     """Of sampling: below 1 the probable becomes more probable, above 1 less."""
     top_k: int | None = Field(None, ge=1)
     """Of sampling: draw from the so many most probable tokens."""
@@ -421,22 +421,24 @@ class DecodingConfig(Table):
     """Of sampling: draw from the most probable tokens that together are so probable."""
     seed: int = Field(0, ge=0, lt=2**31)
     """Of sampling: with the sentence's number, it determines all draws."""
-    repetition_penalty: float = Field(1.0, ge=1)
+    repetition_penalty: float = Field(1.0, ge=1, le=100)
     """Tokens that are in the translation already become less probable (Keskar et al. 2019)."""
-    no_repeat_ngram: int = Field(0, ge=0)
+    no_repeat_ngram: int = Field(0, ge=0, le=100)
     """No sequence of so many tokens comes twice in a translation; 0 for no such rule."""
-    max_length: int | None = Field(None, ge=1)
+    max_length: int | None = Field(None, ge=1, le=100_000)
     """A translation has at most so many tokens, its end included, whatever the source's length."""
-    max_length_ratio: float = Field(2.0, gt=0)
-    """A translation has at most this times the source's tokens, plus `max_length_extra`."""
-    max_length_extra: int = Field(10, ge=0)
+    max_length_ratio: float = Field(2.0, gt=0, le=100)
+    """A translation has at most this times the source's tokens, plus `max_length_extra`; where it
+    begins with a prefix, at least one token more than that."""
+    max_length_extra: int = Field(10, ge=0, le=100_000)
     """See `max_length_ratio`."""
-    min_length: int = Field(0, ge=0)
+    min_length: int = Field(0, ge=0, le=100_000)
     """A translation has at least so many tokens, its end included."""
-    min_length_ratio: float = Field(0.0, ge=0)
+    min_length_ratio: float = Field(0.0, ge=0, le=100)
     """A translation has at least this times the source's tokens."""
-    max_source_tokens: int = Field(512, ge=4)
-    """A longer source, and target to be scored, is cut, with a warning."""
+    max_source_tokens: int = Field(512, ge=4, le=1_000_000)
+    """A longer source, and target to be scored, is cut, with a warning. A prefix may have as many
+    where `max_length` is not given."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of matrix products. bfloat16 is faster on processors that have it, and changes scores in the
     third digit."""
@@ -450,23 +452,29 @@ class DecodingConfig(Table):
     def _keys_agree(self) -> "DecodingConfig":
         if self.sample and self.beam > 1:
             raise ValueError(
-                f"decoding.sample and decoding.beam = {self.beam} exclude each other: samples are "
-                "drawn, beams searched. Leave one of them out"
+                f"decoding.sample = true and decoding.beam = {self.beam} exclude each other: "
+                "samples are drawn, beams are searched. Leave one of them out"
             )
         if not self.sample and self.n_best > self.beam:
             raise ValueError(
-                f"decoding.n_best ({self.n_best}) is more than decoding.beam ({self.beam}), which "
-                "finds no more translations than it is wide. Raise decoding.beam"
+                f"decoding.n_best = {self.n_best} asks for more translations than a beam of "
+                f"{self.beam} finds. To search for them, add decoding.beam = {self.n_best}; to "
+                "draw them, decoding.sample = true"
             )
-        if not self.sample and (self.temperature, self.top_k, self.top_p) != (1, None, 1):
+        given = [
+            f"decoding.{key} = {getattr(self, key)}"
+            for key in ("temperature", "top_k", "top_p")
+            if getattr(self, key) != type(self).model_fields[key].default
+        ]
+        if given and not self.sample:
             raise ValueError(
-                "decoding.temperature, top_k and top_p are for decoding.sample = true. "
-                "Set it, or leave them out"
+                f"only sampling uses {' and '.join(given)}. Add decoding.sample = true, or leave "
+                f"{'it' if len(given) == 1 else 'them'} out"
             )
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(
-                f"decoding.min_length ({self.min_length}) is more than decoding.max_length "
-                f"({self.max_length})"
+                f"decoding.min_length = {self.min_length} is more than "
+                f"decoding.max_length = {self.max_length}. Change one of them"
             )
         return self
 

@@ -1,6 +1,7 @@
 """Config files and options: read, merged, validated, and what is wrong with them worded."""
 
 import difflib
+import math
 import os
 import re
 import sys
@@ -26,11 +27,17 @@ ATTENTION_ALIASES = {
 
 
 class Overrides(dict[str, Any]):
-    """Values by dotted key, and for each the words by which an error names its origin."""
+    """Values by dotted key, and the words by which errors name them.
+
+    Attributes:
+        origins: the file or option that each value comes from, by key.
+        flags: the options that the command has for keys, whether they are given or not.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.origins: dict[str, str] = {}
+        self.flags: dict[str, str] = {}
 
     @classmethod
     def read(cls, path: Path) -> "Overrides":
@@ -53,6 +60,7 @@ class Overrides(dict[str, Any]):
         """Take over all values of `later`."""
         for key, value in later.items():
             self.put(key, value, later.origins[key])
+        self.flags.update(later.flags)
 
     def put_model(self, name: str) -> None:
         """Set from `--model NAME`, with a dash or an underscore."""
@@ -180,21 +188,21 @@ def _validate(values: Overrides) -> Config:
     if kind not in [*MODELS]:  # on which all else depends; it may be of a type without a hash
         raise UsageError(_wrong_value("model.kind", DEFAULT_KIND, kind, values.origins))
     problems = []
-    known = Config(model=MODELS[kind]()).flat()
+    defaults = Config(model=MODELS[kind]()).flat()
     tables: dict[str, dict[str, Any]] = {"model": {"kind": kind}}
     for key, value in values.items():
         table, _, name = key.partition(".")
         if key == "model.kind":
             continue
-        if key in known:
+        if key in defaults:
             tables.setdefault(table, {})[name] = value
         else:
-            problems.append(f"{values.origins[key]}: {_unknown(key, kind, list(known))}")
+            problems.append(f"{values.origins[key]}: {_unknown(key, kind, list(defaults))}")
     try:
         config = Config.model_validate(tables)
     except ValidationError as error:
         problems += [
-            _problem(details, kind, values.origins)
+            _problem(details, kind, values, defaults)
             for details in error.errors()
             if details["type"] != "default_factory_not_called"  # follows from another error
         ]
@@ -237,29 +245,51 @@ def _unknown(key: str, kind: str, known: list[str]) -> str:
     return f"unknown key {key!r}; {hint}"
 
 
-def _problem(details: Any, kind: str, origins: dict[str, str]) -> str:
+def _problem(details: Any, kind: str, values: Overrides, defaults: dict[str, Any]) -> str:
     """Word one of pydantic's errors as origin, key, what is allowed, what was given."""
+    origins = values.origins
     # Between table and key stands the kind of model, where there is one.
     key = ".".join([str(part) for part in details["loc"] if part != kind][:2])
     message = details["msg"].removeprefix("Value error, ")
     if key not in origins:  # a combination of values, which its own message names
-        involved = [origin for k, origin in origins.items() if k.rpartition(".")[2] in message]
-        return f"{', '.join(dict.fromkeys(involved)) or 'config'}: {message}"
+        # The config of a run has all values; a default in it is nobody's choice.
+        chosen = {k: o for k, o in origins.items() if values[k] != defaults.get(k)}
+        return _combination(message, chosen, values.flags)
     inside = details["loc"][2:]
     if key == "data.sources" and len(inside) == 2:
         place = f"data.sources[{inside[0]}].{inside[1]}"
         if details["type"] in ("missing", "extra_forbidden"):
             keys = ", ".join(SourceConfig.model_fields)
             return f"{origins[key]}: {place}: {message}. An entry's keys are {keys}"
-        return (
-            f"{origins[key]}: {place} must be {_allowed(SourceConfig, str(inside[1]))}; "
-            f"it is {_shown(details['input'])}"
-        )
+        words = _allowed(SourceConfig, str(inside[1]))
+        return f"{origins[key]}: {_must_be(place, words, details['input'])}"
     return _wrong_value(key, kind, details["input"], origins)
 
 
+def _combination(message: str, origins: dict[str, str], flags: dict[str, str]) -> str:
+    """Word what is wrong with several values by the options that set them, and name the files.
+
+    Args:
+        message: names the values as "table.key" or "table.key = value".
+        origins: of the values that are not defaults, by key.
+        flags: the command's options by key.
+    """
+    involved = [origin for key, origin in origins.items() if key.rpartition(".")[2] in message]
+    for key, flag in flags.items():
+        if origins.get(key, flag) == flag:
+            message = re.sub(rf"\b{re.escape(key)}(?: = true| =)?(?!\w)", flag, message)
+    places = [origin for origin in dict.fromkeys(involved) if origin not in message]
+    return f"{', '.join(places)}: {message}" if places else message
+
+
 def _wrong_value(key: str, kind: str, value: Any, origins: dict[str, str]) -> str:
-    return f"{origins[key]}: {key} must be {allowed(key, kind)}; it is {_shown(value)}"
+    return f"{origins[key]}: {_must_be(key, allowed(key, kind), value)}"
+
+
+def _must_be(key: str, words: str, value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        words = words.replace("a number", "a finite number")
+    return f"{key} must be {words}; it is {_shown(value)}"
 
 
 def _shown(value: Any) -> str:

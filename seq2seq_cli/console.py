@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -53,7 +53,7 @@ def show_rows(rows: list[tuple[str, str]], to: Console = stdout) -> None:
     to.print(_two_columns(rows))
 
 
-def prompts(history: Path) -> Iterator[str]:
+def prompts(history: Path) -> Generator[str, None, None]:
     """Ask for sentences on the terminal until an empty one or Ctrl-D.
 
     Lines can be edited, and those of former times recalled from the file `history`.

@@ -369,7 +369,11 @@ class Search:
         return tf.where(seen_RV, less_RV, logits_RV)
 
     def _constrain(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
-        """Forbid what the minimum length, repeated n-grams and the prefix exclude."""
+        """Forbid what the minimum length, repeated n-grams and the prefix exclude.
+
+        No rule forbids the prefix itself.
+        """
+        free_RV = logits_RV
         too_early_B = p.t + 1 < p.sentences["minimum_B"]
 
         def go_on() -> tf.Tensor:
@@ -386,8 +390,9 @@ class Search:
 
         def follow_prefix() -> tf.Tensor:
             wanted_R1 = tf.repeat(prefix_BP[:, p.t], self._beams)[:, tf.newaxis]
-            others_RV = (wanted_R1 != PAD) & (tf.range(logits_RV.shape[1]) != wanted_R1)
-            return tf.where(others_RV, _IMPOSSIBLE, logits_RV)
+            wanted_RV = tf.range(logits_RV.shape[1]) == wanted_R1
+            only_RV = tf.where(wanted_RV, free_RV, _IMPOSSIBLE)
+            return tf.where(wanted_R1 == PAD, logits_RV, only_RV)
 
         return tf.cond(p.t < tf.shape(prefix_BP)[1], follow_prefix, lambda: logits_RV)
 

@@ -1,5 +1,7 @@
 """What can go wrong, each with the exit code the command line leaves with."""
 
+import errno
+
 
 class S2SError(Exception):
     """A problem the user can act on: the message says what is wrong, where, and what to do."""
@@ -49,3 +51,8 @@ class RunInterruptedError(S2SError):
     def __init__(self, message: str, signal_number: int):
         super().__init__(message)
         self.exit_code = 128 + signal_number
+
+
+def os_reason(error: OSError) -> str:
+    """Say why the operating system refused to read or write an open file."""
+    return "it is closed" if error.errno == errno.EBADF else error.strerror or str(error)

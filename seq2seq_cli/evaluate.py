@@ -1,12 +1,10 @@
 """BLEU and chrF by sacreBLEU, with all references and the signatures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sacrebleu.metrics import BLEU, CHRF
 
-from seq2seq_cli.checkpoints import disk_errors
 from seq2seq_cli.config import DataConfig, DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
@@ -42,12 +40,12 @@ class Evaluation:
     translations: list[str]
     references: list[list[str]]
 
-    def write_tsv(self, path: Path) -> None:
-        """Write a line for each sentence: source, translation, and its references."""
-        rows = zip(self.sources, self.translations, self.references, strict=True)
-        text = "".join("\t".join([source, found, *wanted]) + "\n" for source, found, wanted in rows)
-        with disk_errors(path):
-            path.write_text(text, encoding="utf-8")
+    def rows(self) -> Iterator[list[str]]:
+        """Yield for each sentence the source, its translation, and its references."""
+        for source, found, wanted in zip(
+            self.sources, self.translations, self.references, strict=True
+        ):
+            yield [source, found, *wanted]
 
 
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:

@@ -14,7 +14,7 @@ from seq2seq_cli.data.tokenizers import Tokenizer, Tokenizers
 from seq2seq_cli.decoding import forbid
 from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.sentences import batches, read_sources, source_batch
+from seq2seq_cli.sentences import batches, memory_errors, read_sources, source_batch
 from seq2seq_cli.special_tokens import BOS, PAD
 from seq2seq_cli.streams import in_windows
 
@@ -26,16 +26,20 @@ class Score:
     """What a model says of one translation.
 
     Attributes:
-        log_probability: in nats, EOS included.
+        log_probability: in nats, EOS included; None where source and translation are blank.
         tokens: as written, EOS included.
         token_log_probabilities: of each token, given the source and the tokens before it.
-        cut: whether a side was longer than `decoding.max_source_tokens` and was cut.
+        cut: the sides, "source" and "translation", that were longer than
+            `decoding.max_source_tokens` and were cut.
     """
 
-    log_probability: float
+    log_probability: float | None
     tokens: list[str]
     token_log_probabilities: list[float]
-    cut: bool
+    cut: tuple[str, ...] = ()
+
+
+_BLANK = Score(None, [], [])
 
 
 class Scorer:
@@ -71,25 +75,28 @@ class Scorer:
 
     def score(self, pairs: Sequence[Pair]) -> list[Score]:
         """Return a score for each (source, translation), in order."""
-        texts, translations = [source for source, _ in pairs], [target for _, target in pairs]
-        sources = read_sources(self._sources, texts, self._config)
-        targets = read_sources([self._tokenizers.target], translations, self._config)
-        lengths = {i: max(sources[i].length, targets[i].length) for i in range(len(pairs))}
-        found: dict[int, np.ndarray] = {}
+        wanted = [i for i, sides in enumerate(pairs) if any(side.strip() for side in sides)]
+        texts, translations = ([pairs[i][side] for i in wanted] for side in (0, 1))
+        read = read_sources(self._sources, texts, self._config)
+        sources = dict(zip(wanted, read, strict=True))
+        read = read_sources([self._tokenizers.target], translations, self._config)
+        targets = dict(zip(wanted, read, strict=True))
+        lengths = {i: max(sources[i].length, targets[i].length) for i in wanted}
+        scores = [_BLANK] * len(pairs)
 
         def score(chosen: list[int]) -> np.ndarray:
             batch = (source_batch([side[i] for i in chosen]) for side in (sources, targets))
-            return self._run(*map(tf.constant, batch)).numpy()
+            with memory_errors(len(chosen), lengths[chosen[0]], self._config):
+                return self._run(*map(tf.constant, batch)).numpy()
 
         rows = list(batches(lengths, self._config))
         for chosen, log_probabilities in zip(rows, in_parallel(score, rows), strict=True):
-            found.update(zip(chosen, log_probabilities, strict=True))
-        scores = []
-        for i, target in enumerate(targets):
-            by_token = found[i][: target.length]
-            is_cut = sources[i].cut or target.cut
-            pieces = self._tokenizers.target.pieces(target.ids[0].tolist())
-            scores.append(Score(float(by_token.sum()), pieces, by_token.tolist(), is_cut))
+            for i, row in zip(chosen, log_probabilities, strict=True):
+                by_token = row[: targets[i].length]
+                pieces = self._tokenizers.target.pieces(targets[i].ids[0].tolist())
+                sides = {"source": sources[i].cut, "translation": targets[i].cut}
+                cut = tuple(side for side, is_cut in sides.items() if is_cut)
+                scores[i] = Score(float(by_token.sum()), pieces, by_token.tolist(), cut)
         return scores
 
 
@@ -113,11 +120,16 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
 
 
 def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:
-    """Score a stream of "source TAB translation" line by line; see `streams.in_windows`."""
+    """Score a stream of "source TAB translation" line by line; see `streams.in_windows`.
+
+    An empty line is a pair of two blank texts.
+    """
     return in_windows(stream, name, _pair, lambda pairs, first: scorer.score(pairs), "scored")
 
 
 def _pair(line: str) -> Pair:
+    if not line.strip():
+        return "", ""
     columns = line.split("\t")
     if len(columns) < 2:
         raise BadLineError("1 column where 2 are expected (source TAB translation)")

@@ -1,6 +1,7 @@
 """Sentences as ids, in batches of like length."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.tokenizers import Tokenizer
 from seq2seq_cli.devices import parts_at_once
+from seq2seq_cli.errors import UsageError
 from seq2seq_cli.special_tokens import EOS, PAD
 
 _FEW = 16  # sentences that are worth a batch of their own
@@ -72,6 +74,21 @@ def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
     for target, row in zip(array, rows, strict=True):
         target[: len(row)] = row
     return array
+
+
+@contextmanager
+def memory_errors(sentences: int, length: int, config: DecodingConfig) -> Iterator[None]:
+    """Turn a want of memory for a batch into an error that says what to lower."""
+    try:
+        yield
+    except (MemoryError, tf.errors.ResourceExhaustedError) as error:
+        keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
+        keys += ["n_best" if config.sample else "beam"]
+        values = ", ".join(f"decoding.{key} ({getattr(config, key)})" for key in keys)
+        raise UsageError(
+            f"a batch of {sentences} × {length} tokens does not fit in memory. Lower one of "
+            f"{values}"
+        ) from error
 
 
 def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:

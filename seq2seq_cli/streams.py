@@ -1,11 +1,11 @@
 """A stream of lines, processed some at a time, each answered in its place."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import RawIOBase
 from typing import TypeVar
 
 from seq2seq_cli.data.lines import BadLineError, decode_line
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import DataError, UsageError, os_reason
 
 _WINDOW = 1 << 17  # bytes of a file that are sorted together
 _LONGEST_LINE = 1 << 20  # bytes of a line that are looked at
@@ -36,9 +36,10 @@ def in_windows(
 
     Raises:
         UsageError: at a line that is not text, after all those before it.
+        DataError: if the stream cannot be read.
     """
     number = 0
-    for window in _windows(stream):
+    for window in _windows(_blocks(stream, name)):
         items: list[Item] = []
         bad: UsageError | None = None
         for raw in window:
@@ -57,10 +58,19 @@ def in_windows(
             raise bad
 
 
-def _windows(stream: RawIOBase) -> Iterator[list[bytes]]:
-    """Yield the lines of each read that has any; a read of a pipe takes what is there."""
+def _blocks(stream: RawIOBase, name: str) -> Iterator[bytes]:
+    """Yield what each read gives; a read of a pipe takes what is there."""
+    try:
+        while block := stream.read(_WINDOW):
+            yield block
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {os_reason(error)}") from error
+
+
+def _windows(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield the lines that end in each block, if there are any."""
     rest = b""
-    while block := stream.read(_WINDOW):
+    for block in blocks:
         *lines, tail = block.split(b"\n")
         if lines:
             yield [rest + lines[0], *lines[1:]]

@@ -21,7 +21,14 @@ from seq2seq_cli.models import build_model
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.run import Run
-from seq2seq_cli.sentences import Source, batches, read_sources, source_batch, token_ids
+from seq2seq_cli.sentences import (
+    Source,
+    batches,
+    memory_errors,
+    read_sources,
+    source_batch,
+    token_ids,
+)
 from seq2seq_cli.special_tokens import PAD
 from seq2seq_cli.streams import in_windows
 
@@ -61,9 +68,11 @@ class Translator:
             attention.
         compiled: whether to search in a graph; see `decoding.Search`.
         sources: of an ensemble whose members have other source vocabularies, the tokenizers of all.
+        prefix: a text that each translation begins with.
 
     Raises:
-        UsageError: if the beam is wider than the vocabulary, or what is asked for cannot be told.
+        UsageError: if the beam is wider than the vocabulary, the prefix too long, or what is asked
+            for cannot be told.
     """
 
     def __init__(
@@ -75,6 +84,7 @@ class Translator:
         replace_unknown: bool = False,
         compiled: bool = True,
         sources: Sequence[Tokenizer] = (),
+        prefix: str = "",
     ):
         vocabulary = tokenizers.target.vocabulary_size
         if config.beam > vocabulary:
@@ -97,11 +107,11 @@ class Translator:
         self._config = config
         self._alignments = alignments
         self._replace_unknown = replace_unknown
+        self._prefix = token_ids(tokenizers.target, [prefix])[0][:-1]
+        _check_prefix(len(self._prefix), config)
         self._search = Search(model, config, alignments or replace_unknown, compiled)
 
-    def translate(
-        self, sentences: Sequence[str], prefix: str = "", first_number: int = 0
-    ) -> list[Translation]:
+    def translate(self, sentences: Sequence[str], first_number: int = 0) -> list[Translation]:
         """Return a translation for each sentence, in order.
 
         Sentences are translated in batches of like length; batches change no result beyond
@@ -109,7 +119,6 @@ class Translator:
 
         Args:
             sentences: the texts.
-            prefix: a text that each translation begins with.
             first_number: the number of the first sentence in the whole input, by which samples are
                 drawn.
         """
@@ -117,12 +126,11 @@ class Translator:
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
         read = read_sources(self._sources, [sentences[i] for i in wanted], self._config)
         sources = dict(zip(wanted, read, strict=True))
-        begun = token_ids(self._tokenizers.target, [prefix])[0][:-1]
         numbers = np.arange(first_number, first_number + len(sentences), dtype=np.int32)
 
         def translate(chosen: list[int]) -> list[Translation]:
             return self._translate_batch(
-                [sentences[i] for i in chosen], [sources[i] for i in chosen], begun, numbers[chosen]
+                [sentences[i] for i in chosen], [sources[i] for i in chosen], numbers[chosen]
             )
 
         rows = list(batches({i: each.length for i, each in sources.items()}, self._config))
@@ -132,25 +140,22 @@ class Translator:
         return translations
 
     def _translate_batch(
-        self,
-        sentences: list[str],
-        sources: list[Source],
-        prefix: np.ndarray,
-        numbers: np.ndarray,
+        self, sentences: list[str], sources: list[Source], numbers: np.ndarray
     ) -> list[Translation]:
         config = self._config
         lengths = np.array([source.length for source in sources])
         maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
         maximum = np.minimum(maximum, config.max_length or math.inf)
-        maximum = np.maximum(maximum, len(prefix) + 1)
+        maximum = np.maximum(maximum, len(self._prefix) + 1)
         minimum = np.maximum(np.ceil(lengths * config.min_length_ratio), config.min_length)
-        found = self._search(
-            source_batch(sources),
-            maximum.astype(np.int32),
-            np.minimum(minimum, maximum).astype(np.int32),
-            np.tile(prefix, (len(sources), 1)),
-            numbers,
-        )
+        with memory_errors(len(sources), lengths.max(), config):
+            found = self._search(
+                source_batch(sources),
+                maximum.astype(np.int32),
+                np.minimum(minimum, maximum).astype(np.int32),
+                np.tile(self._prefix, (len(sources), 1)),
+                numbers,
+            )
         ids, scores, totals, attention = (tensor.numpy() for tensor in found)
         number = ids.shape[1]
         texts = self._tokenizers.target.detokenize(ids.reshape(-1, ids.shape[2]).tolist())
@@ -180,6 +185,25 @@ class Translator:
         return translations
 
 
+def _check_prefix(tokens: int, config: DecodingConfig) -> None:
+    """See that a prefix leaves room for the end of the sentence.
+
+    Raises:
+        UsageError: if not.
+    """
+    if config.max_length is not None and tokens >= config.max_length:
+        raise UsageError(
+            f"--prefix has {tokens:,} tokens, and the end of a translation is one more; "
+            f"decoding.max_length (--max-length) is {config.max_length}. Raise it to at least "
+            f"{tokens + 1}, or shorten the prefix"
+        )
+    if config.max_length is None and tokens > config.max_source_tokens:
+        raise UsageError(
+            f"--prefix has {tokens:,} tokens; decoding.max_source_tokens allows "
+            f"{config.max_source_tokens:,}. Shorten the prefix, or raise the limit"
+        )
+
+
 class LoadedRun(NamedTuple):
     """A run's model and tokenizers, the name of its checkpoint, and the training's state there.
 
@@ -194,7 +218,7 @@ class LoadedRun(NamedTuple):
     state: State
     sources: tuple[Tokenizer, ...] = ()
 
-    def translator(self, config: DecodingConfig | None = None, **options: bool) -> Translator:
+    def translator(self, config: DecodingConfig | None = None, **options: Any) -> Translator:
         """Return what translates with the model; the options are those of Translator."""
         return Translator(
             self.model, self.tokenizers, config or self.decoding, sources=self.sources, **options
@@ -250,15 +274,11 @@ def load_ensemble(runs: Sequence[Run], report: Callable[[str], None]) -> LoadedR
 
 
 def translate_lines(
-    translator: Translator, stream: RawIOBase, name: str, prefix: str = ""
+    translator: Translator, stream: RawIOBase, name: str
 ) -> Iterator[tuple[int, str, Translation]]:
     """Translate a stream line by line; see `streams.in_windows`.
 
     Yields:
         (line number, line, translation) for each line, in order.
     """
-
-    def translate(lines: list[str], first: int) -> list[Translation]:
-        return translator.translate(lines, prefix, first)
-
-    return in_windows(stream, name, lambda line: line, translate, "translated")
+    return in_windows(stream, name, str, translator.translate, "translated")

@@ -5,8 +5,9 @@ import itertools
 import os
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+import tempfile
 from pathlib import Path
+from typing import TextIO
 from unittest import mock
 
 import pytest
@@ -86,19 +87,21 @@ def invoke(*arguments: str) -> list[str]:
     return result.stdout.split("\n")[:-1]
 
 
-def s2s(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
-    """Run `s2s` in this process; return exit code, stdout and stderr, as a shell sees them."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+def s2s(*arguments: str, stdin: bytes = b"", stdout: TextIO | None = None) -> tuple[int, str, str]:
+    """Run `s2s` in this process; return exit code, stdout and stderr, as a shell sees them.
+
+    With `stdout`, results go there.
+    """
     given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))
-    with (
-        mock.patch.multiple(sys, argv=["s2s", *arguments], stdin=given),
-        redirect_stdout(out),
-        redirect_stderr(err),
-        pytest.raises(SystemExit) as left,
-    ):
-        main()
-    printed = (stream.buffer.getvalue().decode() for stream in (out, err))
-    return left.value.code or 0, *printed
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        streams = {"stdin": given, "stdout": stdout or out, "stderr": err}
+        with (
+            mock.patch.multiple(sys, argv=["s2s", *arguments], **streams),
+            pytest.raises(SystemExit) as left,
+        ):
+            main()
+        printed = (os.pread(stream.fileno(), 1 << 24, 0).decode() for stream in (out, err))
+        return left.value.code or 0, *printed
 
 
 def s2s_process(*arguments: str, stdin: bytes = b"", **environment: str) -> tuple[int, str, str]:

@@ -3,9 +3,12 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -81,6 +84,35 @@ def test_version():
     assert re.match(r"s2s \d+\.\d+\.\d+\ntensorflow 2\.", out)
 
 
+@contextmanager
+def translating(
+    state: Path, **environment: str
+) -> Iterator[tuple[subprocess.Popen, Callable[[bytes, bytes], bytes]]]:
+    """Run `s2s translate` on a terminal; return it, and what types and reads until an answer."""
+    parent, child = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "seq2seq_cli", "translate"],
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        env={**os.environ, "XDG_STATE_HOME": str(state), **environment},
+    ) as process:
+        os.close(child)
+
+        def say(text: bytes, answer: bytes) -> bytes:
+            os.write(parent, text)
+            seen = b""
+            until = time.monotonic() + 60
+            while answer not in seen and time.monotonic() < until:
+                if select.select([parent], [], [], 1)[0]:
+                    seen += os.read(parent, 4096)
+            assert answer in seen, seen
+            return seen
+
+        yield process, say
+    os.close(parent)
+
+
 class TestTranslate:
     def test_a_sentence(self, home):
         code, out, err = s2s_process("translate", "I see one cats.")
@@ -149,34 +181,23 @@ class TestTranslate:
             process.stdout.readline()
             process.stdout.close()
             assert process.stderr.read() == b""
+        assert process.returncode == 128 + signal.SIGPIPE
 
     def test_on_a_terminal_there_is_a_prompt_with_history(self, home, tmp_path):
-        parent, child = pty.openpty()
-        with subprocess.Popen(
-            [sys.executable, "-m", "seq2seq_cli", "translate"],
-            stdin=child,
-            stdout=child,
-            stderr=child,
-            env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
-        ) as process:
-            os.close(child)
-
-            def read_until(text: bytes) -> bytes:
-                seen = b""
-                until = time.monotonic() + 60
-                while text not in seen and time.monotonic() < until:
-                    if select.select([parent], [], [], 1)[0]:
-                        seen += os.read(parent, 4096)
-                assert text in seen, seen
-                return seen
-
-            assert b"Translating with" in read_until(b"> ")
-            os.write(parent, b"I see one cats.\n")
-            assert b"gatos" in read_until(b"\r\n> ")
-            os.write(parent, b"\n")
+        with translating(tmp_path) as (process, say):
+            assert b"Translating with" in say(b"", b"> ")
+            assert b"gatos" in say(b"I see one cats.\n", b"\r\n> ")
+            say(b"\n", b"\r\n")
             assert process.wait(timeout=60) == 0
-        os.close(parent)
         assert (tmp_path / "s2s" / "history").read_text().count("I see one cats.") == 1
+
+    def test_ctrl_c_at_the_prompt_leaves_with_130_and_saves_the_history(self, home, tmp_path):
+        with translating(tmp_path, PYTHONIOENCODING="ascii") as (process, say):
+            say(b"", b"> ")
+            assert "él".encode() in say("él".encode() + b"\n", b"\r\n> ")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 130
+        assert (tmp_path / "s2s" / "history").read_text().count("él") == 1
 
 
 class TestEval:

@@ -11,13 +11,14 @@ import tensorflow as tf
 from conftest import invoke, s2s, toy_pairs
 
 from seq2seq_cli import translator
-from seq2seq_cli.alignment import copy_unknown
+from seq2seq_cli.alignment import align, copy_unknown
 from seq2seq_cli.config_files import Overrides
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.data.words import Words
 from seq2seq_cli.errors import DiskError, UsageError
 from seq2seq_cli.run import Run
 from seq2seq_cli.scoring import Scorer, score_lines
+from seq2seq_cli.sentences import token_ids
 from seq2seq_cli.special_tokens import EOS, UNK
 from seq2seq_cli.translator import load_run, translate_lines
 
@@ -69,6 +70,13 @@ def test_the_maximum_length_is_in_tokens(home):
     assert len(record["attention"]["target_tokens"]) == 2
 
 
+def test_a_prefix_may_repeat_itself_though_nothing_else_may(home):
+    options = ["--set", "decoding.no_repeat_ngram=1"]
+    for beam in ("1", "3"):
+        (found,) = invoke("translate", SENTENCE, "--prefix", "yo yo", "--beam", beam, *options)
+        assert found.startswith("yo yo")
+
+
 def test_alignments_are_of_words_and_soft_ones_of_tokens(home):
     line = invoke("translate", SENTENCE, "--alignments")[0]
     text, alignment = line.split("\t")
@@ -80,6 +88,13 @@ def test_alignments_are_of_words_and_soft_ones_of_tokens(home):
     soft = record["attention"]
     assert np.shape(soft["weights"]) == (len(soft["target_tokens"]), len(soft["source_tokens"]))
     np.testing.assert_allclose(np.sum(soft["weights"], axis=1), 1, atol=1e-3)
+
+
+def test_tokens_of_spaces_are_aligned_to_no_word(trained):
+    tokenizers = load_run(Run(trained), fail).tokenizers
+    space = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size)).index("▁")
+    source = token_ids(tokenizers.source, [SENTENCE])[0]
+    assert align(tokenizers, source, [space, space, EOS], np.ones([3, len(source)])).words == []
 
 
 def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
@@ -150,7 +165,30 @@ def test_a_cut_line_is_named_and_gives_one_line(home):
     code, out, err = s2s("translate", stdin=b"I see one cats.\n" + b"cats " * 600 + b"\n\n")
     assert code == 0
     assert out.count("\n") == 3
-    assert err == "warning: line 2: longer than decoding.max_source_tokens; cut\n"
+    assert err == "warning: line 2: cut the source to 512 tokens (decoding.max_source_tokens)\n"
+
+
+def test_a_warning_names_the_sides_that_were_cut(home):
+    long = b"cats " * 600
+    lines = [b"a\t" + long, long + b"\tb", long + b"\t" + long]
+    code, out, err = s2s("score", stdin=b"\n".join(lines))
+    assert (code, out.count("\n")) == (0, 3)
+    sides = ["translation", "source", "source and the translation"]
+    assert err.splitlines() == [
+        f"warning: line {n}: cut the {side} to 512 tokens (decoding.max_source_tokens)"
+        for n, side in enumerate(sides, start=1)
+    ]
+
+
+def test_score_gives_a_line_for_each_line_an_empty_one_for_an_empty_one(home):
+    text = b"I see one cats.\tyo\n\n \t\r\nI see one cats.\tyo\n"
+    for options in ([], ["--tokens"]):
+        code, out, _ = s2s("score", *options, stdin=text)
+        assert code == 0
+        assert [bool(line) for line in out.split("\n")] == [True, False, False, True, False]
+    records = [json.loads(line) for line in s2s("score", "--json", stdin=text)[1].splitlines()]
+    assert [record["log_probability"] is None for record in records] == [False, True, True, False]
+    assert records[1] == {"source": "", "translation": "", "log_probability": None, "tokens": []}
 
 
 def test_an_endless_line_takes_no_endless_memory(trained):
@@ -176,17 +214,58 @@ def test_an_endless_line_takes_no_endless_memory(trained):
             r"decoding.beam \(--beam\) is 100000, and the target vocabulary has",
         ),
         (["--beam", "0"], "--beam: decoding.beam must be a whole number at least 1; it is 0"),
+        (["--sample", "--beam", "3"], "^--sample and --beam 3 exclude each other"),
         (
-            ["--sample", "--beam", "3"],
-            "--beam, --sample: decoding.sample and decoding.beam = 3 exc",
+            ["--n-best", "3"],
+            "^--n-best 3 asks for more translations than a beam of 1 finds. To search for them, "
+            "add --beam 3; to draw them, --sample$",
         ),
-        (["--n-best", "3"], r"decoding.n_best \(3\) is more than decoding.beam \(1\)"),
-        (["--top-k", "3"], "--top-k: .* are for decoding.sample = true"),
-        (["--temperature", "0.5"], "--temperature: .* are for decoding.sample = true"),
-        (["--sample", "--temperature", "0"], "--temperature: .* must be a number above 0; it is 0"),
+        (
+            ["--set", "decoding.n_best=3"],
+            "^--set decoding.n_best: decoding.n_best = 3 asks .* add --beam 3",
+        ),
+        (["--n-best", "1001", "--sample"], "--n-best: .* at least 1 and at most 1000; it is 1001"),
+        (["--top-k", "1"], "^only sampling uses --top-k 1. Add --sample, or leave it out$"),
+        (
+            ["--temperature", "0.5", "--top-p", "0.5"],
+            "^only sampling uses --temperature 0.5 and --top-p 0.5. Add --sample, or leave them o",
+        ),
+        (
+            ["--sample", "--temperature", "0"],
+            "--temperature: .* must be a number at least 0.001 and at most 100; it is 0",
+        ),
+        (
+            ["--sample", "--temperature", "1e308"],
+            "--temperature: .* must be a number at least 0.001 and at most 100; it is 1e[+]308",
+        ),
+        (
+            ["--sample", "--temperature", "1e-300"],
+            "--temperature: .* must be a number at least 0.001 and at most 100; it is 1e-300",
+        ),
+        (
+            ["--set", "decoding.max_length_ratio=1e308"],
+            "max_length_ratio must be a number above 0 and at most 100; it is 1e[+]308",
+        ),
+        (
+            ["--max-length", "1", "--prefix", "Me"],
+            r"^--prefix has \d+ tokens, and the end of a translation is one more; "
+            r"decoding.max_length \(--max-length\) is 1. Raise it to at least \d+, or shorten",
+        ),
+        (
+            ["--prefix", "yo " * 600],
+            r"^--prefix has [\d,]+ tokens; decoding.max_source_tokens allows 512. Shorten",
+        ),
+        (
+            ["--max-length", "0"],
+            "--max-length: decoding.max_length must be a whole number at least",
+        ),
+        (["--seed", "-1", "--sample"], "--seed: decoding.seed must be a whole number at least 0"),
         (["--sample", "--top-p", "1.5"], "--top-p: .* must be a number above 0 and at most 1"),
         (["--seed", "3"], "--seed is for --sample"),
-        (["--set", "decoding.min_length=9", "--max-length", "4"], r"min_length \(9\) is more than"),
+        (
+            ["--set", "decoding.min_length=9", "--max-length", "4"],
+            "--set decoding.min_length: decoding.min_length = 9 is more than --max-length 4",
+        ),
         (["--set", "training.seed=9"], "--set training.seed: a trained run takes keys of decoding"),
         (["--replace-unknown"], "copies whole words, and this run's tokenizer.kind is 'unigram'"),
         (["--input", "x"], "sentences and --input exclude each other"),
@@ -195,6 +274,42 @@ def test_an_endless_line_takes_no_endless_memory(trained):
 def test_bad_options_are_named(home, options, message):
     with pytest.raises(UsageError, match=message):
         invoke("translate", SENTENCE, *options)
+
+
+@pytest.mark.parametrize("temperature", ["0.001", "100"])
+def test_the_extreme_temperatures_draw_text(home, temperature):
+    (found,) = invoke("translate", SENTENCE, "--sample", "--temperature", temperature)
+    assert found
+
+
+def test_top_k_may_be_more_than_the_vocabulary(home):
+    options = ["--sample", "--seed", "3"]
+    everything = invoke("translate", SENTENCE, *options, "--top-k", "100000")
+    assert everything == invoke("translate", SENTENCE, *options, "--top-k", "10000")
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), tf.errors.ResourceExhaustedError(None, None, "OOM")]
+)
+def test_a_batch_that_does_not_fit_in_memory_says_what_to_lower(trained, monkeypatch, error):
+    def fill_memory(*arguments: object) -> None:
+        raise error
+
+    loaded = load_run(Run(trained), fail)
+    config = loaded.decoding.model_copy(update={"beam": 3, "batch_tokens": 10**9})
+    message = (
+        r"^a batch of 2 × \d+ tokens does not fit in memory. Lower one of decoding.batch_tokens "
+        r"\(1000000000\), decoding.batch_sentences \(256\), decoding.max_source_tokens \(512\), "
+        r"decoding.beam \(3\)$"
+    )
+    translator = loaded.translator(config)
+    monkeypatch.setattr(translator, "_search", fill_memory)
+    with pytest.raises(UsageError, match=message):
+        translator.translate([SENTENCE, SENTENCE])
+    scorer = Scorer(loaded.model, loaded.tokenizers, config)
+    monkeypatch.setattr(scorer, "_run", fill_memory)
+    with pytest.raises(UsageError, match=message):
+        scorer.score([(SENTENCE, "yo")] * 2)
 
 
 def with_tokenizers(monkeypatch, run: Run, **changed) -> None:

@@ -216,6 +216,30 @@ def test_impossible_transformers_are_named(tmp_path):
     )
 
 
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+def test_no_number_may_be_infinite_or_nan(value, tmp_path):
+    for key, default in Config().flat().items():
+        if isinstance(default, float):
+            table, _, name = key.partition(".")
+            message = error_of(f"[{table}]\n{name} = {value}", tmp_path)
+            assert message.startswith(f"my.toml: {key} must be a finite number ")
+            assert message.endswith(f"; it is {value}")
+
+
+def test_a_combination_is_told_by_the_options_of_the_command_and_the_file_that_has_a_part():
+    written, typed = Overrides(), Overrides()
+    written.put("decoding.beam", 5, "my.toml")
+    written.put("decoding.n_best", 1, "my.toml")
+    typed.flags = {"decoding.beam": "--beam", "decoding.sample": "--sample"}
+    typed.put("decoding.sample", True, "--sample")
+    with pytest.raises(UsageError) as caught:
+        load_config(written, typed)
+    assert str(caught.value) == (
+        "my.toml: --sample and decoding.beam = 5 exclude each other: samples are drawn, beams are "
+        "searched. Leave one of them out"
+    )
+
+
 def test_everything_wrong_is_told_at_once(tmp_path):
     message = error_of("[training]\nseed = -1\nspeed = 2\n[model]\ndropout = 2.0", tmp_path)
     assert message.count("my.toml:") == 3

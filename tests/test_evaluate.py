@@ -44,16 +44,14 @@ def evaluate_split(trained: Path, split: str, moved_to: str | None = None) -> Ev
     return evaluate([run], data.moved_to(moved_to) if moved_to else data, split, fail)
 
 
-def test_the_held_out_pairs_of_a_trained_run_are_scored(trained, tmp_path):
+def test_the_held_out_pairs_of_a_trained_run_are_scored(trained):
     dev, test = (evaluate_split(trained, split) for split in ("dev", "test"))
     assert not set(dev.sources) & set(test.sources)
     assert set(test.sources) < {source for source, _ in toy_pairs()}
     assert test.scores.bleu > 60
     assert test.scores.sentences == len(test.sources) == len(test.translations)
 
-    test.write_tsv(tmp_path / "out.tsv")
-    rows = (tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()
-    assert rows[0].split("\t") == [test.sources[0], test.translations[0], *test.references[0]]
+    assert next(test.rows()) == [test.sources[0], test.translations[0], *test.references[0]]
 
 
 def test_another_corpus_than_the_trained_one_is_refused(trained, tmp_path):
