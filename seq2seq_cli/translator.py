@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import RawIOBase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
