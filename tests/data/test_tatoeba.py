@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from seq2seq_cli.data import tatoeba
-from seq2seq_cli.errors import DataError
+from seq2seq_cli.errors import DataError, DiskError
 
 
 @pytest.fixture
@@ -58,4 +58,20 @@ def test_download_without_a_network_says_what_to_do(cache):
     with pytest.raises(DataError, match="cannot be reached") as caught:
         tatoeba.download_tatoeba(lambda *args: None, "http://127.0.0.1:9/file")
     assert "--data PATH/spa-eng.zip" in str(caught.value)
+    assert not list(cache.parent.iterdir())
+
+
+def test_a_cache_that_cannot_be_made_is_a_disk_error(cache, server):
+    cache.parent.write_text("a file where the folder would be")
+    with pytest.raises(DiskError, match="cache: cannot be written"):
+        tatoeba.download_tatoeba(lambda *args: None, f"{server}/file")
+
+
+def test_a_disk_that_fills_up_is_a_disk_error_and_nothing_is_left(cache, server, monkeypatch):
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tatoeba, "_sha256", full)
+    with pytest.raises(DiskError, match="cache: cannot be written: No space left on device"):
+        tatoeba.download_tatoeba(lambda *args: None, f"{server}/file")
     assert not list(cache.parent.iterdir())
