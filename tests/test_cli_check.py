@@ -82,3 +82,29 @@ def test_what_cannot_be_checked_is_an_error(arguments, code, message, bad):
     assert (found, out) == (code, "")
     assert message in err
     assert os.listdir(bad) == before
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_fix_never_writes_through_a_link_to_its_input(link, bad):
+    link(bad / "bad.tsv", bad / "out.tsv")
+    code, out, err = s2s("data", "check", "--data", "bad.tsv", "--fix", "out.tsv")
+    assert (code, out) == (2, "")
+    assert "out.tsv exists already" in err
+    assert (bad / "bad.tsv").read_text() == BAD
+
+
+@pytest.mark.parametrize(
+    ("out", "code", "message"),
+    [
+        ("dangling", 2, "exists already"),
+        ("x" * 300, 7, "cannot be written: File name too long"),
+        ("bad.tsv/x", 7, "cannot be written: Not a directory"),
+    ],
+)
+def test_fix_refuses_what_it_cannot_write_and_leaves_nothing(out, code, message, bad):
+    (bad / "dangling").symlink_to("nowhere")
+    before = sorted(os.listdir(bad))
+    found, _, err = s2s("data", "check", "--data", "bad.tsv", "--fix", out)
+    assert found == code
+    assert message in " ".join(err.split())
+    assert sorted(os.listdir(bad)) == before

@@ -2,22 +2,23 @@
 
 import gzip
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.inspection import LineFile
-from seq2seq_cli.errors import DiskError, UsageError
+from seq2seq_cli.errors import UsageError
 
 
 def new_outputs(out: Path, lines: LineFile) -> list[Path]:
     """Return the paths of a copy of `lines`: `out`, or for parallel files one for each side.
 
     Raises:
-        UsageError: if there is such a file.
+        UsageError: if anything stands there, be it a symbolic link to nothing.
     """
     outputs = [out]
     if lines.is_parallel:
@@ -25,7 +26,7 @@ def new_outputs(out: Path, lines: LineFile) -> list[Path]:
         prefix = str(out).removesuffix(".gz")
         outputs = [Path(f"{prefix}.{language}{ending}") for language in lines.languages]
     for path in outputs:
-        if path.exists():
+        if os.path.lexists(path):
             raise UsageError(f"--fix {out}: {path} exists already. Give another name, or remove it")
     return outputs
 
@@ -38,7 +39,7 @@ def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -
     """
     temporaries = [path.with_name(f".{path.name}.{os.getpid()}.part") for path in outputs]
     try:
-        with ExitStack() as stack:
+        with writable(outputs[0]), ExitStack() as stack:
             streams = [
                 _create(stack, temporary, path.suffix == ".gz")
                 for temporary, path in zip(temporaries, outputs, strict=True)
@@ -48,13 +49,13 @@ def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -
                     cells = line.cells if lines.is_parallel else ["\t".join(line.cells)]
                     for stream, cell in zip(streams, cells, strict=True):
                         stream.write(f"{cell}\n".encode())
-        for temporary, path in zip(temporaries, outputs, strict=True):
-            os.replace(temporary, path)
-    except OSError as error:
-        raise DiskError(f"{outputs[0]}: cannot be written: {error.strerror}") from error
+        with writable(outputs[0]):
+            for temporary, path in zip(temporaries, outputs, strict=True):
+                os.replace(temporary, path)
     finally:
         for temporary in temporaries:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # there is none where none could be made
+                temporary.unlink()
 
 
 def _create(stack: ExitStack, path: Path, gzipped: bool) -> IO[bytes]:

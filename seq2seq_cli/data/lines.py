@@ -2,8 +2,6 @@ r"""Lines of UTF-8 text. They end at \n and nowhere else."""
 
 import gzip
 import lzma
-import os
-import stat
 import unicodedata
 import zipfile
 import zlib
@@ -11,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from seq2seq_cli.data.files import readable
 from seq2seq_cli.errors import DataError
 
 
@@ -42,40 +41,6 @@ def canonical(text: str) -> str:
     So é is one character, whether it was written as one or as e and an accent.
     """
     return unicodedata.normalize("NFC", text.strip())
-
-
-def is_file(path: Path) -> bool:
-    """Return whether there is a file at `path`, or a symbolic link to one.
-
-    Raises:
-        DataError: if what is there can never be read as a corpus: a pipe, a device, a broken link,
-            or a path that the system refuses to look up.
-    """
-    try:
-        mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: it has a NUL
-        if os.path.islink(path):
-            raise DataError(
-                f"{path}: is a symbolic link to {os.readlink(path)}, which does not exist"
-            ) from None
-        return False
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise DataError(
-            f"{path}: is a pipe or a device, and a corpus is read several times. Write its content "
-            "to a file and give that"
-        )
-    return stat.S_ISREG(mode)
-
-
-@contextmanager
-def readable(name: str) -> Iterator[None]:
-    """Turn the system's errors into a DataError that names the file."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{name}: cannot be read: {error.strerror}") from error
 
 
 @contextmanager

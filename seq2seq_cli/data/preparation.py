@@ -23,11 +23,12 @@ import tensorflow_datasets as tfds
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.chunks import keep_chunk, write_records, write_shard
 from seq2seq_cli.data.corpus import Corpus, HeldOut, describe, read_corpus, too_small
+from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.pipeline import learn_tokenizers, token_lengths
-from seq2seq_cli.data.prepared import VOCABULARY, WEIGHTS
+from seq2seq_cli.data.prepared import VOCABULARY, WEIGHTS, is_prepared
 from seq2seq_cli.data.sources import Reader
 from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, assign
-from seq2seq_cli.errors import DiskError, UsageError
+from seq2seq_cli.errors import UsageError
 
 Report = Callable[[str, int], None]
 
@@ -49,13 +50,18 @@ def prepare(config: Config, path: Path, report: Report, processes: int | None = 
 
     Raises:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
-        UsageError: if the folder is there already.
+        UsageError: if the folder is there already, or the corpus is a prepared one.
         DiskError: if it cannot be written.
     """
-    if path.exists():
+    if os.path.lexists(path):
         raise UsageError(f"{path}: exists already. Remove it, or prepare into another folder")
+    for source in config.data.mixture:
+        if is_prepared(source.corpus):
+            raise UsageError(
+                f"{source.corpus}: has been prepared already. Give what it was prepared from"
+            )
     partial = path.parent / f".{path.name}.partial"
-    try:
+    with writable(path):
         shutil.rmtree(partial, ignore_errors=True)  # what a preparation left that was killed
         (partial / "chunks").mkdir(parents=True)
         try:
@@ -72,8 +78,6 @@ def prepare(config: Config, path: Path, report: Report, processes: int | None = 
             _sync(path.parent)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    except OSError as error:
-        raise DiskError(f"{path}: cannot be written: {error.strerror or error}") from error
     return read_corpus(config.data.moved_to(str(path)))
 
 

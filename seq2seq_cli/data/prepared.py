@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from seq2seq_cli.config import DataConfig, TokenizerConfig
-from seq2seq_cli.data.lines import is_file
+from seq2seq_cli.data.files import is_file
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -53,11 +53,12 @@ class Prepared:
                 name: [Path(file) for file in split.filepaths]
                 for name, split in builder.info.splits.items()
             }
-        except (OSError, ValueError, KeyError) as error:
+            sizes = self.metadata["shard_bytes"]
+            weights = np.load(path / WEIGHTS) if (path / WEIGHTS).is_file() else None
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path}: is damaged ({error}). Prepare it again") from error
-        _check_sizes(path, shards, self.metadata["shard_bytes"])
+        _check_sizes(path, shards, sizes)
         self._check(config)
-        weights = np.load(path / WEIGHTS) if (path / WEIGHTS).is_file() else None
         self.train = PreparedPairs(path, shards["train"], self._languages, weights)
         self.dev, self.test = (
             list(PreparedPairs(path, shards[name], self._languages)) for name in ("dev", "test")

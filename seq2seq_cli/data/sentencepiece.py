@@ -60,6 +60,11 @@ def train_sentencepiece(sentences: Iterable[str], config: TokenizerConfig) -> by
                 minloglevel=2,
             )
     except RuntimeError as error:
+        if "!sentences_.empty()" in str(error):
+            raise DataError(
+                "SentencePiece learns from sentences of at most 4,192 bytes, and this corpus "
+                "has none. Split its lines into sentences"
+            ) from error
         raise DataError(
             f"SentencePiece cannot train a {config.kind} vocabulary of {config.vocabulary_size} on "
             f"this corpus: {error}. Set tokenizer.vocabulary_size lower or higher as it says"

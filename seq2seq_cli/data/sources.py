@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from seq2seq_cli.config import CATALOG, CORPORA, DataConfig, SourceConfig
-from seq2seq_cli.data.lines import BadLineError, canonical, is_file, open_text, read_lines, readable
+from seq2seq_cli.data.files import is_file, readable
+from seq2seq_cli.data.lines import BadLineError, canonical, open_text, read_lines
 from seq2seq_cli.data.named import files_of
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
@@ -166,8 +167,8 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
         raise DataError(f"{source or target}: its other side, {path}.{missing}, does not exist")
     if path.is_dir():
         raise DataError(
-            f"{path}: is a folder, and not one that `s2s data prepare` made. Give a zip or a TSV "
-            "file in it, or a PREFIX in it"
+            f"{path}: is a folder. Give a zip or a TSV file in it, or a PREFIX in it. A folder "
+            "that `s2s data prepare` made is a corpus of its own, by --data alone"
         )
     names = f"{path}.{languages[0]} with {path}.{languages[1]}"
     raise DataError(

@@ -1,17 +1,17 @@
 """The download of the Tatoeba corpus that TensorFlow's and Keras' tutorials use."""
 
-import errno
 import hashlib
 import http.client
 import os
 import tempfile
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import platformdirs
 
-from seq2seq_cli.errors import DataError, DiskError
+from seq2seq_cli.data.files import is_file, readable, writable
+from seq2seq_cli.errors import DataError
 
 TATOEBA_URL = "https://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip"
 TATOEBA_SHA256 = "f80e581ae291aa34dd3aba7bd98b5e9505234da4318e2f3295df70a1520c7f61"
@@ -24,7 +24,7 @@ def downloaded_tatoeba() -> Path:
         DataError: if it is not there, with the remedy.
     """
     path = tatoeba_path()
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(
             f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
             "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
@@ -46,49 +46,52 @@ def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL)
 
     Raises:
         DataError: without a network, or when the file is not the expected one.
+        DiskError: if the cache cannot be written.
     """
     path = tatoeba_path()
-    try:
-        if path.is_file() and _sha256(path) == TATOEBA_SHA256:
-            return path
+    if is_file(path):
+        with readable(path):
+            if _sha256(path) == TATOEBA_SHA256:
+                return path
+    with writable(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="spa-eng-", suffix=".part")
-    except OSError as error:
-        raise _unwritable(path, error) from error
     try:
-        with os.fdopen(handle, "wb") as part, urllib.request.urlopen(url, timeout=30) as response:
-            total = int(response.headers.get("Content-Length") or 0)
-            received = 0
-            while block := response.read(1 << 16):
-                part.write(block)
-                received += len(block)
-                report(received, total)
-        if (found := _sha256(Path(temporary))) != TATOEBA_SHA256:
+        with writable(path.parent):
+            with os.fdopen(handle, "wb") as part:
+                for block in _received(url, path, report):
+                    part.write(block)
+            found = _sha256(Path(temporary))
+        if found != TATOEBA_SHA256:
             raise DataError(
                 f"{url}: what came is not the expected file (SHA-256 {found}, expected "
                 f"{TATOEBA_SHA256}). Is there a proxy that answers in its place? Try again, or get "
                 "spa-eng.zip elsewhere and give it by `--data PATH/spa-eng.zip`"
             )
-        os.replace(temporary, path)
+        with writable(path):
+            os.replace(temporary, path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return path
+
+
+def _received(url: str, path: Path, report: Callable[[int, int], None]) -> Iterator[bytes]:
+    """Yield what comes from an address; `path` is where a user may put the file instead."""
+    try:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            total = int(response.headers.get("Content-Length") or 0)
+            received = 0
+            while block := response.read(1 << 16):
+                yield block
+                received += len(block)
+                report(received, total)
     except (OSError, http.client.HTTPException) as error:
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-            raise _unwritable(path, error) from error
         raise DataError(
             f"{url}: cannot be reached ({getattr(error, 'reason', error)}).\n"
             "Is there a network? On another machine, download that address with a browser and give "
             "the file by `--data PATH/spa-eng.zip`, or put it at "
             f"{path}"
         ) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    return path
-
-
-def _unwritable(path: Path, error: Exception) -> DiskError:
-    return DiskError(
-        f"{path}: cannot be written ({error}). Set XDG_CACHE_HOME to a folder that can be "
-        "written and has space, or give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
-    )
 
 
 def _sha256(path: Path) -> str:

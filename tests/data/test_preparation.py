@@ -190,3 +190,21 @@ def test_a_damaged_shard_is_named(config, tmp_path, small_chunks):
     (path / "metadata.json").write_text("{")
     with pytest.raises(DataError, match="out: is damaged .* Prepare it again"):
         opened(config, path)
+
+
+def test_a_broken_link_where_the_folder_would_be_is_refused_at_once(config, tmp_path):
+    (tmp_path / "out").symlink_to("nowhere")
+    with pytest.raises(UsageError, match="out: exists already"):
+        prepare(config, tmp_path / "out", lambda stage, done: None)
+
+
+def test_a_folder_name_that_no_disk_takes_is_a_disk_error(config, tmp_path):
+    with pytest.raises(DiskError, match="cannot be written: File name too long"):
+        prepare(config, tmp_path / ("x" * 300), lambda stage, done: None)
+
+
+def test_a_prepared_corpus_is_not_prepared_again(config, prepared, tmp_path):
+    again = config.model_copy(update={"data": config.data.moved_to(str(prepared))})
+    with pytest.raises(UsageError, match="has been prepared already"):
+        prepare(again, tmp_path / "out", lambda stage, done: None)
+    assert list(tmp_path.iterdir()) == []

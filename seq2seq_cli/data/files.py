@@ -1,0 +1,53 @@
+"""What stands at a path, and in words why it cannot be read or written."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from seq2seq_cli.errors import DataError, DiskError
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is a file at `path`, or a symbolic link to one.
+
+    Raises:
+        DataError: if what is there can never be read as a corpus: a pipe, a device, a broken link,
+            or a path that the system refuses to look up.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: it has a NUL
+        if os.path.islink(path):
+            raise DataError(
+                f"{path}: is a symbolic link to {os.readlink(path)}, which does not exist"
+            ) from None
+        return False
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DataError(
+            f"{path}: is a pipe or a device, and a corpus is read several times. Write its content "
+            "to a file and give that"
+        )
+    return stat.S_ISREG(mode)
+
+
+@contextmanager
+def readable(name: str | Path) -> Iterator[None]:
+    """Turn the system's refusal to read into a DataError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def writable(name: str | Path) -> Iterator[None]:
+    """Turn the system's refusal to write into a DiskError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        # NumPy's own OSError of a full disk has a message only.
+        raise DiskError(f"{name}: cannot be written: {error.strerror or error}") from error
