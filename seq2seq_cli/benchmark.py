@@ -121,7 +121,7 @@ def measure_training(
     data = TrainingData.suited(corpus, tokenizers, config)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
-    computation = choose_computation(config, sizes[1])
+    computation = choose_computation(config.training, model)
     updater = Updater(model, config.training, computation.precision, computation.shards)
 
     def batches() -> Iterable[Batch]:

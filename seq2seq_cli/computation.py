@@ -2,15 +2,17 @@
 
 import importlib.metadata
 import json
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import tensorflow as tf
 
-from seq2seq_cli.config import Config, RNNConfig, TrainingConfig
-from seq2seq_cli.devices import in_parallel, most_shards
+from seq2seq_cli.config import TrainingConfig
+from seq2seq_cli.devices import in_parallel, most_shards, parts_at_once
 
 Clock = Callable[[], float]
 
@@ -19,7 +21,8 @@ BUDGET_SECONDS = 0.3  # that all measurements of one process take, about
 # counts, it does; where it does not, the same seed should train the same model each time.
 MARGIN = 1.25
 _ROWS = 256  # of a measured product; more rows take longer and tell no more
-_COLUMNS = 1024
+_WIDEST = 1024
+PRECISIONS = ("float32", "bfloat16")  # the default first
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Computation:
             found = cls(**json.loads(text))
         except TypeError as error:
             raise ValueError(str(error)) from error
-        if found.precision not in ("float32", "bfloat16") or type(found.shards) is not int:
+        if found.precision not in PRECISIONS or type(found.shards) is not int:
             raise ValueError(f"precision is {found.precision!r} and shards {found.shards!r}")
         return found
 
@@ -77,44 +80,96 @@ class Computation:
         ]
 
 
+class Model(Protocol):
+    """What is measured of a model: the shapes of its weights."""
+
+    @property
+    def trainable_variables(self) -> Iterable[Any]:
+        """The weights, each with a `shape`."""
+
+
 def choose_computation(
-    config: Config, vocabulary_size: int, device: str = "", clock: Clock = time.perf_counter
+    config: TrainingConfig, model: Model, device: str = "", clock: Clock = time.perf_counter
 ) -> Computation:
-    """Choose precision and shards: as the config says, and else what is fastest here.
+    """Choose precision and shards of a training: as the config says, and else what is fastest here.
 
     Float32 and one part for each core are the defaults. Another choice must be faster by `MARGIN`
     at products of this model's widths.
 
     Args:
-        config: `[training]` may fix both.
-        vocabulary_size: width of the logits.
+        config: may fix both.
+        model: whose widths are measured.
         device: described in words, for the record.
         clock: returns seconds.
     """
-    training = config.training
-    products = Products(_widths(config, vocabulary_size))
-    most = most_shards(training)
-    milliseconds: dict[str, float] = {}
+    most = most_shards(config)
+    probe = Probe(model, clock)
+    precision: str = config.precision
+    if precision == "auto":
+        precision = "float32" if _xla_on_cpu(config) else probe.fastest_precision(most)
+    shards = config.shards or most
+    if config.shards is None and most > 1:
+        shards = probe.fastest_shards(precision, most)
+    return Computation(precision, shards, device, _versions(), probe.milliseconds)
 
-    def fastest(candidates: Mapping[str, Callable[[], None]]) -> str:
+
+def choose_decoding_precision(
+    precision: str, model: Model, clock: Clock = time.perf_counter
+) -> str:
+    """Return the dtype of matrix products in decoding: as given, or for `auto` what is fastest."""
+    if precision != "auto":
+        return precision
+    return Probe(model, clock).fastest_precision(parts_at_once())
+
+
+class Probe:
+    """Measures products of a model's widths.
+
+    Args:
+        model: whose widths are taken.
+        clock: returns seconds.
+
+    Attributes:
+        milliseconds: what each measured alternative took, by name.
+    """
+
+    def __init__(self, model: Model, clock: Clock = time.perf_counter):
+        self.milliseconds: dict[str, float] = {}
+        self._model = model
+        self._clock = clock
+
+    @cached_property
+    def _products(self) -> "Products":
+        return Products(widths_of(self._model))
+
+    def fastest_precision(self, parts: int) -> str:
+        """Return float32, or bfloat16 where it is clearly faster, in so many parts at once."""
+        return self._fastest(
+            {name: partial(self._products.multiply, name, parts) for name in PRECISIONS}
+        )
+
+    def fastest_shards(self, precision: str, most: int) -> int:
+        """Return `most`, or a half, a quarter and so on of it where that is clearly faster."""
+        names = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
+        return names[
+            self._fastest(
+                {name: partial(self._products.multiply, precision, n) for name, n in names.items()}
+            )
+        ]
+
+    def _fastest(self, candidates: Mapping[str, Callable[[], None]]) -> str:
         """Return the first candidate, or the fastest if it is faster by the margin."""
-        seconds = measure(candidates, BUDGET_SECONDS / 2, clock)
-        milliseconds.update({name: round(1000 * seconds[name], 3) for name in seconds})
+        seconds = measure(candidates, BUDGET_SECONDS / 2, self._clock)
+        self.milliseconds.update({name: round(1000 * s, 3) for name, s in seconds.items()})
         default, best = next(iter(seconds)), min(seconds, key=lambda name: seconds[name])
         return best if seconds[best] * MARGIN < seconds[default] else default
 
-    precision: str = training.precision
-    if precision == "auto":
-        names = ("float32",) if _xla_on_cpu(training) else ("float32", "bfloat16")
-        candidates = {name: partial(products.multiply, name, most) for name in names}
-        precision = fastest(candidates) if len(names) > 1 else names[0]
-    shards = training.shards or most
-    if training.shards is None and most > 1:
-        parts = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
-        shards = parts[
-            fastest({name: partial(products.multiply, precision, n) for name, n in parts.items()})
-        ]
-    return Computation(precision, shards, device, _versions(), milliseconds)
+
+def widths_of(model: Model) -> list[tuple[int, int]]:
+    """Return (inputs, outputs) of the model's largest matrices, three at most, and not too wide."""
+    shapes = {tuple(v.shape) for v in model.trainable_variables if len(v.shape) == 2}
+    capped = {(min(a, _WIDEST), min(b, _WIDEST)) for a, b in shapes}
+    return sorted(capped, key=lambda shape: (math.prod(shape), shape), reverse=True)[:3]
 
 
 def measure(
@@ -169,23 +224,6 @@ class Products:
 
 def _numbers(rows: int, columns: int) -> tf.Tensor:
     return tf.random.stateless_normal((rows, columns), [0, 0])
-
-
-def _widths(config: Config, vocabulary_size: int) -> list[tuple[int, int]]:
-    """Return the widths of what takes most of a step outside of loops."""
-    model = config.model
-    if isinstance(model, RNNConfig):
-        widths = [
-            (model.embedding_units, 3 * model.encoder_units),
-            (model.embedding_units, vocabulary_size),
-        ]
-    else:
-        widths = [
-            (model.units, model.units),
-            (model.units, model.inner_units),
-            (model.units, vocabulary_size),
-        ]
-    return [(min(inputs, _COLUMNS), min(outputs, _COLUMNS)) for inputs, outputs in widths]
 
 
 def _halves(number: int) -> list[int]:

@@ -439,9 +439,9 @@ class DecodingConfig(Table):
     max_source_tokens: int = Field(512, ge=4, le=1_000_000)
     """A longer source, and target to be scored, is cut, with a warning. A prefix may have as many
     where `max_length` is not given."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Of matrix products. bfloat16 is faster on processors that have it, and changes scores in the
-    third digit."""
+    precision: Literal["auto", "float32", "bfloat16"] = "float32"
+    """Of matrix products. bfloat16 is faster on some processors, and changes scores in the third
+    digit; `auto` measures which is faster here."""
     batch_sentences: int = Field(256, ge=1)
     """Sentences translated at once."""
     batch_tokens: int = Field(4096, ge=1)

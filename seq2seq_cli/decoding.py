@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.choices import Choose, Options, beam, greedy, sampling, uniform
+from seq2seq_cli.computation import choose_decoding_precision
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.models.products import products_in
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
@@ -98,6 +99,7 @@ class Search:
     ):
         self._model = model
         self._config = config
+        self._precision = choose_decoding_precision(config.precision, model)
         self._keeps_attention = attention
         self._results = config.n_best
         self._beams = config.n_best if config.sample else config.beam
@@ -150,7 +152,7 @@ class Search:
         number_B: tf.Tensor,
     ) -> Hypotheses:
         """Do what `__call__` does, eagerly or as what a graph is traced from."""
-        with products_in(self._config.precision):
+        with products_in(self._precision):
             begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
             predict = self._model.stepper(in_place=True)
             found = _while(

@@ -13,7 +13,7 @@ import tensorflow as tf
 from seq2seq_cli import checkpoints
 from seq2seq_cli.checkpoints import Position, State
 from seq2seq_cli.computation import Computation, choose_computation
-from seq2seq_cli.config import Config
+from seq2seq_cli.config import Config, TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.data.tokenizers import Tokenizers
@@ -76,7 +76,7 @@ def train(
     with run.lock():
         if resume is None:
             run.write(config, tokenizers.files())
-        computation = _computation(run, config, tokenizers, device, report)
+        computation = _computation(run, config.training, model, device, report)
         trainer = Trainer(config, run, corpus, tokenizers, data, model, computation, report)
         if resume is not None:
             trainer.restore()
@@ -85,7 +85,7 @@ def train(
 
 
 def _computation(
-    run: Run, config: Config, tokenizers: Tokenizers, device: str, report: Report
+    run: Run, config: TrainingConfig, model: Seq2Seq, device: str, report: Report
 ) -> Computation:
     """Return how the run computes: as it did from its first update on, or else as is fastest here.
 
@@ -101,12 +101,12 @@ def _computation(
                 report(
                     Notice(
                         f"This run was begun elsewhere: {'; '.join(differences)}. It goes on as "
-                        f"it was begun, {before.described(config.training.compile)}, but the last "
+                        f"it was begun, {before.described(config.compile)}, but the last "
                         "digits of its results may differ"
                     )
                 )
             return before
-    computation = choose_computation(config, tokenizers.target.vocabulary_size, device)
+    computation = choose_computation(config, model, device)
     run.write_computation(computation.to_json())
     return computation
 

@@ -1,11 +1,18 @@
 import os
+from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
 
 from seq2seq_cli import computation
-from seq2seq_cli.computation import Computation, Products, choose_computation, measure
-from seq2seq_cli.config import Config
+from seq2seq_cli.computation import (
+    Computation,
+    Products,
+    choose_computation,
+    choose_decoding_precision,
+    measure,
+)
+from seq2seq_cli.config import TrainingConfig
 
 
 class Clock:
@@ -43,8 +50,14 @@ def machine(monkeypatch, clock):
     return set_speed
 
 
-def config(**training) -> Config:
-    return Config.model_validate({"training": {"batch_tokens": 4096, **training}})
+def choose(clock: Clock, device: str = "CPU", **training) -> Computation:
+    config = TrainingConfig(**{"batch_tokens": 4096, **training})
+    return choose_computation(config, model(), device, clock)
+
+
+def model(*shapes: tuple[int, ...]) -> SimpleNamespace:
+    weights = [SimpleNamespace(shape=shape) for shape in shapes or [(8, 16)]]
+    return SimpleNamespace(trainable_variables=weights)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +72,7 @@ def test_bfloat16_is_chosen_only_where_it_is_clearly_faster(
     machine, clock, float32, bfloat16, chosen
 ):
     machine(float32, bfloat16)
-    found = choose_computation(config(), 100, "CPU", clock)
+    found = choose(clock, "CPU")
     assert found.precision == chosen
     assert found.milliseconds["float32"] == 1000 * float32
     assert found.milliseconds["bfloat16"] == 1000 * bfloat16
@@ -69,7 +82,7 @@ def test_bfloat16_is_chosen_only_where_it_is_clearly_faster(
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_precision_that_is_set_is_not_measured(machine, clock, precision):
     machine(0.01, 0.02)
-    found = choose_computation(config(precision=precision, shards=3), 100, "CPU", clock)
+    found = choose(clock, "CPU", precision=precision, shards=3)
     assert (found.precision, found.shards, found.milliseconds) == (precision, 3, {})
 
 
@@ -84,12 +97,12 @@ def test_a_precision_that_is_set_is_not_measured(machine, clock, precision):
 )
 def test_a_batch_has_as_many_parts_as_are_fastest(machine, clock, by_parts, chosen):
     machine(0.01, 0.02, by_parts)
-    assert choose_computation(config(), 100, "CPU", clock).shards == chosen
+    assert choose(clock, "CPU").shards == chosen
 
 
 def test_measuring_takes_a_third_of_a_second(machine, clock):
     machine(0.001, 0.001)
-    choose_computation(config(), 100, "CPU", clock)
+    choose(clock, "CPU")
     assert 0.25 < clock.now < 0.35
 
 
@@ -106,23 +119,28 @@ def test_slow_work_is_measured_once_after_a_warm_up(clock):
 
 def test_xla_multiplies_in_float32_on_a_cpu(machine, clock):
     machine(0.02, 0.01)
-    assert choose_computation(config(compile="xla"), 100, "CPU", clock).precision == "float32"
+    assert choose(clock, "CPU", compile="xla").precision == "float32"
 
 
 def test_a_gpu_is_measured_like_a_cpu(machine, clock, monkeypatch):
     monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
     machine(0.02, 0.01, {1: 1, 2: 1, 4: 1})
-    found = choose_computation(config(compile="xla"), 100, "GPU", clock)
+    found = choose(clock, "GPU", compile="xla")
     assert (found.precision, found.shards) == ("bfloat16", 1)
 
 
-@pytest.mark.parametrize("kind", ["rnn", "transformer", "decoder_only"])
-def test_products_have_widths_of_the_model_and_are_computed_in_parts(kind):
-    model = Config.model_validate({"model": {"kind": kind}})
-    widths = computation._widths(model, 500)
-    assert (256, 500) in widths
+def test_products_have_the_widths_of_the_largest_matrices():
+    found = model((5,), (8, 16), (2, 3), (16, 16), (300_000, 8), (8, 16))
+    assert computation.widths_of(found) == [(1024, 8), (16, 16), (8, 16)]
     for dtype in ("float32", "bfloat16"):
-        Products(widths).multiply(dtype, 2)
+        Products(computation.widths_of(found)).multiply(dtype, 2)
+
+
+@pytest.mark.parametrize(("bfloat16", "chosen"), [(0.005, "bfloat16"), (0.02, "float32")])
+def test_decoding_chooses_its_precision_alike(machine, clock, bfloat16, chosen):
+    machine(0.01, bfloat16)
+    assert choose_decoding_precision("auto", model(), clock) == chosen
+    assert choose_decoding_precision("float32", model(), clock) == "float32"
 
 
 def test_what_was_chosen_is_read_back():
