@@ -105,7 +105,9 @@ def train(
     """Train a model, into the next numbered folder below runs/."""
     from seq2seq_cli import console
     from seq2seq_cli.config_files import load_config
+    from seq2seq_cli.events import Phase
     from seq2seq_cli.run import check_startable, find_run, resumed_config
+    from seq2seq_cli.training_display import TrainingDisplay
 
     layers = config_layers(
         config,
@@ -123,11 +125,12 @@ def train(
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
     check_startable(resumed, run)
     find_data(resolved.data)
-    device_used = start_tensorflow(resolved.training.device, resolved.training)
+    with TrainingDisplay() as display:
+        display(Phase("Starting TensorFlow"))
+        device_used = start_tensorflow(resolved.training.device, resolved.training)
 
-    from seq2seq_cli.train import train as train_model
+        from seq2seq_cli.train import train as train_model
 
-    with console.TrainingDisplay() as display:
         result = train_model(resolved, display, resumed, run, device_used)
     console.show_result(result)
 
@@ -219,9 +222,10 @@ def ablate(
     as_json: JsonOption = False,
 ) -> None:
     """Train several models alike and compare them in one table; again, it goes on."""
-    from seq2seq_cli import console
     from seq2seq_cli.config import TrainingConfig
     from seq2seq_cli.config_files import Overrides, load_config
+    from seq2seq_cli.events import Phase
+    from seq2seq_cli.training_display import TrainingDisplay
 
     layers = config_layers(
         config,
@@ -242,12 +246,13 @@ def ablate(
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
     find_data(variant.data)
-    # All train in this process, and XLA needs all threads for the one function it computes.
-    device_used = start_tensorflow(variant.training.device, TrainingConfig(shards=1))
+    with TrainingDisplay() as display:
+        display(Phase("Starting TensorFlow"))
+        # All train in this process, and XLA needs all threads for the one function it computes.
+        device_used = start_tensorflow(variant.training.device, TrainingConfig(shards=1))
 
-    from seq2seq_cli import ablate as ablation
+        from seq2seq_cli import ablate as ablation
 
-    with console.TrainingDisplay() as display:
         rows = ablation.ablate(configs, folder, display, equal_parameters, device_used)
     if as_json:
         print_line(json.dumps([asdict(row) for row in rows]))

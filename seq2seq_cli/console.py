@@ -1,15 +1,12 @@
-"""Everything that Rich draws."""
+"""What commands print, drawn by Rich."""
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -20,14 +17,13 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from rich.progress import Progress as ProgressBars
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from seq2seq_cli.data.check import Report
 from seq2seq_cli.data.outliers import ENOUGH
 from seq2seq_cli.data.statistics import Statistics
-from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
+from seq2seq_cli.events import Result
 
 stdout = Console()
 stderr = Console(stderr=True)
@@ -50,7 +46,7 @@ def show_notice(message: str) -> None:
 
 def show_rows(rows: list[tuple[str, str]], to: Console = stdout) -> None:
     """Print labels with their texts, in two columns."""
-    to.print(_two_columns(rows))
+    to.print(two_columns(rows))
 
 
 def prompts(history: Path) -> Generator[str, None, None]:
@@ -221,47 +217,6 @@ def show_check(report: Report) -> None:
     stdout.print("Nothing is wrong." if report.is_clean else "Something was found.")
 
 
-class TrainingDisplay:
-    """Shows a training as it goes: live on a terminal, else a line from time to time."""
-
-    SECONDS_BETWEEN_LINES = 10.0
-
-    def __init__(self) -> None:
-        self._live = Live(console=stderr, refresh_per_second=4) if stderr.is_terminal else None
-        self._last_line = 0.0
-
-    def __enter__(self) -> "TrainingDisplay":
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._live:
-            self._live.stop()
-
-    def __call__(self, event: Event) -> None:
-        """Show an event."""
-        match event:
-            case Summary():
-                show_rows(event.rows, stderr)
-            case Notice():
-                stderr.print(Text(event.text, style="dim"), soft_wrap=True)
-            case Progress() if self._live:
-                self._live.update(_progress_panel(event))
-            case Progress():
-                now = time.monotonic()
-                if now - self._last_line >= self.SECONDS_BETWEEN_LINES:
-                    self._last_line = now
-                    stderr.print(_progress_line(event), soft_wrap=True, highlight=False)
-            case Validation():
-                _show_validation(event)
-
-
 def show_result(result: Result) -> None:
     """Say what a training came to and what to do next."""
     best = (
@@ -289,54 +244,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d} h"
 
 
-def _two_columns(rows: list[tuple[str, str]]) -> Table:
+def two_columns(rows: list[tuple[str, str]]) -> Table:
+    """Return labels with their texts as a table."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for label, text in rows:
         table.add_row(label, Text(text))
     return table
-
-
-def _figures(event: Progress) -> list[tuple[str, str]]:
-    return [
-        ("epoch", str(event.epoch)),
-        ("step", f"{event.step:,}"),
-        ("loss", f"{event.loss:.3f}"),
-        ("rate", f"{event.learning_rate:.2e}"),
-        ("pairs/s", f"{event.pairs_per_second:,.0f}"),
-        ("padding", f"{event.padding_share:.0%}"),
-        ("dev BLEU", "-" if event.dev_bleu is None else f"{event.dev_bleu:.1f}"),
-        ("left", duration(event.seconds_left)),
-    ]
-
-
-def _progress_line(event: Progress) -> str:
-    return "  ".join(f"{name} {value}" for name, value in _figures(event))
-
-
-def _progress_panel(event: Progress) -> Group:
-    table = Table.grid(padding=(0, 2), expand=False)
-    figures = _figures(event)
-    for _ in figures:
-        table.add_column(justify="right", no_wrap=True)
-    table.add_row(*(Text(name, style="dim") for name, _ in figures))
-    table.add_row(*(Text(value, style="bold") for _, value in figures))
-    bar = Table.grid()  # a bar by itself does not end its line
-    bar.add_row(ProgressBar(total=1.0, completed=event.share_done, width=min(72, stderr.width)))
-    return Group(bar, table)
-
-
-def _show_validation(event: Validation) -> None:
-    star = " (best)" if event.is_best else ""
-    stderr.print(
-        Text(
-            f"step {event.step:,}: dev BLEU {event.dev_bleu:.1f}{star}, chrF {event.dev_chrf:.1f}, "
-            f"loss {event.dev_loss:.3f}, after {duration(event.seconds)}",
-            style="bold green" if event.is_best else "bold",
-        ),
-        soft_wrap=True,
-    )
-    for source, reference, translation in event.samples:
-        rows = [("  source", source), ("  reference", reference), ("  translation", translation)]
-        stderr.print(_two_columns(rows))

@@ -24,7 +24,7 @@ class Progress:
         padding_share: part of the batches that holds no token.
         seconds: spent in training so far.
         share_done: from 0 to 1.
-        seconds_left: an estimate.
+        seconds_left: an estimate; None until there is one.
         dev_bleu: of the last validation, if there was one.
     """
 
@@ -37,7 +37,7 @@ class Progress:
     padding_share: float
     seconds: float
     share_done: float
-    seconds_left: float
+    seconds_left: float | None
     dev_bleu: float | None
 
 
@@ -66,6 +66,19 @@ class Validation:
 
 
 @dataclass(frozen=True)
+class Phase:
+    """Work that has begun and may take a while. The next phase, progress or validation ends it.
+
+    Attributes:
+        text: what is being done.
+        detail: how far it is, or which part of it; may change while `text` stays.
+    """
+
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
 class Notice:
     """Something worth knowing, in a sentence."""
 
@@ -84,4 +97,4 @@ class Result:
     best_dev_bleu: float | None
 
 
-Event = Summary | Progress | Validation | Notice
+Event = Summary | Phase | Progress | Validation | Notice

@@ -1,6 +1,5 @@
 """Loss, learning rate and one update."""
 
-import collections
 import functools
 import math
 from collections.abc import Callable, Iterable
@@ -207,13 +206,18 @@ class Updater:
         self._optimizer.learning_rate.assign(learning_rate)
         return self._step(batch.source_BS, batch.target_BT)
 
-    def compile_for(self, shapes: Iterable[tuple[int, int, int]]) -> None:
+    def compile_for(
+        self,
+        shapes: Iterable[tuple[int, int, int]],
+        report: Callable[[int], None] = lambda done: None,
+    ) -> None:
         """Have the step compiled for shapes of batches, for several at once; nothing is learned.
 
         Each is compiled by an update of which no trace remains.
 
         Args:
             shapes: (rows, source length, target length without BOS) of each.
+            report: told how many are done, after each.
         """
         before = [variable.numpy() for variable in self.variables]
         self._optimizer.learning_rate.assign(0.0)  # weights stay as they are; moments do not
@@ -222,7 +226,8 @@ class Updater:
             rows, source, target = shape
             self._step(tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK))
 
-        collections.deque(in_parallel(update, shapes), maxlen=0)
+        for done, _ in enumerate(in_parallel(update, shapes), start=1):
+            report(done)
         for variable, value in zip(self.variables, before, strict=True):
             variable.assign(value)
 

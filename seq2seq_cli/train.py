@@ -19,11 +19,12 @@ from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.data.tokenizers import Tokenizers
 from seq2seq_cli.devices import limit_xla_cache
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
-from seq2seq_cli.events import Event, Notice, Progress, Result, Summary, Validation
+from seq2seq_cli.events import Event, Notice, Phase, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import Schedule, Updater
+from seq2seq_cli.pace import Pace
 from seq2seq_cli.run import COMPUTATION, Run, new_run
 from seq2seq_cli.signals import caught_signals
 from seq2seq_cli.validation import Validator
@@ -57,14 +58,16 @@ def train(
         RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
     """
     limit_xla_cache()
-    report(Notice("Reading the corpus"))
+    report(Phase("Reading the corpus"))
     corpus = read_corpus(config.data)
     if resume:
         tokenizers = Tokenizers.load(resume.tokenizer)
     else:
-        report(Notice("Making the vocabulary"))
+        report(Phase("Making the vocabulary"))
         tokenizers = tokenizers_of(corpus, config.tokenizer)
+    report(Phase("Tokenizing the corpus"))
     data = TrainingData.suited(corpus, tokenizers, config)
+    report(Phase("Building the model"))
     model = build_model(
         config.model,
         tokenizers.source.vocabulary_size,
@@ -106,6 +109,7 @@ def _computation(
                     )
                 )
             return before
+    report(Phase("Measuring what is fastest on this device"))
     computation = choose_computation(config, model, device)
     run.write_computation(computation.to_json())
     return computation
@@ -139,21 +143,26 @@ class Trainer:
         self._report = report
         self.updater = Updater(model, config.training, computation.precision, computation.shards)
         self._schedule = Schedule(config.training, data.steps_per_epoch)
+        self._validate_every = config.training.validate_every_steps or data.steps_per_epoch
         self._validator = Validator(config, model, tokenizers, corpus.dev)
+        self._pace = Pace(
+            self._schedule.total_steps,
+            config.training.budget_seconds or math.inf,
+            self._validate_every,
+        )
         self._learning_rate = 0.0
         self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []  # loss, norm, pairs of updates
 
     def train(self) -> Result:
         """Run the loop to its end."""
         position = self.position
-        validate_every = self._config.validate_every_steps or self._data.steps_per_epoch
         self._logs = Logs(self._run, position.step, self._notice)
         self._began = time.monotonic() - position.seconds
         reason = self._reason_to_stop()
-        if not reason and self._config.compile != "graph":
-            shapes = self._data.shapes(self._config.steps)
-            self._report(Notice(f"Compiling for {len(shapes)} shapes of batches"))
-            self.updater.compile_for(shapes)
+        if not reason:
+            if self._config.compile != "graph":
+                self._compile()
+            self._report(Phase("Making the first updates"))
         self._saved = self._resumed_updates = time.monotonic()
         with caught_signals(self._notice) as caught:
             while not reason:
@@ -162,7 +171,7 @@ class Trainer:
                     # Read once: a signal that comes later in this step waits for the next one.
                     stopped_by = caught.number
                     finished = self._share_done() >= 1
-                    validate = finished or position.step % validate_every == 0
+                    validate = finished or position.step % self._validate_every == 0
                     save = validate or stopped_by or self._is_checkpoint_due()
                     if save or position.step % REPORT_EVERY_STEPS == 0:
                         self._report_progress()
@@ -218,6 +227,12 @@ class Trainer:
     def _notice(self, text: str) -> None:
         self._report(Notice(text))
 
+    def _compile(self) -> None:
+        shapes = self._data.shapes(self._config.steps)
+        text = f"Compiling for {len(shapes)} shapes of batches"
+        self._report(Phase(text))
+        self.updater.compile_for(shapes, lambda done: self._report(Phase(text, f"{done} done")))
+
     def _update(self, batch: Batch) -> None:
         position = self.position
         self._learning_rate = self._schedule.learning_rate(position.step, position.seconds)
@@ -244,18 +259,19 @@ class Trainer:
             )
         now = time.monotonic()
         pairs = sum(pairs for _, _, pairs in self._recent)
-        share = self._share_done()
+        seconds = now - self._resumed_updates
+        self._pace.updated(len(losses), seconds)
         event = Progress(
             step=position.step,
             epoch=position.epoch + 1,
             loss=float(np.mean(losses)),
             learning_rate=self._learning_rate,
             gradient_norm=norms[-1],
-            pairs_per_second=pairs / (now - self._resumed_updates),
+            pairs_per_second=pairs / seconds,
             padding_share=self._data.padding_share,
             seconds=position.seconds,
-            share_done=share,
-            seconds_left=position.seconds * (1 - share) / share,
+            share_done=self._share_done(),
+            seconds_left=self._pace.seconds_left(position.step, position.seconds),
             dev_bleu=position.last_dev_bleu,
         )
         self._recent, self._resumed_updates = [], now
@@ -264,18 +280,24 @@ class Trainer:
 
     def _validate(self) -> None:
         position = self.position
+        began = time.monotonic()
+        self._report(Phase("Validating", "translations"))
         scores, samples = self._validator.translate()
         position.last_dev_bleu = scores.bleu
         is_best = position.best_dev_bleu is None or scores.bleu > position.best_dev_bleu
         if is_best:
             position.best_dev_bleu, position.best_step = scores.bleu, position.step
         position.validations_since_best = 0 if is_best else position.validations_since_best + 1
-        position.seconds = time.monotonic() - self._began
+        self._report(Phase("Validating", "loss"))
+        dev_loss = self._validator.loss()
+        now = time.monotonic()
+        position.seconds = now - self._began
+        self._pace.validated(now - began)
         event = Validation(
             step=position.step,
             epoch=position.epoch + 1,
             seconds=position.seconds,
-            dev_loss=self._validator.loss(),
+            dev_loss=dev_loss,
             dev_bleu=scores.bleu,
             dev_chrf=scores.chrf,
             signature=scores.bleu_signature,

@@ -306,7 +306,7 @@ class TestTrain:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(devices, "import_tensorflow", interrupted)
-        assert s2s("train") == (130, "", "")
+        assert s2s("train") == (130, "", "Starting TensorFlow\n")
         assert list(workdir.iterdir()) == []
 
     @pytest.mark.parametrize(

@@ -215,6 +215,13 @@ def test_rows_of_padding_change_no_update():
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
+def test_compiling_ahead_says_how_many_shapes_are_done():
+    done = []
+    updater = Updater(model(), tiny_config("x", training__compile="graph").training)
+    updater.compile_for([(2, 3, 4), (2, 4, 4), (2, 5, 4)], done.append)
+    assert done == [1, 2, 3]
+
+
 def test_compiling_ahead_changes_no_update():
     def train(ahead: bool) -> list[np.ndarray]:
         trained, made = model(), batch()

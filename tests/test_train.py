@@ -17,7 +17,7 @@ from seq2seq_cli import checkpoints
 from seq2seq_cli import train as train_module
 from seq2seq_cli.config import Config
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
-from seq2seq_cli.events import Notice, Progress, Summary, Validation
+from seq2seq_cli.events import Notice, Phase, Progress, Summary, Validation
 from seq2seq_cli.optimizer import Updater
 from seq2seq_cli.run import Run, find_run
 from seq2seq_cli.train import Trainer, train
@@ -81,6 +81,26 @@ def test_it_learns_reports_and_logs(corpus):
         for value in event.summary.value
     }
     assert {"training/loss", "training/learning_rate", "validation/dev_bleu"} <= tags
+
+
+def test_it_says_what_it_is_doing(corpus):
+    config = tiny_config(corpus, training__steps=11, training__validate_every_steps=11)
+    events = []
+    train(config, events.append)
+    phases = [e for e in events if isinstance(e, Phase)]
+    assert [f"{phase.text} {phase.detail}".strip() for phase in phases] == [
+        "Reading the corpus",
+        "Making the vocabulary",
+        "Tokenizing the corpus",
+        "Building the model",
+        "Measuring what is fastest on this device",
+        "Making the first updates",
+        "Validating translations",
+        "Validating loss",
+    ]
+    progress = [e for e in events if isinstance(e, Progress)]
+    assert progress[0].seconds_left is None
+    assert progress[1].seconds_left == 0
 
 
 def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus):
