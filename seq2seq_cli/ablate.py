@@ -17,7 +17,7 @@ from seq2seq_cli.data.pipeline import tokenizers_of
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluate import evaluate
 from seq2seq_cli.events import Notice
-from seq2seq_cli.models import build_model
+from seq2seq_cli.models import count_weights
 from seq2seq_cli.run import Run, resumed_config
 from seq2seq_cli.train import Report, train
 from seq2seq_cli.translator import load_run
@@ -155,13 +155,8 @@ def _with_equal_parameters(configs: dict[str, Config]) -> dict[str, Config]:
     tokenizers = tokenizers_of(read_corpus(first.data), first.tokenizer)
 
     def count(model: ModelConfig) -> int:
-        built = build_model(
-            model,
-            tokenizers.source.vocabulary_size,
-            tokenizers.target.vocabulary_size,
-            joint_vocabulary=tokenizers.joint,
-        )
-        return sum(math.prod(variable.shape) for variable in built.trainable_variables)
+        sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+        return count_weights(model, *sizes, tokenizers.joint)
 
     wanted = count(first.model)
     return {

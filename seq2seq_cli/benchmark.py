@@ -14,9 +14,9 @@ from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.devices import in_parallel
 from seq2seq_cli.memory import peak_memory
-from seq2seq_cli.models import build_model
 from seq2seq_cli.models.products import Count, counted
 from seq2seq_cli.optimizer import Updater, real_places
+from seq2seq_cli.requirements import build_trainable, check_shards
 from seq2seq_cli.translator import Translator
 
 _RATE = 1e-6  # at which the same updates can be made again and again
@@ -119,8 +119,8 @@ def measure_training(
     corpus = read_corpus(config.data)
     tokenizers = tokenizers_of(corpus, config.tokenizer)
     data = TrainingData.suited(corpus, tokenizers, config)
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
+    check_shards(config.training, data.most_rows)
+    model = build_trainable(config, tokenizers)
     computation = choose_computation(config.training, model)
     updater = Updater(model, config.training, computation.precision, computation.shards)
 

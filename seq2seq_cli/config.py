@@ -6,6 +6,9 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 CORPORA = ("phrasebook", "tatoeba")
+MOST_LAYERS = 64
+MOST_UNITS = 16_384
+MOST_SHARDS = 64
 CATALOG = "tfds:"  # what follows names a data set of TensorFlow Datasets
 
 
@@ -175,9 +178,9 @@ class RNNConfig(Table):
     """Recurrent encoder and decoder with attention."""
     cell: Literal["gru", "lstm"] = "gru"
     """The recurrent cell of encoder and decoder."""
-    encoder_layers: int = Field(1, ge=1)
+    encoder_layers: int = Field(1, ge=1, le=MOST_LAYERS)
     """Layers of the encoder; from the third on each adds its input to its output."""
-    decoder_layers: int = Field(1, ge=1)
+    decoder_layers: int = Field(1, ge=1, le=MOST_LAYERS)
     """Layers of the decoder; from the third on each adds its input to its output."""
     bidirectional: bool = True
     """Each layer of the encoder reads from both ends, which doubles the width of its values."""
@@ -191,16 +194,16 @@ class RNNConfig(Table):
     """In Luong's wiring: the cell reads the attentional vector of the step before."""
     bridge: Literal["projection", "zero"] = "projection"
     """How the decoder begins: with a projection of the encoder's last state, or with zeros."""
-    embedding_units: int = Field(256, ge=1)
+    embedding_units: int = Field(256, ge=1, le=MOST_UNITS)
     """Width of the embeddings, and of the readout in Bahdanau's wiring."""
-    encoder_units: int = Field(default_factory=_fitting_encoder_units, ge=1)
+    encoder_units: int = Field(default_factory=_fitting_encoder_units, ge=1, le=MOST_UNITS)
     """Width of the encoder in each direction: 256; where there are two, 192 for `dot` and
     `scaled_dot`, and 128 for `general`, with which values as wide as the decoder's states learn
     faster."""
-    decoder_units: int = Field(default_factory=_fitting_decoder_units, ge=1)
+    decoder_units: int = Field(default_factory=_fitting_decoder_units, ge=1, le=2 * MOST_UNITS)
     """Width of the decoder's state: 256, or for `dot` and `scaled_dot` that of the encoder's
     values, which it has to equal: `encoder_units`, or twice that if `bidirectional`."""
-    attention_units: int = Field(256, ge=1)
+    attention_units: int = Field(256, ge=1, le=MOST_UNITS)
     """Width of the hidden layer of the scores `additive` and `concat`."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings, inputs of upper layers, encoder values and decoder outputs set to zero
@@ -245,11 +248,11 @@ class AttentionStackConfig(Table):
 
     kind: Literal["transformer", "decoder_only"]
     """Which of them."""
-    units: int = Field(256, ge=4, multiple_of=2)
+    units: int = Field(256, ge=4, le=MOST_UNITS, multiple_of=2)
     """Width of embeddings and layers (d_model in Vaswani et al. 2017)."""
-    heads: int = Field(4, ge=1)
+    heads: int = Field(4, ge=1, le=1024)
     """Number of attention heads; divides `units`."""
-    inner_units: int = Field(1024, ge=1)
+    inner_units: int = Field(1024, ge=1, le=4 * MOST_UNITS)
     """Width inside the feed-forward networks (d_ff)."""
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (Xiong et al. 2020), or after it, as in the first paper."""
@@ -257,7 +260,7 @@ class AttentionStackConfig(Table):
     """Inside the feed-forward networks; `swiglu` (Shazeer 2020) has half as many weights again."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """How a token's place is told; of learned positions the last stands for all later ones."""
-    max_positions: int = Field(2048, ge=1)
+    max_positions: int = Field(2048, ge=1, le=131_072)
     """How many learned positions there are; the longest sentences of training must fit."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings and of each sublayer's outputs set to zero in training."""
@@ -286,9 +289,9 @@ class TransformerConfig(AttentionStackConfig):
 
     kind: Literal["transformer"] = "transformer"
     """Multi-head attention in an encoder and a decoder."""
-    encoder_layers: int = Field(2, ge=1)
+    encoder_layers: int = Field(2, ge=1, le=MOST_LAYERS)
     """Number of layers in the encoder."""
-    decoder_layers: int = Field(2, ge=1)
+    decoder_layers: int = Field(2, ge=1, le=MOST_LAYERS)
     """Number of layers in the decoder."""
 
     @property
@@ -307,7 +310,7 @@ class DecoderOnlyConfig(AttentionStackConfig):
 
     kind: Literal["decoder_only"] = "decoder_only"
     """A Transformer's decoder without cross-attention, which goes on where the source ends."""
-    layers: int = Field(4, ge=1)
+    layers: int = Field(4, ge=1, le=MOST_LAYERS)
     """Number of layers."""
 
     @property
@@ -344,40 +347,42 @@ class TrainingConfig(Table):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of matrix products in training; all else is float32. `auto` measures which is faster at
     products of this model's widths, and takes bfloat16 if it is faster by a quarter."""
-    epochs: int | None = Field(None, ge=1)
+    epochs: int | None = Field(None, ge=1, le=10**9)
     """Stop after this many passes over the data; 4 where no limit is given."""
-    steps: int | None = Field(None, ge=1)
+    steps: int | None = Field(None, ge=1, le=10**12)
     """Stop after this many updates."""
-    budget_seconds: float | None = Field(None, gt=0)
+    budget_seconds: float | None = Field(None, gt=0, le=1e9)
     """Stop after this much time in training, validation and interruptions' resumes included."""
-    batch_tokens: int = Field(1024, ge=64)
+    batch_tokens: int = Field(1024, ge=64, le=1_000_000)
     """Size of a batch: about so many tokens of each side, padding included."""
-    batch_pairs: int | None = Field(None, ge=1)
+    batch_pairs: int | None = Field(None, ge=1, le=100_000)
     """So many pairs in each batch, whatever their length, in place of `batch_tokens`."""
-    shards: int | None = Field(None, ge=1)
+    shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Parts of a batch that are computed at once; their gradients are added. Where not given, one
     for each core of a CPU, of at least 512 tokens, or fewer where a measurement shows that those
-    are faster; one in all on a GPU and with `xla`."""
-    max_source_tokens: int = Field(64, ge=4)
+    are faster; one in all on a GPU and with `xla`. Each part adds to the graph of an
+    update, which takes longer to compile. A new run takes at most 4 parts for each core, and at
+    most one for each row of its largest batch."""
+    max_source_tokens: int = Field(64, ge=4, le=65_534)
     """Longer sources are left out of training."""
-    max_target_tokens: int = Field(64, ge=4)
+    max_target_tokens: int = Field(64, ge=4, le=65_534)
     """Longer targets are left out of training."""
-    peak_learning_rate: float = Field(4e-3, gt=0)
+    peak_learning_rate: float = Field(4e-3, gt=0, le=1000)
     """Adam's learning rate after warm-up, from where it falls to 0 along a cosine; another default
     where `model.kind` is not `rnn`."""
-    warmup_steps: int = Field(400, ge=0)
+    warmup_steps: int = Field(400, ge=0, le=10**9)
     """Updates in which the learning rate rises; at most a tenth of the training."""
-    gradient_clip_norm: float = Field(1.0, gt=0)
+    gradient_clip_norm: float = Field(1.0, gt=0, le=1e9)
     """The gradient's global norm is cut to this."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Share of the target probability spread evenly over the vocabulary."""
-    validate_every_steps: int | None = Field(None, ge=1)
+    validate_every_steps: int | None = Field(None, ge=1, le=10**12)
     """Updates between validations; an epoch where not given."""
-    patience: int = Field(8, ge=1)
+    patience: int = Field(8, ge=1, le=10**9)
     """Stop after this many validations without a better dev BLEU."""
-    checkpoint_minutes: float = Field(5.0, gt=0)
+    checkpoint_minutes: float = Field(5.0, gt=0, le=1e7)
     """A checkpoint is saved at each validation, and at least this often."""
-    keep_checkpoints: int = Field(2, ge=1)
+    keep_checkpoints: int = Field(2, ge=1, le=10**6)
     """How many of the newest checkpoints are kept, beside the best."""
 
     @model_validator(mode="after")
@@ -401,7 +406,7 @@ class TrainingConfig(Table):
 class DecodingConfig(Table):
     """`[decoding]`: how translations are searched for."""
 
-    beam: int = Field(1, ge=1)
+    beam: int = Field(1, ge=1, le=10_000)
     """Hypotheses that are followed for each sentence; 1 is greedy decoding."""
     n_best: int = Field(1, ge=1, le=1000)
     """Translations given of each sentence: at most `beam` of them, or that many samples."""
@@ -415,7 +420,7 @@ class DecodingConfig(Table):
     """Draw each token by its probability, and do not search for the best."""
     temperature: float = Field(1.0, ge=0.001, le=100)
     """Of sampling: below 1 the probable becomes more probable, above 1 less."""
-    top_k: int | None = Field(None, ge=1)
+    top_k: int | None = Field(None, ge=1, le=1_000_000)
     """Of sampling: draw from the so many most probable tokens."""
     top_p: float = Field(1.0, gt=0, le=1)
     """Of sampling: draw from the most probable tokens that together are so probable."""
@@ -442,9 +447,9 @@ class DecodingConfig(Table):
     precision: Literal["auto", "float32", "bfloat16"] = "float32"
     """Of matrix products. bfloat16 is faster on some processors, and changes scores in the third
     digit; `auto` measures which is faster here."""
-    batch_sentences: int = Field(256, ge=1)
+    batch_sentences: int = Field(256, ge=1, le=10**6)
     """Sentences translated at once."""
-    batch_tokens: int = Field(4096, ge=1)
+    batch_tokens: int = Field(4096, ge=1, le=10**9)
     """Size of a batch: sentences times the length of the longest, padding included; a batch has one
     sentence at least."""
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import platformdirs
 
-from seq2seq_cli.config import TrainingConfig
+from seq2seq_cli.config import MOST_SHARDS, TrainingConfig
 from seq2seq_cli.environment import set_flag
 from seq2seq_cli.errors import UsageError
 
@@ -72,7 +72,7 @@ def use_device(name: str) -> str:
     if kind == "cpu" or (kind == "auto" and not gpus):
         if gpus:
             tf.config.set_visible_devices([], "GPU")
-        return f"CPU ({_cpu_name()}, {_cores()} cores)"
+        return f"CPU ({_cpu_name()}, {cores()} cores)"
     index = int(number or 0)
     if not gpus:
         raise UsageError(f"--device {name}: {_why_no_gpu()}. Or use --device cpu")
@@ -106,7 +106,7 @@ def most_shards(config: TrainingConfig) -> int:
         most = config.batch_pairs // _SHARD_PAIRS
     else:
         most = config.batch_tokens // _SHARD_TOKENS
-    return max(1, min(_cores(), most))
+    return max(1, min(cores(), most, MOST_SHARDS))
 
 
 def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
@@ -134,14 +134,14 @@ def share_threads(parts: int) -> None:
     import tensorflow as tf
 
     with suppress(RuntimeError):  # the threads are there already
-        tf.config.threading.set_intra_op_parallelism_threads(max(1, _cores() // parts))
+        tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // parts))
 
 
 def parts_at_once() -> int:
     """Return how many batches that do not depend on each other to compute at once."""
     import tensorflow as tf
 
-    return 1 if tf.config.get_visible_devices("GPU") else _cores()
+    return 1 if tf.config.get_visible_devices("GPU") else cores()
 
 
 def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -156,7 +156,8 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> It
         pool.shutdown(cancel_futures=True)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 

@@ -1,17 +1,17 @@
 """Sentences as ids, in batches of like length."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from seq2seq_cli import memory
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.tokenizers import Tokenizer
 from seq2seq_cli.devices import parts_at_once
-from seq2seq_cli.errors import UsageError
 from seq2seq_cli.special_tokens import EOS, PAD
 
 _FEW = 16  # sentences that are worth a batch of their own
@@ -76,19 +76,16 @@ def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
     return array
 
 
-@contextmanager
-def memory_errors(sentences: int, length: int, config: DecodingConfig) -> Iterator[None]:
+def memory_errors(
+    sentences: int, length: int, config: DecodingConfig
+) -> AbstractContextManager[None]:
     """Turn a want of memory for a batch into an error that says what to lower."""
-    try:
-        yield
-    except (MemoryError, tf.errors.ResourceExhaustedError) as error:
-        keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
-        keys += ["n_best" if config.sample else "beam"]
-        values = ", ".join(f"decoding.{key} ({getattr(config, key)})" for key in keys)
-        raise UsageError(
-            f"a batch of {sentences} × {length} tokens does not fit in memory. Lower one of "
-            f"{values}"
-        ) from error
+    keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
+    keys += ["n_best" if config.sample else "beam"]
+    values = ", ".join(f"decoding.{key} ({getattr(config, key)})" for key in keys)
+    return memory.memory_errors(
+        f"a batch of {sentences} × {length} tokens does not fit in memory. Lower one of {values}"
+    )
 
 
 def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:

@@ -21,10 +21,10 @@ from seq2seq_cli.devices import limit_xla_cache
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.events import Event, Notice, Phase, Progress, Result, Summary, Validation
 from seq2seq_cli.logs import Logs
-from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.optimizer import Schedule, Updater
 from seq2seq_cli.pace import Pace
+from seq2seq_cli.requirements import build_trainable, check_shards, memory_errors
 from seq2seq_cli.run import COMPUTATION, Run, new_run
 from seq2seq_cli.signals import caught_signals
 from seq2seq_cli.validation import Validator
@@ -51,6 +51,7 @@ def train(
         device: a description of it, for the summary.
 
     Raises:
+        UsageError: if the training does not fit in memory, or has too many shards.
         DataError: if the corpus cannot be used.
         CheckpointError: if the checkpoints of `resume` are damaged, or of other data.
         LockedError: if another process trains in the run's folder.
@@ -68,15 +69,11 @@ def train(
     report(Phase("Tokenizing the corpus"))
     data = TrainingData.suited(corpus, tokenizers, config)
     report(Phase("Building the model"))
-    model = build_model(
-        config.model,
-        tokenizers.source.vocabulary_size,
-        tokenizers.target.vocabulary_size,
-        config.training.seed,
-        tokenizers.joint,
-    )
+    if resume is None:
+        check_shards(config.training, data.most_rows)
+    model = build_trainable(config, tokenizers)
     run = resume or new_run(name, config.model.label)
-    with run.lock():
+    with run.lock(), memory_errors(config):
         if resume is None:
             run.write(config, tokenizers.files())
         computation = _computation(run, config.training, model, device, report)

@@ -1,13 +1,21 @@
 """Values of every type for every key: a config, or an error that says what is wrong."""
 
 import datetime
+from typing import get_args
 
 import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import MODELS, Config
+from seq2seq_cli.config import (
+    MODELS,
+    Config,
+    DataConfig,
+    DecodingConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
 from seq2seq_cli.config_files import Overrides, load_config
 from seq2seq_cli.errors import UsageError
 
@@ -159,11 +167,29 @@ def test_a_weight_with_which_no_epoch_can_be_made_is_refused(weight):
         ("tokenizer.vocabulary_size=1000001", "a whole number at least 300 and at most 1000000"),
         (f"tokenizer.training_pairs={2**62}", "a whole number at least 1 and at most 1000000000"),
         ("tokenizer.sampling_alpha=nan", "a number at least 0 and at most 1"),
+        ("model.encoder_units=200000", "a whole number at least 1 and at most 16384"),
+        ("model.encoder_layers=65", "a whole number at least 1 and at most 64"),
+        ("training.batch_tokens=1000000000000", "a whole number at least 64 and at most 1000000"),
+        ("training.batch_pairs=100001", "a whole number at least 1 and at most 100000"),
+        ("training.shards=100", "a whole number at least 1 and at most 64"),
     ],
 )
 def test_an_absurd_number_is_refused_with_the_limits(assignment, limits):
     key, _, value = assignment.partition("=")
     assert refusal(assignment) == f"--set {key}: {key} must be {limits}; it is {value}"
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_number_has_an_upper_bound(kind):
+    tables = [MODELS[kind], TrainingConfig, DecodingConfig, TokenizerConfig, DataConfig]
+    unbounded = [
+        f"{table.__name__}.{key}"
+        for table in tables
+        for key, field in table.model_fields.items()
+        if {int, float} & {field.annotation, *get_args(field.annotation)}
+        and not any(hasattr(limit, "le") or hasattr(limit, "lt") for limit in field.metadata)
+    ]
+    assert unbounded == []
 
 
 def test_sources_of_a_wrong_type_beside_a_corpus_are_named():

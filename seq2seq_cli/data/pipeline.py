@@ -63,6 +63,7 @@ class TrainingData:
         pairs: number of pairs in an epoch, repetitions by weight included.
         source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not; on
             average, where pairs have weights.
+        most_rows: of a batch.
         steps_per_epoch: number of batches.
         padding_share: part of all places in the batches that holds no token.
 
@@ -107,6 +108,7 @@ class TrainingData:
         self._batch_rows = np.where(rows < 8, rows, (rows + 4) // 8 * 8)
         if config.batch_pairs:
             self._batch_rows[:] = config.batch_pairs
+        self.most_rows = int(self._batch_rows.max())
         self._repetitions = weights if weights is None else Repetitions(weights, self._shape_of)
 
         sizes = np.bincount(self._shape_of[self._shown(epoch=0)], minlength=len(self._shapes))

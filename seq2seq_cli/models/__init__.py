@@ -1,5 +1,9 @@
 """Architectures behind one seam; `build_model` is the only branch on their kind."""
 
+import math
+
+import tensorflow as tf
+
 from seq2seq_cli.config import ModelConfig
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
@@ -30,3 +34,14 @@ def build_model(
         seed=seed,
         **options,
     )
+
+
+def count_weights(
+    config: ModelConfig, source_vocabulary: int, target_vocabulary: int, joint_vocabulary: bool
+) -> int:
+    """Return how many trainable weights a model has; no memory is taken for them."""
+    with tf.Graph().as_default():  # where variables are described and not made
+        model = build_model(
+            config, source_vocabulary, target_vocabulary, joint_vocabulary=joint_vocabulary
+        )
+    return sum(math.prod(variable.shape) for variable in model.trainable_variables)
