@@ -31,17 +31,17 @@ from peers import Joey, describe
 from seq2seq_cli.config import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
-from seq2seq_cli.decoding import Search
-from seq2seq_cli.devices import in_parallel, parts_at_once, share_threads, use_device
-from seq2seq_cli.models.blocks import Residual
-from seq2seq_cli.models.embeddings import Positions
-from seq2seq_cli.models.normalisation import EPSILON, LayerNorm
+from seq2seq_cli.decoding.encoding import padded, token_ids
+from seq2seq_cli.decoding.search import Search
+from seq2seq_cli.decoding.translator import load_run
+from seq2seq_cli.models.layers.blocks import Residual
+from seq2seq_cli.models.layers.embeddings import Positions
+from seq2seq_cli.models.layers.normalisation import EPSILON, LayerNorm
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
-from seq2seq_cli.run import Run, run_path
-from seq2seq_cli.sentences import padded, token_ids
+from seq2seq_cli.runs.run import Run, run_path
+from seq2seq_cli.runtime.devices import in_parallel, parts_at_once, share_threads, use_device
 from seq2seq_cli.special_tokens import PAD
-from seq2seq_cli.translator import load_run
 
 Batch = list[np.ndarray]  # the ids of each sentence
 Program = Callable[[], tuple[list[list[int]], float]]  # the translations' ids and the seconds

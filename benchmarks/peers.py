@@ -14,7 +14,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import learn_tokenizers, token_lengths
 from seq2seq_cli.data.splits import group_references
-from seq2seq_cli.sentences import token_ids
+from seq2seq_cli.decoding.encoding import token_ids
 
 UNITS, LAYERS, HEADS, INNER_UNITS, VOCABULARY = 256, 4, 4, 1024, 8000
 LENGTH = 64  # tokens of the longest sentence

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from peers import LAYERS, VOCABULARY, Joey, Material, describe, run
 
-from seq2seq_cli.evaluate import score
+from seq2seq_cli.evaluation.test_split import score
 
 
 def s2s(material: Material, kind: str, folder: Path, minutes: float) -> tuple[list[str], float]:

@@ -24,12 +24,12 @@ from keras import layers
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Pairs, read_corpus
 from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
-from seq2seq_cli.data.tokenizers import Tokenizers
-from seq2seq_cli.devices import most_shards, share_threads, use_device
-from seq2seq_cli.models.regularisation import DropoutKey
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.models.layers.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
-from seq2seq_cli.optimizer import Updater
+from seq2seq_cli.runtime.devices import most_shards, share_threads, use_device
 from seq2seq_cli.special_tokens import BOS
+from seq2seq_cli.training.step import Updater
 
 UNITS, INNER_UNITS, HEADS, LAYERS, DROPOUT = 256, 1024, 4, 4, 0.1
 

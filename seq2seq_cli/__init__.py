@@ -1,6 +1,6 @@
 """A small trainer for sequence-to-sequence translation, on TensorFlow and Keras 3."""
 
-from seq2seq_cli.environment import set_flag
+from seq2seq_cli.flags import set_flag
 
 # Sums that XLA leaves to the library YNNPACK are made ready when they first run, by code that two
 # threads must not run at once: where they do, the process ends by a segmentation fault. XLA reads

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
 
-from seq2seq_cli.checkpoints import Position, State
 from seq2seq_cli.cli import app, main
 from seq2seq_cli.config import Config
-from seq2seq_cli.config_files import Overrides, load_config
-from seq2seq_cli.devices import import_tensorflow
+from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.runs.checkpoints import Position, State
+from seq2seq_cli.runtime.devices import import_tensorflow
 
 import_tensorflow()
 # How long an example takes says more of the machine than of the code.
@@ -133,7 +133,7 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished training that has learned the toy language."""
-    from seq2seq_cli.train import train
+    from seq2seq_cli.training.loop import train
 
     before = Path.cwd()
     folder = tmp_path_factory.mktemp("trained")

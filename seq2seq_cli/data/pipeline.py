@@ -11,9 +11,9 @@ import tensorflow as tf
 from seq2seq_cli.config import Config, TokenizerConfig, TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, Pairs
 from seq2seq_cli.data.shapes import left_over, padded_shapes
-from seq2seq_cli.data.tokenizers import Tokenizers, spread, train_tokenizers
-from seq2seq_cli.devices import CHEAP_SHAPE, cost_of_a_shape
+from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
+from seq2seq_cli.runtime.devices import CHEAP_SHAPE, cost_of_a_shape
 from seq2seq_cli.special_tokens import BOS
 
 _TOKENIZE_AT_ONCE = 4096

@@ -3,12 +3,12 @@
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.cells import CELLS
-from seq2seq_cli.models.decoders import BahdanauDecoder, Decoder, LuongDecoder
-from seq2seq_cli.models.encoder import Encoder
-from seq2seq_cli.models.products import Affine, Linear, rounded
-from seq2seq_cli.models.regularisation import Dropout, DropoutKey, penalise
-from seq2seq_cli.models.scores import make_score
+from seq2seq_cli.models.layers.cells import CELLS
+from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder, LuongDecoder
+from seq2seq_cli.models.layers.encoder import Encoder
+from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey, penalise
+from seq2seq_cli.models.layers.scores import make_score
+from seq2seq_cli.models.ops.products import Affine, Linear, rounded
 from seq2seq_cli.models.seq2seq import (
     Memory,
     Seq2Seq,

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.blocks import (
+from seq2seq_cli.models.layers.blocks import (
     Block,
     block_stepper,
     dropout_maker,
@@ -12,9 +12,9 @@ from seq2seq_cli.models.blocks import (
     layer_cache,
     store,
 )
-from seq2seq_cli.models.embeddings import Embeddings, Positions
-from seq2seq_cli.models.normalisation import LayerNorm, factor_of
-from seq2seq_cli.models.regularisation import DropoutKey
+from seq2seq_cli.models.layers.embeddings import Embeddings, Positions
+from seq2seq_cli.models.layers.normalisation import LayerNorm, factor_of
+from seq2seq_cli.models.layers.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import (
     Memory,
     Seq2Seq,

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seq2seq_cli.config import DataConfig
-from seq2seq_cli.data.check import check
+from seq2seq_cli.data.checking.check import check
+from seq2seq_cli.data.checking.inspection import LineFile
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.inspection import LineFile
 from seq2seq_cli.data.sources import Reader
 from seq2seq_cli.errors import DataError
 

@@ -8,7 +8,7 @@ from seq2seq_cli.config import TokenizerConfig
 from seq2seq_cli.data import pipeline
 from seq2seq_cli.data.corpus import PairsInMemory, in_memory
 from seq2seq_cli.data.pipeline import TrainingData
-from seq2seq_cli.data.tokenizers import train_tokenizers
+from seq2seq_cli.data.tokenizers.pair import train_tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 

@@ -9,7 +9,7 @@ from seq2seq_cli.data import preparation
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.preparation import prepare
-from seq2seq_cli.data.tokenizers import Tokenizers
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 PAIRS = [*toy_pairs(), *toy_pairs()[:7], ("tab and\u2028line", "¿Ñ?")]

@@ -21,19 +21,19 @@ from test_reference import (
 )
 
 from seq2seq_cli.models import reference
-from seq2seq_cli.models.attention import MultiHeadAttention, attend, attention_weights
-from seq2seq_cli.models.blocks import FeedForward
-from seq2seq_cli.models.cells import CELLS, run_cell
 from seq2seq_cli.models.decoder_only import DecoderOnly
-from seq2seq_cli.models.decoders import BahdanauDecoder, LuongDecoder
-from seq2seq_cli.models.embeddings import Positions
-from seq2seq_cli.models.encoder import EncoderLayer
-from seq2seq_cli.models.normalisation import LayerNorm
+from seq2seq_cli.models.layers.attention import MultiHeadAttention, attend, attention_weights
+from seq2seq_cli.models.layers.blocks import FeedForward
+from seq2seq_cli.models.layers.cells import CELLS, run_cell
+from seq2seq_cli.models.layers.decoders import BahdanauDecoder, LuongDecoder
+from seq2seq_cli.models.layers.embeddings import Positions
+from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.scores import make_score
 from seq2seq_cli.models.rnn import RNN
-from seq2seq_cli.models.scores import make_score
 from seq2seq_cli.models.transformer import Transformer
-from seq2seq_cli.optimizer import Updater, cross_entropy
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
+from seq2seq_cli.training.step import Updater, cross_entropy
 
 WIRINGS = ["bahdanau", "luong", "luong with input feeding"]
 MASK = tf.sequence_mask([5, 2, 0], 5)  # of three sources, one of which is padding alone

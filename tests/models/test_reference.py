@@ -9,12 +9,12 @@ import tensorflow as tf
 from test_cells import ORACLES, keras_weights, randomise
 
 from seq2seq_cli.models import reference
-from seq2seq_cli.models.attention import MultiHeadAttention
-from seq2seq_cli.models.blocks import Block, FeedForward
-from seq2seq_cli.models.cells import CELLS, GRUCell
-from seq2seq_cli.models.encoder import EncoderLayer
-from seq2seq_cli.models.normalisation import LayerNorm
-from seq2seq_cli.models.regularisation import Dropout, DropoutKey
+from seq2seq_cli.models.layers.attention import MultiHeadAttention
+from seq2seq_cli.models.layers.blocks import Block, FeedForward
+from seq2seq_cli.models.layers.cells import CELLS, GRUCell
+from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey
 
 SCORES = ["additive", "dot", "general", "concat", "scaled_dot"]
 ACTIVATIONS = ["relu", "gelu", "swiglu"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli import invariants
+from seq2seq_cli.models import invariants
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 from test_seq2seq import GRID, SIGNATURE, SOURCE, TARGET, VOCABULARY, build, steps
 
 from seq2seq_cli.models.decoder_only import DecoderOnly
-from seq2seq_cli.models.products import products_in
+from seq2seq_cli.models.ops.products import products_in
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 

@@ -1,0 +1,184 @@
+"""What commands read and write: arguments, input files, output files and the standard streams."""
+
+import errno
+import io
+import os
+import signal
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from seq2seq_cli.cli.options import print_line
+from seq2seq_cli.errors import DataError, DiskError, UsageError, os_reason
+
+_SHOWN = 60  # characters of a bad argument that its error shows
+
+
+def open_standard_streams() -> None:
+    """Have stdout in UTF-8, whatever the locale says, and errors that name the stream.
+
+    What stderr cannot encode is escaped there, and what it cannot take is dropped.
+
+    A closed descriptor gets a file that refuses to be read or written. Otherwise the next file that
+    is opened would get its number, and would take what is meant for stdout.
+    """
+    for descriptor, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # gets the lowest number that is free: this one
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+    stdout = _Sink(sys.stdout.fileno() if sys.stdout else 1, "stdout")
+    stderr = _Sink(sys.stderr.fileno() if sys.stderr else 2, "stderr", needed=False)
+    encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+    sys.stdout = _text(stdout, errors="surrogateescape")  # a path may have any bytes
+    sys.stderr = _text(stderr, encoding, errors="backslashreplace")
+
+
+def check_text(text: str, place: str) -> None:
+    """See that an argument is UTF-8; Python turns other bytes into surrogates.
+
+    Raises:
+        UsageError: if not.
+    """
+    raw = text.encode("utf-8", "surrogateescape")
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        shown = raw.decode("utf-8", "backslashreplace")
+        raise UsageError(
+            f"{place} is not UTF-8: '{shown[:_SHOWN]}{'…' * (len(shown) > _SHOWN)}' (byte "
+            f"{error.start + 1} is 0x{raw[error.start]:02x}). Convert it to UTF-8"
+        ) from error
+
+
+def check_input(path: Path) -> None:
+    """See that the file of --input is there and can be read.
+
+    Raises:
+        UsageError: if there is no such file.
+        DataError: if it cannot be read.
+    """
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError as error:
+        raise UsageError(f"--input {path}: no such file") from error
+    except OSError as error:
+        raise DataError(f"--input {path}: cannot be read: {os_reason(error)}") from error
+    if is_folder:
+        raise DataError(f"--input {path}: cannot be read: it is a folder. Give a text file")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"--input {path}: cannot be read: you have no permission")
+
+
+def check_output(path: Path, input_file: Path | None = None) -> None:
+    """See that the file of --output can be written, and is not the input; leave it as it is.
+
+    Raises:
+        UsageError: if it is the input.
+        DiskError: if it cannot be written.
+    """
+    if input_file and os.path.exists(path) and path.samefile(input_file):
+        raise UsageError(f"--output {path} is the --input, and would overwrite it; take another")
+    folder = path.parent
+    if os.path.isdir(path):
+        problem = "it is a folder. Give the path of a file"
+    elif not os.path.isdir(folder):
+        problem = f"there is no folder {folder}. Make it, or give another path"
+    elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        problem = "you have no permission. Give another path"
+    else:
+        return
+    raise DiskError(f"--output {path}: cannot be written: {problem}")
+
+
+@contextmanager
+def open_input(path: Path | None) -> Iterator[tuple[Any, str]]:
+    """Open a file, or stdin; with its name for errors."""
+    if path is None:
+        assert isinstance(sys.stdin.buffer, io.BufferedReader)
+        yield sys.stdin.buffer.raw, "stdin"
+        return
+    try:
+        stream = path.open("rb", buffering=0)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {os_reason(error)}") from error
+    with stream:
+        yield stream, str(path)
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """Return what writes a line of results, at once, to a file or stdout.
+
+    The file is opened at the first line, or at the end where there is none: a command that fails
+    before that leaves the file as it was.
+    """
+    if path is None:
+        yield print_line
+        return
+    with ExitStack() as stack:
+        files: list[TextIO] = []
+
+        def write(line: str) -> None:
+            if not files:
+                files.append(stack.enter_context(_text(_opened(path))))
+            files[0].write(line + "\n")
+
+        yield write
+        if not files:
+            _opened(path).close()
+
+
+class _Sink(io.FileIO):
+    """An output whose errors name it, and that takes and drops everything after the first one.
+
+    So the buffers above it can be flushed when the program ends.
+
+    Args:
+        target: a path, or a descriptor that stays open.
+        label: the name of the output, for errors.
+        needed: whether the program cannot go on without it.
+    """
+
+    def __init__(self, target: Path | int, label: str, needed: bool = True):
+        super().__init__(target, "w", closefd=not isinstance(target, int))
+        self._label = label
+        self._needed = needed
+        self._failed = False
+
+    def write(self, data: Any) -> int:
+        """Write, or raise DiskError; leave as SIGPIPE would if whoever read this is gone."""
+        size = memoryview(data).nbytes
+        if self._failed:
+            return size
+        try:
+            return super().write(data)
+        except OSError as error:
+            self._failed = True
+            if not self._needed:
+                return size
+            if error.errno == errno.EPIPE:
+                raise SystemExit(128 + signal.SIGPIPE) from error
+            raise _disk_error(self._label, error) from error
+
+
+def _opened(path: Path) -> _Sink:
+    try:
+        return _Sink(path, f"--output {path}")
+    except OSError as error:
+        raise _disk_error(f"--output {path}", error) from error
+
+
+def _disk_error(label: str, error: OSError) -> DiskError:
+    return DiskError(f"{label}: cannot be written: {os_reason(error)}")
+
+
+def _text(sink: _Sink, encoding: str = "utf-8", errors: str = "strict") -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedWriter(sink), encoding, errors, line_buffering=True)

@@ -1,0 +1,168 @@
+"""A training on the screen, drawn by Rich."""
+
+import contextlib
+import io
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from seq2seq_cli.cli.console import duration, show_rows, stderr, two_columns
+from seq2seq_cli.training.events import Event, Notice, Phase, Progress, Summary, Validation
+
+
+class TrainingDisplay:
+    """Shows a training as it goes: live on a terminal, else a line from time to time.
+
+    Args:
+        to: where it is shown.
+    """
+
+    SECONDS_BETWEEN_LINES = 10.0
+
+    def __init__(self, to: Console = stderr) -> None:
+        self._to = to
+        self._phase: Phase | None = None
+        self._phase_began = 0.0
+        self._spinner = Spinner("dots")
+        self._progress: Progress | None = None
+        self._last_line = 0.0
+        self._open = contextlib.ExitStack()
+        self._live = (
+            Live(console=to, get_renderable=self._frame, refresh_per_second=8)
+            if to.is_interactive
+            else None
+        )
+
+    def __enter__(self) -> "TrainingDisplay":
+        if self._live:
+            self._open.enter_context(_on_own_descriptor(self._to))
+            self._open.enter_context(self._live)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._phase = None
+        self._open.close()
+
+    def __call__(self, event: Event) -> None:
+        """Show an event."""
+        match event:
+            case Summary():
+                self._progress = None
+                show_rows(event.rows, self._to)
+            case Notice():
+                self._to.print(Text(event.text, style="dim"), soft_wrap=True)
+            case Phase():
+                self._begin(event)
+            case Progress():
+                self._phase = None
+                self._progress = event
+                now = time.monotonic()
+                if not self._live and now - self._last_line >= self.SECONDS_BETWEEN_LINES:
+                    self._last_line = now
+                    self._to.print(_progress_line(event), soft_wrap=True, highlight=False)
+            case Validation():
+                self._phase = None
+                _show_validation(event, self._to)
+
+    def _begin(self, phase: Phase) -> None:
+        if self._phase is None or phase.text != self._phase.text:
+            self._phase_began = time.monotonic()
+            if not self._live:
+                self._to.print(Text(phase.text, style="dim"), soft_wrap=True)
+        self._phase = phase
+        if self._live:
+            self._live.refresh()
+
+    def _frame(self) -> RenderableType:
+        """Return what is live: how training stands, and what is being done."""
+        # Another thread calls this, so each is read once.
+        progress, phase = self._progress, self._phase
+        parts: list[RenderableType] = []
+        if progress:
+            parts += _progress_panel(progress, self._to.width)
+        if phase:
+            text = f"{phase.text}: {phase.detail}" if phase.detail else phase.text
+            elapsed = duration(time.monotonic() - self._phase_began)
+            row = Table.grid(padding=(0, 1))
+            row.add_row(self._spinner, Text(text), Text(elapsed, style="dim", no_wrap=True))
+            parts.append(row)
+        return Group(*parts)
+
+
+@contextmanager
+def _on_own_descriptor(console: Console) -> Iterator[None]:
+    """Have a console write to its terminal even while descriptor 2 leads elsewhere.
+
+    It does while TensorFlow is imported, which prints what nobody needs.
+    """
+    before = console.file
+    if not isinstance(before, io.TextIOWrapper):  # it has no descriptor
+        yield
+        return
+    descriptor = os.dup(before.fileno())
+    with open(descriptor, "w", encoding=before.encoding, errors=before.errors) as file:
+        console.file = file
+        try:
+            yield
+        finally:
+            console.file = before
+
+
+def _figures(event: Progress) -> list[tuple[str, str]]:
+    """Return names and values, the most important ones first."""
+    left = event.seconds_left
+    return [
+        ("epoch", str(event.epoch)),
+        ("step", f"{event.step:,}"),
+        ("loss", f"{event.loss:.3f}"),
+        ("dev BLEU", "-" if event.dev_bleu is None else f"{event.dev_bleu:.1f}"),
+        ("left", "-" if left is None else duration(left)),
+        ("pairs/s", f"{event.pairs_per_second:,.0f}"),
+        ("rate", f"{event.learning_rate:.2e}"),
+        ("padding", f"{event.padding_share:.0%}"),
+    ]
+
+
+def _progress_line(event: Progress) -> str:
+    return "  ".join(f"{name} {value}" for name, value in _figures(event))
+
+
+def _progress_panel(event: Progress, width: int) -> list[RenderableType]:
+    """Return a bar and the figures, in as many rows as they need."""
+    bar = Table.grid()  # a bar by itself does not end its line
+    bar.add_row(ProgressBar(total=1.0, completed=event.share_done, width=min(72, width)))
+    figures = [
+        Text.assemble((name, "dim"), "\n", (value, "bold"), justify="right", no_wrap=True)
+        for name, value in _figures(event)
+    ]
+    return [bar, Columns(figures, padding=(0, 2, 0, 0))]
+
+
+def _show_validation(event: Validation, to: Console) -> None:
+    star = " (best)" if event.is_best else ""
+    to.print(
+        Text(
+            f"step {event.step:,}: dev BLEU {event.dev_bleu:.1f}{star}, chrF {event.dev_chrf:.1f}, "
+            f"loss {event.dev_loss:.3f}, after {duration(event.seconds)}",
+            style="bold green" if event.is_best else "bold",
+        ),
+        soft_wrap=True,
+    )
+    for source, reference, translation in event.samples:
+        rows = [("  source", source), ("  reference", reference), ("  translation", translation)]
+        to.print(two_columns(rows))

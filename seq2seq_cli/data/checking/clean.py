@@ -1,0 +1,66 @@
+"""The cleaned copy of a file of pairs."""
+
+import gzip
+import os
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq_cli.data.checking.inspection import LineFile
+from seq2seq_cli.data.files import writable
+from seq2seq_cli.errors import UsageError
+
+
+def new_outputs(out: Path, lines: LineFile) -> list[Path]:
+    """Return the paths of a copy of `lines`: `out`, or for parallel files one for each side.
+
+    Raises:
+        UsageError: if anything stands there, be it a symbolic link to nothing.
+    """
+    outputs = [out]
+    if lines.is_parallel:
+        ending = ".gz" if out.suffix == ".gz" else ""
+        prefix = str(out).removesuffix(".gz")
+        outputs = [Path(f"{prefix}.{language}{ending}") for language in lines.languages]
+    for path in outputs:
+        if os.path.lexists(path):
+            raise UsageError(f"--fix {out}: {path} exists already. Give another name, or remove it")
+    return outputs
+
+
+def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -> None:
+    """Write the kept lines, repaired, into files beside the outputs, and rename these at the end.
+
+    Raises:
+        DiskError: if they cannot be written.
+    """
+    temporaries = [path.with_name(f".{path.name}.{os.getpid()}.part") for path in outputs]
+    try:
+        with writable(outputs[0]), ExitStack() as stack:
+            streams = [
+                _create(stack, temporary, path.suffix == ".gz")
+                for temporary, path in zip(temporaries, outputs, strict=True)
+            ]
+            for row, line in enumerate(lines):
+                if kept[row]:
+                    cells = line.cells if lines.is_parallel else ["\t".join(line.cells)]
+                    for stream, cell in zip(streams, cells, strict=True):
+                        stream.write(f"{cell}\n".encode())
+        with writable(outputs[0]):
+            for temporary, path in zip(temporaries, outputs, strict=True):
+                os.replace(temporary, path)
+    finally:
+        for temporary in temporaries:
+            with suppress(OSError):  # there is none where none could be made
+                temporary.unlink()
+
+
+def _create(stack: ExitStack, path: Path, gzipped: bool) -> IO[bytes]:
+    raw = stack.enter_context(path.open("xb"))
+    if not gzipped:
+        return raw
+    # Neither name nor time in the header: the same lines make the same file.
+    return stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))  # type: ignore

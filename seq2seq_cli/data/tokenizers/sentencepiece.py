@@ -1,0 +1,174 @@
+"""SentencePiece (Kudo and Richardson 2018), applied in the graph by tensorflow-text."""
+
+import io
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+import tensorflow as tf
+import tensorflow_text as tf_text
+from google.protobuf.message import DecodeError
+from sentencepiece import sentencepiece_model_pb2
+
+from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES, Tokenizer, until_eos
+from seq2seq_cli.errors import DataError
+from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
+
+KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # as the model's file numbers them
+# A space is ▁ in the pieces, so a ▁ in the text is spelled otherwise, and so is the private
+# character that this spelling begins with. The model holds these rules and undoes them itself.
+_SPELLINGS = {"\ue000": "\ue000\ue000", "▁": "\ue000\ue001"}
+_SAMPLING = threading.Lock()  # the generator's seed is one for the whole process
+
+
+def train_sentencepiece(sentences: Iterable[str], config: TokenizerConfig) -> bytes:
+    """Train a model and return it, serialised. The same sentences give the same bytes.
+
+    The model gives back every text exactly: with byte fallback no character is unknown, and it
+    folds neither spaces nor forms of characters. The vocabulary is smaller than asked for where the
+    sentences have not enough pieces.
+
+    Raises:
+        DataError: if the sentences do not suffice for any vocabulary of that size.
+    """
+    buffer = io.BytesIO()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            written, read = Path(folder, "written.tsv"), Path(folder, "read.tsv")
+            written.write_text("".join(f"{_hex(a)}\t{_hex(b)}\n" for a, b in _SPELLINGS.items()))
+            read.write_text("".join(f"{_hex(b)}\t{_hex(a)}\n" for a, b in _SPELLINGS.items()))
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=buffer,
+                model_type=config.kind,
+                vocab_size=config.vocabulary_size,
+                character_coverage=1.0,
+                byte_fallback=True,
+                normalization_rule_tsv=str(written),
+                denormalization_rule_tsv=str(read),
+                remove_extra_whitespaces=False,
+                hard_vocab_limit=False,
+                pad_id=PAD,
+                unk_id=UNK,
+                bos_id=BOS,
+                eos_id=EOS,
+                num_threads=1,
+                minloglevel=2,
+            )
+    except RuntimeError as error:
+        if "!sentences_.empty()" in str(error):
+            raise DataError(
+                "SentencePiece learns from sentences of at most 4,192 bytes, and this corpus "
+                "has none. Split its lines into sentences"
+            ) from error
+        raise DataError(
+            f"SentencePiece cannot train a {config.kind} vocabulary of {config.vocabulary_size} on "
+            f"this corpus: {error}. Set tokenizer.vocabulary_size lower or higher as it says"
+        ) from error
+    model = sentencepiece_model_pb2.ModelProto.FromString(buffer.getvalue())
+    for rules in (model.normalizer_spec, model.denormalizer_spec):
+        rules.ClearField("normalization_rule_tsv")  # the name of a file that is gone
+    return model.SerializeToString(deterministic=True)
+
+
+class SentencePiece(Tokenizer):
+    """A SentencePiece model, from `train_sentencepiece` or from elsewhere.
+
+    One from elsewhere applies its own normaliser, and without byte fallback what it does not know
+    reads " ⁇ ".
+
+    The ids 0 to 3 are the special ones whatever the model's own are: its other pieces follow them
+    in the model's order. For a model of `train_sentencepiece` these are the model's own ids.
+
+    Args:
+        model: the bytes of a model's file.
+
+    Raises:
+        ValueError: if they are not such a model.
+    """
+
+    def __init__(self, model: bytes):
+        description = sentencepiece_model_pb2.ModelProto()
+        try:
+            description.ParseFromString(model)
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+            pieces = self._processor.get_piece_size()
+            self._graph_tokenizer = tf_text.SentencepieceTokenizer(model=model, out_type=tf.int32)
+        except (DecodeError, RuntimeError, tf.errors.OpError) as error:
+            raise ValueError(f"not a readable SentencePiece model: {error}") from error
+        self.kind = KINDS[description.trainer_spec.model_type]
+        self._model = model
+        special = {
+            self._processor.pad_id(): PAD,
+            self._processor.unk_id(): UNK,
+            self._processor.bos_id(): BOS,
+            self._processor.eos_id(): EOS,
+        }
+        others = [i for i in range(pieces) if i not in special]
+        self.vocabulary_size = len(SPECIAL_PIECES) + len(others)
+        # From the model's ids to ours, and from ours to the model's, where it has one.
+        self._ours = np.zeros(pieces, np.int32)
+        self._ours[others] = np.arange(len(SPECIAL_PIECES), self.vocabulary_size)
+        self._models: dict[int, int] = dict(enumerate(others, start=len(SPECIAL_PIECES)))
+        for theirs, ours in special.items():
+            if theirs >= 0:
+                self._ours[theirs] = ours
+                self._models[ours] = theirs
+        self._is_shifted = bool((self._ours != np.arange(pieces)).any())
+
+    def serialise(self) -> bytes:
+        """Return the bytes of the model's file."""
+        return self._model
+
+    def _ids(self, sentences: tf.Tensor) -> tf.RaggedTensor:
+        ids = self._graph_tokenizer.tokenize(sentences)
+        if self._is_shifted:
+            ids = ids.with_flat_values(tf.gather(self._ours, ids.flat_values))
+        return ids
+
+    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
+        return self._processor.decode(
+            [
+                [self._models[i] for i in until_eos(sequence) if i not in (PAD, BOS)]
+                for sequence in ids
+            ]
+        )
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return the written form of each id."""
+        return [
+            SPECIAL_PIECES[i]
+            if i < len(SPECIAL_PIECES)
+            else self._processor.id_to_piece(self._models[i])
+            for i in map(int, ids)
+        ]
+
+    def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Draw a way to divide each sentence into pieces, and return its ids, with EOS.
+
+        For unigram, a division is drawn by its probability to the power of `alpha` (Kudo 2018,
+        section 3.2); for BPE, each merge is left out with probability `alpha` (Provilkov et al.
+        2020, BPE-dropout). Every division has the same text.
+
+        Args:
+            sentences: the texts.
+            alpha: above 0.
+            seed: determines the draw; at least 0 and below 2**32.
+        """
+        with _SAMPLING:
+            sentencepiece.set_random_generator_seed(seed)
+            # The seed holds for new threads, and one thread alone takes the sentences in order.
+            drawn = self._processor.encode(
+                list(sentences), enable_sampling=True, nbest_size=-1, alpha=alpha, num_threads=1
+            )
+        return [[*self._ours[ids].tolist(), EOS] for ids in drawn]
+
+
+def _hex(text: str) -> str:
+    """Write characters as the rules of a normaliser have them."""
+    return " ".join(f"{ord(character):04X}" for character in text)

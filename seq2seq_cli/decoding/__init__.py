@@ -1,0 +1,1 @@
+"""From strings to translations: search, strategies, scoring, alignment."""

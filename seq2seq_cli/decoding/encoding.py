@@ -1,0 +1,107 @@
+"""Sentences as ids, in batches of like length."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.data.lines import canonical
+from seq2seq_cli.data.tokenizers.pair import Tokenizer
+from seq2seq_cli.runtime import memory
+from seq2seq_cli.runtime.devices import parts_at_once
+from seq2seq_cli.special_tokens import EOS, PAD
+
+_FEW = 16  # sentences that are worth a batch of their own
+
+
+class Source(NamedTuple):
+    """A sentence as a model reads it.
+
+    ids: int32, EOS included; for each vocabulary that the model reads it in.
+    cut: whether it was longer than `decoding.max_source_tokens`.
+    """
+
+    ids: tuple[np.ndarray, ...]
+    cut: bool
+
+    @property
+    def length(self) -> int:
+        """Tokens, of the vocabulary in which it has most."""
+        return max(map(len, self.ids))
+
+
+def read_sources(
+    tokenizers: Sequence[Tokenizer], texts: Sequence[str], config: DecodingConfig
+) -> list[Source]:
+    """Tokenize sentences by each of the tokenizers, and cut them to the greatest length."""
+    limit = config.max_source_tokens
+    by_tokenizer = (token_ids(tokenizer, texts) for tokenizer in tokenizers)
+    return [
+        Source(tuple(shortened(each, limit) for each in ids), max(map(len, ids)) > limit)
+        for ids in zip(*by_tokenizer, strict=True)
+    ]
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]:
+    """Return the ids (int32) of each text, EOS at the end."""
+    ids = tokenizer.tokenize(tf.constant([canonical(text) for text in texts], tf.string))
+    splits = ids.row_splits.numpy()[1:-1] if texts else []
+    return np.split(ids.flat_values.numpy(), splits) if texts else []
+
+
+def shortened(ids: np.ndarray, limit: int) -> np.ndarray:
+    """Return the first ids, so many at most, EOS at the end."""
+    return ids if len(ids) <= limit else np.append(ids[: limit - 1], np.int32(EOS))
+
+
+def source_batch(sources: Sequence[Source]) -> np.ndarray:
+    """Return source_BS as models take it.
+
+    It is right-padded with PAD; where there are several vocabularies, the ids in each stand side by
+    side and are padded to one length.
+    """
+    width = max(source.length for source in sources)
+    sides = zip(*(source.ids for source in sources), strict=True)
+    return np.concatenate([padded(rows, width) for rows in sides], axis=1)
+
+
+def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
+    """Return the rows as one array, right-padded with PAD to `width` or to the longest."""
+    array = np.full((len(rows), width or max(map(len, rows))), PAD, np.int32)
+    for target, row in zip(array, rows, strict=True):
+        target[: len(row)] = row
+    return array
+
+
+def memory_errors(
+    sentences: int, length: int, config: DecodingConfig
+) -> AbstractContextManager[None]:
+    """Turn a want of memory for a batch into an error that says what to lower."""
+    keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
+    keys += ["n_best" if config.sample else "beam"]
+    values = ", ".join(f"decoding.{key} ({getattr(config, key)})" for key in keys)
+    return memory.memory_errors(
+        f"a batch of {sentences} × {length} tokens does not fit in memory. Lower one of {values}"
+    )
+
+
+def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:
+    """Yield the keys of sentences of like length that make a batch, for their lengths by key.
+
+    The longest come first, so that those that are computed at once end at about the same time; and
+    few make several batches, too.
+    """
+    share = -(-len(lengths) // parts_at_once())
+    most = min(config.batch_sentences, max(share, _FEW))
+    batch: list[int] = []
+    for key in sorted(lengths, key=lambda key: -lengths[key]):
+        is_full = len(batch) == most
+        if batch and (is_full or (len(batch) + 1) * lengths[batch[0]] > config.batch_tokens):
+            yield batch
+            batch = []
+        batch.append(key)
+    if batch:
+        yield batch

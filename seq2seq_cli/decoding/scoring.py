@@ -1,0 +1,136 @@
+"""How probable given translations are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import RawIOBase
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.data.lines import BadLineError
+from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
+from seq2seq_cli.decoding.encoding import batches, memory_errors, read_sources, source_batch
+from seq2seq_cli.decoding.lines import in_windows
+from seq2seq_cli.decoding.search import forbid
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.runtime.devices import in_parallel
+from seq2seq_cli.special_tokens import BOS, PAD
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a model says of one translation.
+
+    Attributes:
+        log_probability: in nats, EOS included; None where source and translation are blank.
+        tokens: as written, EOS included.
+        token_log_probabilities: of each token, given the source and the tokens before it.
+        cut: the sides, "source" and "translation", that were longer than
+            `decoding.max_source_tokens` and were cut.
+    """
+
+    log_probability: float | None
+    tokens: list[str]
+    token_log_probabilities: list[float]
+    cut: tuple[str, ...] = ()
+
+
+_BLANK = Score(None, [], [])
+
+
+class Scorer:
+    """Scores with a model at its present weights.
+
+    Args:
+        model: any implementation of the seam.
+        tokenizers: of both languages.
+        config: batch sizes and the maximum length.
+        compiled: whether in a graph; without one the first scores come sooner, all others later.
+        sources: see Translator.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizers: Tokenizers,
+        config: DecodingConfig,
+        compiled: bool = True,
+        sources: Sequence[Tokenizer] = (),
+    ):
+        self._tokenizers = tokenizers
+        self._sources = sources or [tokenizers.source]
+        self._config = config
+
+        def run(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
+            return forced_log_probabilities(model, source_BS, target_BT)
+
+        signature = [tf.TensorSpec([None, None], tf.int32)] * 2
+        self._run = run
+        if compiled:
+            self._run = tf.function(run, input_signature=signature, autograph=False)
+
+    def score(self, pairs: Sequence[Pair]) -> list[Score]:
+        """Return a score for each (source, translation), in order."""
+        wanted = [i for i, sides in enumerate(pairs) if any(side.strip() for side in sides)]
+        texts, translations = ([pairs[i][side] for i in wanted] for side in (0, 1))
+        read = read_sources(self._sources, texts, self._config)
+        sources = dict(zip(wanted, read, strict=True))
+        read = read_sources([self._tokenizers.target], translations, self._config)
+        targets = dict(zip(wanted, read, strict=True))
+        lengths = {i: max(sources[i].length, targets[i].length) for i in wanted}
+        scores = [_BLANK] * len(pairs)
+
+        def score(chosen: list[int]) -> np.ndarray:
+            batch = (source_batch([side[i] for i in chosen]) for side in (sources, targets))
+            with memory_errors(len(chosen), lengths[chosen[0]], self._config):
+                return self._run(*map(tf.constant, batch)).numpy()
+
+        rows = list(batches(lengths, self._config))
+        for chosen, log_probabilities in zip(rows, in_parallel(score, rows), strict=True):
+            for i, row in zip(chosen, log_probabilities, strict=True):
+                by_token = row[: targets[i].length]
+                pieces = self._tokenizers.target.pieces(targets[i].ids[0].tolist())
+                sides = {"source": sources[i].cut, "translation": targets[i].cut}
+                cut = tuple(side for side, is_cut in sides.items() if is_cut)
+                scores[i] = Score(float(by_token.sum()), pieces, by_token.tolist(), cut)
+        return scores
+
+
+def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
+    """Return log_probability_BT of given targets, in nats; 0 on padding.
+
+    Args:
+        model: any implementation of the seam.
+        source_BS: int32 ids, right-padded with PAD.
+        target_BT: int32 ids, EOS included, right-padded with PAD.
+    """
+    batch = tf.shape(target_BT)[0]
+    begun_BT = tf.concat([tf.fill([batch, 1], BOS), target_BT[:, :-1]], axis=1)
+    logits_BTV = model.decode(begun_BT, model.encode(source_BS))
+    vocabulary = logits_BTV.shape[2]
+    logits_RV = forbid(tf.reshape(logits_BTV, [-1, vocabulary]))
+    losses_R = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.reshape(target_BT, [-1]), logits_RV
+    )
+    return tf.where(target_BT != PAD, -tf.reshape(losses_R, tf.shape(target_BT)), 0.0)
+
+
+def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:
+    """Score a stream of "source TAB translation" line by line; see `streams.in_windows`.
+
+    An empty line is a pair of two blank texts.
+    """
+    return in_windows(stream, name, _pair, lambda pairs, first: scorer.score(pairs), "scored")
+
+
+def _pair(line: str) -> Pair:
+    if not line.strip():
+        return "", ""
+    columns = line.split("\t")
+    if len(columns) < 2:
+        raise BadLineError("1 column where 2 are expected (source TAB translation)")
+    return columns[0], columns[1]

@@ -1,0 +1,1 @@
+"""Scores of trained models, and checks of what must hold for them."""

@@ -1,0 +1,125 @@
+"""BLEU and chrF by sacreBLEU, with all references and the signatures."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sacrebleu.metrics import BLEU, CHRF
+
+from seq2seq_cli.config import DataConfig, DecodingConfig
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.splits import group_references
+from seq2seq_cli.decoding.translator import Translator, load_ensemble
+from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What sacreBLEU says of some translations; a score means little without its signature."""
+
+    bleu: float
+    bleu_signature: str
+    chrf: float
+    chrf_signature: str
+    sentences: int
+    references: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A run's scores on one of its splits, and the sentences behind them.
+
+    Of an ensemble, `run` names all and `checkpoint` is the first one's.
+    """
+
+    run: str
+    checkpoint: str
+    split: str
+    scores: Scores
+    sources: list[str]
+    translations: list[str]
+    references: list[list[str]]
+
+    def rows(self) -> Iterator[list[str]]:
+        """Yield for each sentence the source, its translation, and its references."""
+        for source, found, wanted in zip(
+            self.sources, self.translations, self.references, strict=True
+        ):
+            yield [source, found, *wanted]
+
+
+def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
+    """Score translations against one or more references each, of any numbers.
+
+    Raises:
+        UsageError: if there are none, or not as many of the one as of the other.
+    """
+    if not translations or len(translations) != len(references):
+        raise UsageError(
+            f"{len(translations)} translations cannot be scored against the references of "
+            f"{len(references)} sentences"
+        )
+    most = max(len(r) for r in references)
+    streams = [[r[k] if k < len(r) else None for r in references] for k in range(most)]
+    bleu, chrf = BLEU(), CHRF()
+    bleu_score = bleu.corpus_score(list(translations), streams)
+    chrf_score = chrf.corpus_score(list(translations), streams)
+    return Scores(
+        bleu_score.score,
+        str(bleu.get_signature()),
+        chrf_score.score,
+        str(chrf.get_signature()),
+        len(translations),
+        sum(len(r) for r in references),
+    )
+
+
+def evaluate_translator(
+    translator: Translator, sources: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[Scores, list[str]]:
+    """Translate the sources and score the result."""
+    translations = [t.text for t in translator.translate(sources)]
+    return score(translations, references), translations
+
+
+def evaluate(
+    runs: Sequence[Run],
+    data: DataConfig,
+    split: str,
+    report: Callable[[str], None],
+    decoding: DecodingConfig | None = None,
+) -> Evaluation:
+    """Score a run's best checkpoint, or those of an ensemble, on its `dev` or `test` split.
+
+    Args:
+        runs: the folders; several are an ensemble, and the split is that of the first.
+        data: its `[data]`, perhaps moved to another place.
+        split: `dev` or `test`.
+        report: told of damaged checkpoints, which are passed over.
+        decoding: how to search; None for what the run's config says.
+
+    Raises:
+        CheckpointError: if a run has no valid checkpoint.
+        DataError: if the corpus cannot be read, or is not the one that the run was trained on.
+        UsageError: if the runs make no ensemble.
+    """
+    loaded = load_ensemble(runs, report)
+    corpus = read_corpus(data)
+    trained_on = loaded.state.data_fingerprint
+    if corpus.fingerprint != trained_on:
+        raise DataError(
+            f"{corpus.description}: is not what {runs[0].path} was trained on (fingerprint "
+            f"{corpus.fingerprint[:12]}, then {trained_on[:12]}), so its splits would not be the "
+            "same. Give the corpus it was trained on by --data"
+        )
+    sources, references = group_references(getattr(corpus, split))
+    scores, translations = evaluate_translator(loaded.translator(decoding), sources, references)
+    return Evaluation(
+        ", ".join(str(run.path) for run in runs),
+        loaded.checkpoint,
+        split,
+        scores,
+        sources,
+        translations,
+        references,
+    )

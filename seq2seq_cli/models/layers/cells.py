@@ -1,0 +1,194 @@
+"""Recurrent cells, and layers of them upon one another."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.models.layers.regularisation import Dropout
+from seq2seq_cli.models.ops.products import linear
+from seq2seq_cli.models.ops.recurrence import LINEAR, Factors, Product, Tensors, product, recurrence
+
+
+class Cell(keras.layers.Layer):
+    """A recurrent cell: what it makes of the inputs, of its state, and gates that join the two.
+
+    The part that depends on the inputs alone, `project`, is computed for all steps at once. A state
+    is a list of tensors BD, the first of which is the cell's output.
+
+    Args:
+        units: width of the state.
+        input_units: width of the inputs.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+
+    Attributes:
+        state_names: a letter for each tensor of the state, as the papers have it.
+        gates: how many products of width `units` a step needs, candidate included.
+    """
+
+    state_names: ClassVar[tuple[str, ...]]
+    gates: ClassVar[int]
+
+    def __init__(self, units: int, input_units: int, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.units = units
+        self.kernel = self.add_weight(
+            (input_units, self.gates * units),
+            keras.initializers.GlorotUniform(seed),
+            name="kernel",
+        )
+        self.recurrent_kernel = self.add_weight(
+            (units, self.gates * units),
+            keras.initializers.Orthogonal(seed=seed),
+            name="recurrent_kernel",
+        )
+        self.bias = self.add_weight((self.gates * units,), "zeros", name="bias")
+        self.built = True
+
+    def project(self, inputs: tf.Tensor) -> Tensors:
+        """Return W x + b, one tensor a gate; `inputs` is of any rank."""
+        return tf.split(linear(inputs, self.kernel, self.bias), self.gates, axis=-1)
+
+    def zeros(self, batch: int | tf.Tensor, dtype: tf.DType = tf.float32) -> Tensors:
+        """Return a state of zeros."""
+        return [tf.zeros([batch, self.units], dtype) for _ in self.state_names]
+
+    def call(self, projected: Tensors, state: Tensors) -> Tensors:
+        """Return the next state."""
+        kernel = tf.convert_to_tensor(self.recurrent_kernel)
+        return self.update(projected, product(LINEAR, state[0], kernel, self.gates), state)
+
+    @abstractmethod
+    def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
+        """Return the next state, given W x + b and U h, one tensor a gate."""
+
+
+class GRUCell(Cell):
+    """A gated recurrent unit with the reset gate after the product, as in cuDNN.
+
+        z, r = sigmoid(Wz x + Uz h), sigmoid(Wr x + Ur h)
+        n    = tanh(Wn x + r * (Un h))
+        h'   = z * h + (1 - z) * n
+
+    Cho et al. (2014), with biases on both sides; equal to keras.layers.GRUCell(reset_after=True).
+    """
+
+    state_names = ("h",)
+    gates = 3
+
+    def __init__(self, units: int, input_units: int, seed: Any = None, **kwargs: Any):
+        super().__init__(units, input_units, seed, **kwargs)
+        self.recurrent_bias = self.add_weight((3 * units,), "zeros", name="recurrent_bias")
+
+    def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
+        """See Cell.update."""
+        (xz, xr, xn), (hz, hr, hn) = projected, recurrent
+        bz, br, bn = tf.split(self.recurrent_bias, 3)
+        z = tf.sigmoid(xz + hz + bz)
+        candidate = tf.tanh(xn + tf.sigmoid(xr + hr + br) * (hn + bn))
+        return [z * state[0] + (1 - z) * candidate]
+
+
+class LSTMCell(Cell):
+    """A long short-term memory without peepholes.
+
+        i, f, o = sigmoid(Wi x + Ui h + bi), sigmoid(Wf x + ...), sigmoid(Wo x + ...)
+        g       = tanh(Wg x + Ug h + bg)
+        c'      = f * c + i * g
+        h'      = o * tanh(c')
+
+    Hochreiter and Schmidhuber (1997), with the forget gate of Gers et al. (2000), whose bias begins
+    at 1 (Jozefowicz et al. 2015); equal to keras.layers.LSTMCell. The gates stand in the order i,
+    f, g, o.
+    """
+
+    state_names = ("h", "c")
+    gates = 4
+
+    def __init__(self, units: int, input_units: int, seed: Any = None, **kwargs: Any):
+        super().__init__(units, input_units, seed, **kwargs)
+        self.bias.assign([0.0] * units + [1.0] * units + [0.0] * 2 * units)
+
+    def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
+        """See Cell.update."""
+        i, f, g, o = map(tf.add, projected, recurrent)
+        memory = tf.sigmoid(f) * state[1] + tf.sigmoid(i) * tf.tanh(g)
+        return [tf.sigmoid(o) * tf.tanh(memory), memory]
+
+
+CELLS: dict[str, type[Cell]] = {"gru": GRUCell, "lstm": LSTMCell}
+
+
+def run_cell(cell: Cell, inputs_BTD: tf.Tensor, state: Tensors) -> tf.Tensor:
+    """Return a cell's outputs_BTD over a whole sequence that begins in `state`."""
+
+    def step(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
+        recurrent = product(LINEAR, state[0], factors["kernel"], cell.gates)
+        return cell.update(slices, recurrent, state), []
+
+    projected = cell.project(tf.transpose(inputs_BTD, [1, 0, 2]))
+    kernel = tf.convert_to_tensor(cell.recurrent_kernel)
+    states, _ = recurrence(step, projected, state, {"kernel": kernel})
+    return tf.transpose(states[0], [1, 0, 2])
+
+
+class UpperLayers(keras.layers.Layer):
+    """The layers of a decoder above its first; from the third on each adds its input.
+
+    Args:
+        cell: the kind of cell.
+        layers: how many the decoder has, the first included.
+        units: width of each.
+        dropouts: for the input of each.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(
+        self,
+        cell: type[Cell],
+        layers: int,
+        units: int,
+        dropouts: list[Dropout],
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.units = units
+        self.cells = [
+            cell(units, units, seed, name=f"{self.name}_{number}")
+            for number in range(2, layers + 1)
+        ]
+        self.dropouts = dropouts
+        self.built = True
+
+    def run(self, inputs_BTD: tf.Tensor, states: Tensors, training: bool) -> tf.Tensor:
+        """Return outputs_BTD over a whole target."""
+        for i, (cell, dropout) in enumerate(zip(self.cells, self.dropouts, strict=True)):
+            dropped_BTD = dropout(inputs_BTD, training=training)
+            outputs_BTD = run_cell(cell, dropped_BTD, self._of(states, i))
+            inputs_BTD = outputs_BTD + inputs_BTD if i else outputs_BTD
+        return inputs_BTD
+
+    def step(
+        self, inputs_BD: tf.Tensor, states: Tensors, masks: Tensors
+    ) -> tuple[tf.Tensor, Tensors]:
+        """Return a step's output and the next states; `masks` is a step of those of `masks`."""
+        after: Tensors = []
+        for i, cell in enumerate(self.cells):
+            dropped_BD = inputs_BD * masks[i] if masks else inputs_BD
+            state = cell(cell.project(dropped_BD), self._of(states, i))
+            inputs_BD = state[0] + inputs_BD if i else state[0]
+            after += state
+        return inputs_BD, after
+
+    def masks(self, batch: tf.Tensor, length: tf.Tensor, training: bool) -> Tensors:
+        """Return what each layer's inputs are multiplied by, TBD, or nothing without dropout."""
+        if not training:
+            return []
+        ones_BTD = tf.ones([batch, length, self.units])
+        return [tf.transpose(drop(ones_BTD, training=True), [1, 0, 2]) for drop in self.dropouts]
+
+    def _of(self, states: Tensors, i: int) -> Tensors:
+        size = len(self.cells[i].state_names)
+        return states[i * size : (i + 1) * size]

@@ -1,0 +1,113 @@
+"""What stands before a Transformer's blocks: a vector for each token, and one for its place."""
+
+import math
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.models.ops.products import Affine, linear_by_table, rounded
+
+
+class Embeddings(keras.layers.Layer):
+    """A vector for each id, and the way back from vectors to logits.
+
+    Vaswani et al. (2017), section 3.4: a table is multiplied by sqrt(units) where it embeds and not
+    where it gives logits, so that one table can do both (Press and Wolf 2017, "Using the output
+    embedding to improve language models").
+
+    Args:
+        source_vocabulary, target_vocabulary: number of ids.
+        units: width of a vector.
+        tied: whether the target's table is the output's too, and with `joint` the source's.
+        joint: whether an id means the same in source and target.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        units: int,
+        tied: bool,
+        joint: bool,
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        normal = keras.initializers.RandomNormal(stddev=units**-0.5, seed=seed)
+
+        def table(vocabulary: int, name: str) -> keras.Variable:
+            return self.add_weight((vocabulary, units), normal, name=f"{name}_table")
+
+        self.scale = math.sqrt(units)
+        self.target_table = table(target_vocabulary, "target")
+        self.source_table = (
+            self.target_table if tied and joint else table(source_vocabulary, "source")
+        )
+        self.output_table = self.target_table if tied else table(target_vocabulary, "output")
+        self.output_bias = self.add_weight((target_vocabulary,), "zeros", name="output_bias")
+        self.built = True
+
+    def embed_source(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return a vector for each source id, along a new last axis."""
+        return tf.gather(tf.convert_to_tensor(self.source_table), ids) * self.scale
+
+    def embed_target(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return a vector for each target id, along a new last axis."""
+        return tf.gather(tf.convert_to_tensor(self.target_table), ids) * self.scale
+
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Return the logits of hidden vectors, along the last axis of any rank."""
+        return linear_by_table(
+            hidden, tf.convert_to_tensor(self.output_table), tf.convert_to_tensor(self.output_bias)
+        )
+
+    def to_logits(self) -> Affine:
+        """Return the map from hidden vectors to logits, for many steps of few vectors each.
+
+        The table is transposed for them, once: up to some hundred vectors are multiplied faster.
+        """
+        kernel_DV = tf.transpose(rounded(tf.convert_to_tensor(self.output_table)))
+        return Affine(kernel_DV, rounded(tf.convert_to_tensor(self.output_bias)))
+
+
+class Positions(keras.layers.Layer):
+    """A vector for each position, the first of which is 0.
+
+    `sinusoidal`: for position p and i from 0 to units/2 - 1,
+
+        PE(p, i)           = sin((p + 1) / 10000^(i / (units/2 - 1)))
+        PE(p, i + units/2) = cos((p + 1) / 10000^(i / (units/2 - 1)))
+
+    which is Vaswani et al. (2017), section 3.5, in the order and with the exponent of its authors'
+    own code (tensor2tensor) and counted from 1 as in OpenNMT: the form that CTranslate2 knows.
+    `learned`: a table of `max_positions` rows (Gehring et al. 2017); all later positions share its
+    last row, so a sentence that is longer than any in training is neither cut nor an error.
+
+    Args:
+        kind: `sinusoidal` or `learned`.
+        units: width of a vector; even and at least 4.
+        max_positions: rows of the learned table.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(self, kind: str, units: int, max_positions: int, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.units = units
+        self.table = None
+        if kind == "learned":
+            normal = keras.initializers.RandomNormal(stddev=units**-0.5, seed=seed)
+            self.table = self.add_weight((max_positions, units), normal, name="table")
+        self.built = True
+
+    def call(self, positions: tf.Tensor) -> tf.Tensor:
+        """Return a vector for each of `positions` (int32), along a new last axis."""
+        if self.table is not None:
+            table = tf.convert_to_tensor(self.table)
+            return tf.gather(table, tf.minimum(positions, table.shape[0] - 1))
+        half = self.units // 2
+        frequencies = tf.exp(tf.range(half, dtype=tf.float32) * (-math.log(10_000) / (half - 1)))
+        angles = tf.cast(positions + 1, tf.float32)[..., tf.newaxis] * frequencies
+        vectors = tf.concat([tf.sin(angles), tf.cos(angles)], axis=-1)
+        return tf.cast(vectors, self.compute_dtype)

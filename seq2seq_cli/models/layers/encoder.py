@@ -1,0 +1,123 @@
+"""The recurrent encoder: layers of one cell, or of two that read from either end."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.models.layers.cells import Cell
+from seq2seq_cli.models.layers.regularisation import Dropout
+from seq2seq_cli.models.ops.recurrence import LINEAR, Factors, Product, Tensors, recurrence
+
+
+class EncoderLayer(keras.layers.Layer):
+    """A cell over the sentence, or one from each end whose states stand side by side.
+
+    Padding leaves the states unchanged, so a sentence is encoded alike at any padding.
+
+    Args:
+        cell: the kind of cell.
+        units: width of each cell.
+        input_units: width of the inputs.
+        bidirectional: whether there is a cell from the end too.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(
+        self,
+        cell: type[Cell],
+        units: int,
+        input_units: int,
+        bidirectional: bool = True,
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.forward_cell = cell(units, input_units, seed, name=f"{self.name}_forward")
+        self.backward_cell = (
+            cell(units, input_units, seed, name=f"{self.name}_backward") if bidirectional else None
+        )
+        self.built = True
+
+    def call(self, inputs_BSD: tf.Tensor, mask_BS: tf.Tensor) -> tuple[tf.Tensor, Tensors]:
+        """Return values_BSD, and the last state of the backward cell (else of the only one)."""
+        inputs_SBD = tf.transpose(inputs_BSD, [1, 0, 2])
+        mask_SB1 = tf.transpose(mask_BS)[:, :, tf.newaxis]
+        cells = [self.forward_cell]
+        sequences = [mask_SB1, *self.forward_cell.project(inputs_SBD)]
+        if self.backward_cell is not None:
+            cells.append(self.backward_cell)
+            reversed_SBD = tf.reverse(inputs_SBD, [0])
+            sequences += [tf.reverse(mask_SB1, [0]), *self.backward_cell.project(reversed_SBD)]
+        size, gates = len(self.forward_cell.state_names), self.forward_cell.gates
+
+        def step(slices: Tensors, states: Tensors, factors: Factors, product: Product) -> tuple:
+            after: Tensors = []
+            for i, cell in enumerate(cells):
+                state = states[i * size : (i + 1) * size]
+                mask, *projected = slices[i * (1 + gates) : (i + 1) * (1 + gates)]
+                recurrent = product(LINEAR, state[0], factors[f"kernel_{i}"], gates)
+                updated = cell.update(projected, recurrent, state)
+                after += [tf.where(mask, n, s) for n, s in zip(updated, state, strict=True)]
+            return after, []
+
+        zeros = self.forward_cell.zeros(tf.shape(inputs_BSD)[0], inputs_BSD.dtype)
+        factors = {
+            f"kernel_{i}": tf.convert_to_tensor(cell.recurrent_kernel)
+            for i, cell in enumerate(cells)
+        }
+        states, _ = recurrence(step, sequences, zeros * len(cells), factors)
+        last = [states_SBD[-1] for states_SBD in states[-size:]]
+        outputs = states[::size]
+        outputs[1:] = [tf.reverse(outputs_SBD, [0]) for outputs_SBD in outputs[1:]]
+        return tf.transpose(tf.concat(outputs, axis=-1), [1, 0, 2]), last
+
+
+class Encoder(keras.layers.Layer):
+    """Encoder layers upon one another; from the third on each adds its input to its output.
+
+    Args:
+        cell: the kind of cell.
+        layers: how many, at least 1.
+        units: width of each cell.
+        input_units: width of the inputs.
+        bidirectional: whether each layer reads from the end too.
+        dropouts: for the input of each layer but the first.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+
+    Attributes:
+        value_units: width of the values: `units`, or twice that where bidirectional.
+    """
+
+    def __init__(
+        self,
+        cell: type[Cell],
+        layers: int,
+        units: int,
+        input_units: int,
+        bidirectional: bool,
+        dropouts: list[Dropout],
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.value_units = 2 * units if bidirectional else units
+        widths = [input_units] + [self.value_units] * (layers - 1)
+        self.layers = [
+            EncoderLayer(cell, units, width, bidirectional, seed, name=f"{self.name}_{number}")
+            for number, width in enumerate(widths, start=1)
+        ]
+        self.dropouts = dropouts
+        self.built = True
+
+    def call(
+        self, inputs_BSD: tf.Tensor, mask_BS: tf.Tensor, training: bool = False
+    ) -> tuple[tf.Tensor, Tensors]:
+        """Return values_BSD, and the last layer's last state (see EncoderLayer)."""
+        values_BSD, last = self.layers[0](inputs_BSD, mask_BS)
+        for number, (layer, dropout) in enumerate(
+            zip(self.layers[1:], self.dropouts, strict=True), start=2
+        ):
+            outputs_BSD, last = layer(dropout(values_BSD, training=training), mask_BS)
+            values_BSD = outputs_BSD + values_BSD if number >= 3 else outputs_BSD
+        return values_BSD, last

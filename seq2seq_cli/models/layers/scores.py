@@ -1,0 +1,209 @@
+"""Scores of attention: how well a query fits a key."""
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.models.ops.products import batched_matmul, matmul
+from seq2seq_cli.models.ops.recurrence import Product, product
+
+
+class Score(keras.layers.Layer):
+    """How well a query fits a key.
+
+    It is computed in the dtype of its inputs, to which the float32 weights are cast. What concerns
+    the keys alone is done by `project_keys`, once for a source.
+
+    Attributes:
+        query_kernel: what a query is multiplied by, or None where it is taken as it is.
+    """
+
+    query_kernel: keras.Variable | None = None
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+
+    @abstractmethod
+    def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
+        """Return what `call` takes for the keys."""
+
+    @abstractmethod
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
+        """Score queries that have been multiplied by `query_kernel` already.
+
+        Args:
+            projected_query: BD or BTD.
+            keys_BSD: what `project_keys` returned.
+            product: multiplies a query (BD) and keys.
+        """
+
+    def call(self, query: tf.Tensor, projected_keys_BSD: tf.Tensor) -> tf.Tensor:
+        """Score queries against projected keys.
+
+        Args:
+            query: a query a sentence (BD) or several (BTD).
+            projected_keys_BSD: what `project_keys` returned.
+
+        Returns:
+            scores_BS, or scores_BTS for several queries.
+        """
+        if self.query_kernel is not None:
+            query = matmul(query, tf.cast(self.query_kernel, query.dtype))
+        return self.score_projected(query, projected_keys_BSD)
+
+
+class AdditiveScore(Score):
+    """score(q, k) = v . tanh(Wq q + Wk k + b).
+
+    Bahdanau, Cho, Bengio (2015), "Neural machine translation by jointly learning to align and
+    translate", appendix A.1.2, where v, Wq, Wk are v_a, W_a, U_a, q is the previous decoder state
+    s_{i-1} and k the annotation h_j.
+
+    Without the bias it is the score `concat` of Luong, Pham, Manning (2015), "Effective approaches
+    to attention-based neural machine translation", section 3.1: their W_a [h_t; h_s] is Wq h_t +
+    Wk h_s, with W_a cut in two.
+
+    Args:
+        units: width of the hidden layer.
+        query_units: width of a query.
+        key_units: width of a key.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+        use_bias: whether there is b.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        query_units: int,
+        key_units: int,
+        seed: Any = None,
+        use_bias: bool = True,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        glorot = keras.initializers.GlorotUniform(seed)
+        self.query_kernel = self.add_weight((query_units, units), glorot, name="query_kernel")
+        self.key_kernel = self.add_weight((key_units, units), glorot, name="key_kernel")
+        self.bias = self.add_weight((units,), "zeros", name="bias") if use_bias else None
+        # Glorot for the column vector that it is: fan-in units, fan-out 1.
+        self.scale = self.add_weight((units, 1), glorot, name="scale")
+        self.built = True
+
+    def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
+        """Return Wk k + b."""
+        projected = matmul(keys_BSD, tf.cast(self.key_kernel, keys_BSD.dtype))
+        return projected if self.bias is None else projected + tf.cast(self.bias, keys_BSD.dtype)
+
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
+        """See Score.score_projected."""
+        if projected_query.shape.rank == 3:
+            hidden = tf.tanh(projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :])
+        else:
+            hidden = tf.tanh(projected_query[:, tf.newaxis, :] + keys_BSD)
+        # Not tf.matmul: of rank 4 against 2, TensorFlow 2.21's oneDNN kernel corrupts memory.
+        scale = tf.cast(tf.squeeze(self.scale, -1), hidden.dtype)
+        return tf.reduce_sum(hidden * scale, axis=-1)
+
+
+class DotScore(Score):
+    """score(q, k) = q . k, or q . k / sqrt(D) where scaled; queries and keys are D wide.
+
+    Luong et al. (2015), section 3.1, `dot`; Vaswani et al. (2017), "Attention is all you need",
+    equation 1, with the factor, which keeps scores of random vectors at a variance of 1.
+    """
+
+    def __init__(self, scaled: bool = False, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.scaled = scaled
+        self.built = True
+
+    def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
+        """Return the keys, scaled where the score is."""
+        return keys_BSD / math.sqrt(keys_BSD.shape[-1]) if self.scaled else keys_BSD
+
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
+        """See Score.score_projected."""
+        if projected_query.shape.rank == 3:
+            return batched_matmul(projected_query, keys_BSD, transpose_b=True)
+        return product("bd,bsd->bs", projected_query, keys_BSD)[0]
+
+
+class GeneralScore(DotScore):
+    """score(q, k) = q . W k, with W as W_a in Luong et al. (2015), section 3.1, `general`.
+
+    What is learned is `scaled_kernel`, sqrt(D) W for queries D wide. So scores begin near 0,
+    attention near even, and one step of Adam changes a score less; large scores without a meaning,
+    on which the softmax saturates, take many epochs to unlearn.
+
+    Args:
+        query_units: width of a query.
+        key_units: width of a key.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(self, query_units: int, key_units: int, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        glorot = keras.initializers.GlorotUniform(seed)
+        self.scaled_kernel = self.add_weight((key_units, query_units), glorot, name="scaled_kernel")
+
+    @property
+    def kernel(self) -> tf.Tensor:
+        """W, transposed: of the shape (key_units, query_units)."""
+        return self.scaled_kernel / math.sqrt(self.scaled_kernel.shape[1])
+
+    def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
+        """Return W k."""
+        return matmul(keys_BSD, tf.cast(self.kernel, keys_BSD.dtype))
+
+
+def make_score(kind: str, units: int, query_units: int, key_units: int, seed: Any = None) -> Score:
+    """Return a score, as a layer called "score".
+
+    Args:
+        kind: additive, dot, general, concat or scaled_dot.
+        units: width of the hidden layer of `additive` and `concat`; the others have none.
+        query_units: width of a query.
+        key_units: width of a key.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+
+    Raises:
+        ValueError: if there is no such score, or a dot product of unequal widths is asked for.
+    """
+    if kind in ("dot", "scaled_dot"):
+        if query_units != key_units:
+            raise ValueError(
+                f"The score {kind!r} needs queries and keys of one width. Received: query_units="
+                f"{query_units}, key_units={key_units}; 'general' takes any widths"
+            )
+        return DotScore(scaled=kind == "scaled_dot", name="score")
+    if kind == "general":
+        return GeneralScore(query_units, key_units, seed, name="score")
+    if kind in ("additive", "concat"):
+        use_bias = kind == "additive"
+        return AdditiveScore(units, query_units, key_units, seed, use_bias, name="score")
+    raise ValueError(
+        "Invalid value for the kind of score. Expected one of 'additive', 'dot', 'general', "
+        f"'concat', 'scaled_dot'. Received: {kind!r}"
+    )
+
+
+def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
+    """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
+
+    A row that is masked everywhere gets zeros, not NaN.
+    """
+    scores = tf.cast(scores, tf.float32)
+    if mask is not None:
+        scores = tf.where(mask, scores, tf.float32.min)
+    # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
+    weights = tf.exp(tf.nn.log_softmax(scores))
+    return weights if mask is None else tf.where(mask, weights, 0.0)

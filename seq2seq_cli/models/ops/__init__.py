@@ -1,0 +1,1 @@
+"""Fast forms of the equations: custom gradients, fused kernels, raw operations."""

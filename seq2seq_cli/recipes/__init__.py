@@ -1,0 +1,1 @@
+"""Several trainings as one."""

@@ -1,0 +1,303 @@
+"""The run folder: config, tokenizer, checkpoints, metrics and logs of one training."""
+
+import fcntl
+import json
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
+from seq2seq_cli.runs import checkpoints
+
+RUNS = Path("runs")
+COMPUTATION = "computation.json"
+_CONFIG = "config.toml"
+# What is in the folder of a training that ended before its config was written.
+_LEFTOVERS = {"lock", "tokenizer", f".{_CONFIG}.partial"}
+_UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # control characters, undecoded bytes, line separators
+_LONGEST_NAME = 255  # bytes that file systems take
+
+
+class Run:
+    """A folder below `runs/`, or wherever `--run` says.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.path.name
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the TensorBoard logs."""
+        return self.path / "logs"
+
+    @property
+    def tokenizer(self) -> Path:
+        """The folder of the tokenizers' files."""
+        return self.path / "tokenizer"
+
+    @property
+    def has_config(self) -> bool:
+        """Whether the config is there, which is written last before training."""
+        return (self.path / _CONFIG).is_file()
+
+    def config(self, *layers: Overrides) -> Config:
+        """Read the resolved config; the values of `layers` come in the place of its own."""
+        if self.has_config:
+            return load_config(Overrides.read(self.path / _CONFIG), *layers)
+        if self._is_free():
+            raise CheckpointError(
+                f"{self.path}: no training has begun in it. Begin one: s2s train --run {self.path}"
+            )
+        raise CheckpointError(
+            f"{self.path}: is not a run's folder, since it has no {_CONFIG}. Give another to --run"
+        )
+
+    def check_free(self) -> None:
+        """See that the folder has nothing in it that a new training would overwrite.
+
+        Raises:
+            UsageError: if it has.
+        """
+        if self._is_free():
+            return
+        if self.has_config:
+            remedy = f"Go on with it by: s2s train --resume --run {self.path}. Or give another name"
+        else:
+            remedy = "It is not a run's folder. Give another name"
+        raise UsageError(f"{self.path}: exists already. {remedy} to --run")
+
+    def _is_free(self) -> bool:
+        if not self.path.is_dir():
+            return not self.path.exists()
+        return {path.name for path in self.path.iterdir()} <= _LEFTOVERS
+
+    def write(self, config: Config, tokenizer_files: Mapping[str, bytes]) -> None:
+        """Fill a new folder, which is locked, with what a rebuild of the model needs.
+
+        Raises:
+            UsageError: if another training was faster.
+        """
+        self.check_free()
+        with checkpoints.disk_errors(self.path):
+            self.tokenizer.mkdir(parents=True, exist_ok=True)
+            for name, content in tokenizer_files.items():
+                checkpoints.write_durably(self.tokenizer / name, content)
+            checkpoints.write_durably(self.path / _CONFIG, config.to_toml().encode())
+
+    def write_computation(self, text: str) -> None:
+        """Keep how the training computes, as JSON."""
+        with checkpoints.disk_errors(self.path):
+            checkpoints.write_durably(self.path / COMPUTATION, text.encode())
+
+    def computation(self) -> str | None:
+        """Return what was kept, or None."""
+        try:
+            return (self.path / COMPUTATION).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep every other process from training here; the lock goes with the process.
+
+        Raises:
+            LockedError: naming the process that has it.
+        """
+        with checkpoints.disk_errors(self.path):
+            file = (self.path / "lock").open("a+")
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                file.seek(0)
+                raise LockedError(
+                    f"{self.path}: process {file.read().strip() or 'unknown'} is training here. "
+                    "Wait for it, stop it, or train in another folder with --run"
+                ) from error
+            with checkpoints.disk_errors(self.path):
+                file.truncate(0)
+                file.write(str(os.getpid()))
+                file.flush()
+            yield
+
+    def append_metrics(self, entry: dict[str, Any]) -> None:
+        """Add a line to metrics.jsonl."""
+        with (
+            checkpoints.disk_errors(self.path / "metrics.jsonl"),
+            (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file,
+        ):
+            file.write(json.dumps(entry) + "\n")
+
+    def metrics(self, report: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
+        """Read metrics.jsonl.
+
+        Broken lines are left out, and `report` is told of them, except for a last one that was cut
+        off.
+        """
+        path = self.path / "metrics.jsonl"
+        if not path.is_file():
+            return []
+        entries: list[dict[str, Any]] = []
+        broken = []
+        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                entry = None
+            if isinstance(entry, dict) and isinstance(entry.get("step"), int):
+                entries.append(entry)
+            else:
+                broken.append(number)
+        if broken:
+            others = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+            report(f"{path}:{broken[0]}: left out a broken line{others}")
+        return entries
+
+    def forget_metrics_after(self, step: int, report: Callable[[str], None]) -> None:
+        """Drop the entries of updates that a resumed training makes again, and broken lines."""
+        path = self.path / "metrics.jsonl"
+        with checkpoints.disk_errors(path):
+            kept = [entry for entry in self.metrics(report) if entry["step"] <= step]
+            text = "".join(json.dumps(entry) + "\n" for entry in kept)
+            checkpoints.write_durably(path, text.encode())
+
+
+def run_path(name: str) -> Path:
+    """Return the folder that `--run` means: a path, or a name below runs/.
+
+    Raises:
+        UsageError: if no folder should have that name.
+    """
+    path = Path(name)
+    *_, last = name.rstrip("/").split("/")
+    if not last.strip() or not last.strip("."):
+        raise UsageError(f"--run {name!r}: a run's name must have more in it than dots and spaces")
+    if any(unicodedata.category(character) in _UNPRINTABLE for character in name):
+        raise UsageError(f"--run {name!r}: a run's name cannot have control characters in it")
+    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in path.parts):
+        raise UsageError(f"--run {name}: is too long; a name has at most {_LONGEST_NAME} bytes")
+    return path if len(path.parts) > 1 or path.is_absolute() else RUNS / name
+
+
+def check_startable(resumed: Run | None, name: str | None) -> None:
+    """Raise early what `train` raises of a run's folder.
+
+    It checks again with the folder locked, since others may train meanwhile.
+
+    Args:
+        resumed: the run to go on with, if any.
+        name: of a new run, if it has one.
+
+    Raises:
+        UsageError: if the folder of a new run has something in it.
+        LockedError: if another process trains in the folder.
+    """
+    run = resumed or (Run(run_path(name)) if name is not None else None)
+    if run is None:
+        return
+    if not resumed:
+        run.check_free()
+    if run.path.exists():
+        with run.lock():
+            pass
+
+
+def new_run(name: str | None, label: str) -> Run:
+    """Make the folder of a new training: that of `name`, or the next number with `label`.
+
+    Raises:
+        UsageError: if the folder has something in it.
+    """
+    if name is not None:
+        run = Run(run_path(name))
+        with checkpoints.disk_errors(run.path):
+            run.check_free()
+            run.path.mkdir(parents=True, exist_ok=True)
+        return run
+    with checkpoints.disk_errors(RUNS):
+        RUNS.mkdir(exist_ok=True)
+        numbers = [int(m[0]) for p in RUNS.iterdir() if (m := re.match(r"\d+", p.name))]
+        number = max(numbers, default=0) + 1
+        while True:
+            path = RUNS / f"{number:03d}-{label}"
+            try:
+                path.mkdir()
+                return Run(path)
+            except FileExistsError:  # another process took the number
+                number += 1
+
+
+def find_run(name: str | None, report: Callable[[str], None] = lambda text: None) -> Run:
+    """Return the run called `name`, or the one whose checkpoint is the newest.
+
+    Raises:
+        CheckpointError: if there is no such run, naming those there are.
+    """
+    if name is not None:
+        path = run_path(name)
+        if not path.is_dir():
+            there = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
+            raise CheckpointError(f"{path}: no such run. Runs in {RUNS.absolute()}: {there}")
+        return Run(path)
+    candidates = []
+    for path in RUNS.glob("*/"):
+        for checkpoint in checkpoints.checkpoints(path / "checkpoints"):
+            try:
+                saved_at = checkpoints.read_state(checkpoint).saved_at
+            except CheckpointError as error:
+                report(f"{error}; it is passed over")
+                continue
+            candidates.append((saved_at, path))
+            break
+    if not candidates:
+        raise CheckpointError(
+            f"{RUNS.absolute()}: no run with a checkpoint. Train one by `s2s train`, go to the "
+            "folder that has one, or name it by --run"
+        )
+    return Run(max(candidates)[1])
+
+
+# What may differ when a training goes on: it changes where it runs, not what it computes.
+_FREE_ON_RESUME = {"training.device"}
+
+
+def resumed_config(run: Run, *layers: Overrides) -> Config:
+    """Return the run's config, which `layers` may repeat but not change.
+
+    Raises:
+        UsageError: naming each key that differs, with both values.
+    """
+    before = run.config()
+    kinds = [layer["model.kind"] for layer in layers if "model.kind" in layer]
+    if kinds and kinds[-1] != before.model.kind:  # another kind has other keys: no more to compare
+        old, new = {"model.kind": before.model.kind}, {"model.kind": kinds[-1]}
+    else:
+        now = load_config(Overrides.read(run.path / "config.toml"), *layers)
+        old, new = before.flat(), now.flat()
+    changed = [key for key in old if old[key] != new[key] and key not in _FREE_ON_RESUME]
+    if changed:
+        lines = [f"  {key}: {old[key]!r} there, {new[key]!r} now" for key in changed]
+        raise UsageError(
+            f"--resume: {run.path} was begun with another config:\n" + "\n".join(lines) + "\n"
+            "Leave these out to go on, or leave --resume out to begin a new run"
+        )
+    return now

@@ -1,0 +1,1 @@
+"""TensorFlow on this machine: devices, threads, caches, memory."""

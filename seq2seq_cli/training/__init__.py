@@ -1,0 +1,1 @@
+"""Training: the loop, the step, the loss, the schedule, and what is logged."""

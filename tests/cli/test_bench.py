@@ -1,0 +1,50 @@
+import json
+from dataclasses import fields
+
+import pytest
+from conftest import invoke, s2s
+from test_cli import tiny_settings
+
+from seq2seq_cli.training import speed as benchmark
+from seq2seq_cli.training.speed import TrainingSpeed
+
+
+def test_bench_decode(home):
+    record = json.loads(invoke("bench", "decode", "--json", "--trials", "1", "--sentences", "8")[0])
+    assert record["sentences"] == 8
+    assert record["tokens"] > 8
+    assert record["sentences_per_second"] > 0
+    assert "sentences/s" in "".join(invoke("bench", "decode", "--trials", "1", "--sentences", "8"))
+
+
+def test_bench_train(corpus, monkeypatch):
+    command = ["bench", "train", "--data", str(corpus), "--steps", "3", *tiny_settings()]
+    found = json.loads(invoke(*command, "--trials", "2", "--json")[0])
+    assert found["steps"] == 3
+    assert 0 < found["shapes"] <= 3
+    assert found["fastest_seconds"] <= found["seconds"] <= found["slowest_seconds"]
+    assert found["pairs_per_second"] == pytest.approx(found["pairs"] / found["seconds"])
+    assert 0 < found["input_ms"] < found["step_ms"] == pytest.approx(1e3 * found["seconds"] / 3)
+    assert 0 <= found["padding_share"] < 1
+    assert 0 < found["utilisation"] < 1
+
+    # The same for people.
+    measured = {field.name: found[field.name] for field in fields(TrainingSpeed)}
+    monkeypatch.setattr(benchmark, "measure_training", lambda *_: TrainingSpeed(**measured))
+    text = "".join(invoke(*command))
+    assert f"{found['target_tokens_per_second']:,.0f} target tokens/s" in text
+    assert "plain graph" in text
+
+
+def test_bench_decode_names_a_file_that_is_not_there(home):
+    code, _, error = s2s("bench", "decode", "--input", "none.txt")
+    assert code == 2
+    assert "--input none.txt: no such file" in error
+
+
+def test_bench_decode_names_a_line_that_is_not_text(home, tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"one cat\n\xff\n")
+    code, _, error = s2s("bench", "decode", "--input", str(path))
+    assert code == 2
+    assert "lines.txt:2" in error

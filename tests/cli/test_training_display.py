@@ -1,0 +1,140 @@
+import io
+import os
+import pty
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from seq2seq_cli.cli import training_display as module
+from seq2seq_cli.cli.training_display import TrainingDisplay
+from seq2seq_cli.runtime import devices
+from seq2seq_cli.training.events import Notice, Phase, Progress, Validation
+
+PROGRESS = Progress(
+    step=123_456,
+    epoch=7,
+    loss=2.345,
+    learning_rate=1e-3,
+    gradient_norm=1.0,
+    pairs_per_second=1234.0,
+    padding_share=0.03,
+    seconds=100.0,
+    share_done=0.4,
+    seconds_left=3723.0,
+    dev_bleu=31.4,
+)
+VALIDATION = Validation(5, 1, 9.0, 2.5, 12.0, 30.0, "signature", True, [])
+
+
+def terminal(width: int = 80) -> Console:
+    return Console(width=width, file=io.StringIO(), force_terminal=True, force_interactive=True)
+
+
+def screen(display: TrainingDisplay, width: int = 80) -> list[str]:
+    """Return the lines that are live."""
+    console = Console(width=width, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(display._frame())
+    return captured.get().split("\n")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_all_figures_are_shown_on_every_terminal(width):
+    display = TrainingDisplay(terminal(width))
+    display(PROGRESS)
+    lines = screen(display, width)
+    assert max(map(len, lines)) <= width
+    shown = "\n".join(lines)
+    for figure in ("7", "123,456", "2.345", "31.4", "1:02:03 h", "1,234", "1.00e-03", "3%"):
+        assert figure in shown.split() or figure in shown
+    names = [name for line in lines[1::2] for name in line.replace("dev ", "").split()]
+    assert names[:5] == ["epoch", "step", "loss", "BLEU", "left"]
+    assert len(names) == 8
+
+
+def test_a_row_is_enough_at_80_columns():
+    display = TrainingDisplay(terminal(80))
+    display(PROGRESS)
+    assert len([line for line in screen(display, 80) if line.strip()]) == 3
+
+
+def test_what_is_not_known_yet_is_a_dash():
+    display = TrainingDisplay(terminal())
+    display(replace(PROGRESS, seconds_left=None, dev_bleu=None))
+    assert screen(display)[2].split().count("-") == 2
+
+
+def test_a_phase_is_shown_with_its_time_until_the_next_event_of_its_kind(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    display = TrainingDisplay(terminal(60))
+    display(Phase("Compiling for 12 shapes"))
+    now = 107.0
+    display(Phase("Compiling for 12 shapes", "3 done"))
+    assert "Compiling for 12 shapes: 3 done 7 s" in screen(display, 60)[0]
+    display(Phase("Validating"))
+    assert "Validating 0 s" in screen(display, 60)[0]
+    display(Notice("something"))
+    assert "Validating" in screen(display, 60)[0]
+    display(VALIDATION)
+    assert not "".join(screen(display, 60)).strip()
+    display(Phase("Validating"))
+    display(PROGRESS)
+    assert "Validating" not in "".join(screen(display, 60))
+
+
+def test_training_stays_in_view_while_it_validates():
+    display = TrainingDisplay(terminal())
+    display(PROGRESS)
+    display(Phase("Validating", "loss"))
+    lines = "".join(screen(display))
+    assert "123,456" in lines
+    assert "Validating: loss" in lines
+
+
+def test_without_a_terminal_each_phase_is_a_line_when_it_begins():
+    console = Console(width=40, file=io.StringIO())
+    with TrainingDisplay(console) as display:
+        for done in range(3):
+            display(Phase("Compiling for a good many shapes of batches", f"{done} done"))
+        for _ in range(2):
+            display(Phase("Validating", "translations"))
+            display(Phase("Validating", "loss"))
+            display(VALIDATION)
+    lines = console.file.getvalue().split("\n")
+    assert lines[0] == "Compiling for a good many shapes of batches"
+    assert lines[1] == lines[3] == "Validating"
+    assert len(lines) == 6
+
+
+def test_the_spinner_moves_while_the_import_of_tensorflow_is_silenced():
+    ours, theirs = pty.openpty()
+    before = os.dup(2)
+    os.dup2(theirs, 2)
+    try:
+        with open(2, "w", closefd=False) as file:
+            console = Console(file=file, width=60, force_terminal=True, force_interactive=True)
+            with TrainingDisplay(console) as display:
+                display(Phase("Starting TensorFlow"))
+                with devices._silent_stderr():
+                    os.write(2, b"noise")
+                    console.print("seen")
+            assert console.file is file
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert "seen" in shown
+    assert "Starting TensorFlow" in shown
+    assert "noise" not in shown
+
+
+def test_an_interrupted_phase_leaves_nothing_on_the_screen():
+    console = terminal()
+    with pytest.raises(KeyboardInterrupt), TrainingDisplay(console) as display:
+        display(Phase("Starting TensorFlow"))
+        raise KeyboardInterrupt
+    assert not "".join(screen(display)).strip()

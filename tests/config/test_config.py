@@ -1,0 +1,415 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq_cli.config import MODELS, Config, TrainingConfig
+from seq2seq_cli.config.files import Overrides, allowed, find_config, load_config, shipped_configs
+from seq2seq_cli.errors import UsageError
+
+
+def error_of(text: str, tmp_path) -> str:
+    path = tmp_path / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        load_config(Overrides.read(path))
+    return str(caught.value).replace(str(path), "my.toml")
+
+
+def test_toml_of_a_config_gives_the_config_back(tmp_path):
+    overrides = Overrides()
+    overrides.put("data.corpus", '/a "quoted"\\path/ñ\u2028', "test")
+    overrides.put("training.budget_seconds", 90.5, "test")
+    config = load_config(overrides)
+    (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+    assert load_config(Overrides.read(tmp_path / "c.toml")) == config
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "training.batch_tokens": st.integers(64, 10**6),
+            "training.peak_learning_rate": st.floats(1e-9, 10.0),
+            "training.epochs": st.integers(1, 10**6),
+            "data.skip_bad_lines": st.booleans(),
+            "model.dropout": st.floats(0, 0.99),
+        },
+    )
+)
+def test_every_value_survives_writing_and_reading(tmp_path_factory, values):
+    overrides = Overrides()
+    for key, value in values.items():
+        overrides.put(key, value, "test")
+    path = tmp_path_factory.mktemp("config") / "c.toml"
+    path.write_text(load_config(overrides).to_toml(), encoding="utf-8")
+    again = load_config(Overrides.read(path)).flat()
+    assert {key: again[key] for key in values} == values
+
+
+@pytest.mark.parametrize("name", shipped_configs())
+def test_shipped_configs_are_valid(name):
+    load_config(Overrides.read(find_config(name)))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_key_says_what_it_takes(kind):
+    for key in Config(model=MODELS[kind]()).flat():
+        assert allowed(key, kind)
+
+
+def config_of(**values: object) -> Config:
+    overrides = Overrides()
+    for key, value in values.items():
+        overrides.put(key.replace("__", "."), value, "test")
+    return load_config(overrides)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_kind_selects_the_table(kind, tmp_path):
+    config = config_of(model__kind=kind)
+    assert config.model == MODELS[kind]()
+    assert next(iter(config.model_dump()["model"])) == "kind"
+    (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+    assert load_config(Overrides.read(tmp_path / "c.toml")) == config
+    assert config.model.label.startswith(kind.replace("_", "-"))
+    assert config.model.description.startswith(kind.replace("_", "-"))
+
+
+def test_kind_brings_its_own_training_defaults_where_none_are_given():
+    assert config_of().training.peak_learning_rate == 4e-3
+    for kind in ("transformer", "decoder_only"):
+        assert config_of(model__kind=kind).training.peak_learning_rate < 4e-3
+        given = config_of(model__kind=kind, training__peak_learning_rate=0.5)
+        assert given.training.peak_learning_rate == 0.5
+
+
+def test_key_of_another_kind_is_named(tmp_path):
+    assert error_of('[model]\nkind = "transformer"\nattention = "additive"', tmp_path) == (
+        "my.toml: model.attention belongs to model.kind = 'rnn'; it is 'transformer'"
+    )
+    assert error_of("[model]\nheads = 4", tmp_path) == (
+        "my.toml: model.heads belongs to model.kind = 'transformer' or 'decoder_only'; it is 'rnn'"
+    )
+    assert error_of("[data]\nattention = 4", tmp_path) == (
+        "my.toml: unknown key 'data.attention'; did you mean 'model.attention'?"
+    )
+
+
+def test_unknown_key_names_file_and_nearest_key(tmp_path):
+    assert error_of("[training]\nbatch_token = 1", tmp_path) == (
+        "my.toml: unknown key 'training.batch_token'; did you mean 'training.batch_tokens'?"
+    )
+
+
+def test_key_in_the_wrong_table_names_the_right_one(tmp_path):
+    assert error_of("[model]\nbatch_tokens = 100", tmp_path) == (
+        "my.toml: unknown key 'model.batch_tokens'; did you mean 'training.batch_tokens' or "
+        "'decoding.batch_tokens'?"
+    )
+
+
+def test_unknown_table_is_named(tmp_path):
+    assert "unknown key 'trainin.seed'; did you mean 'training.seed' or 'decoding.seed'?" in (
+        error_of("[trainin]\nseed = 1", tmp_path)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[training]\nbatch_tokens = "many"',
+            "my.toml: training.batch_tokens must be a whole number at least 64; it is 'many'",
+        ),
+        (
+            "[training]\nbatch_tokens = 1.5",
+            "my.toml: training.batch_tokens must be a whole number at least 64; it is 1.5",
+        ),
+        (
+            "[training]\nseed = true",
+            "my.toml: training.seed must be a whole number at least 0 and below 2147483648; "
+            "it is True",
+        ),
+        (
+            "[model]\ndropout = 1.0",
+            "my.toml: model.dropout must be a number at least 0 and below 1; it is 1.0",
+        ),
+        (
+            '[model]\nattention = "flash"',
+            "my.toml: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
+            "'scaled_dot'; it is 'flash'",
+        ),
+        (
+            '[model]\nkind = "cnn"\nheads = 4',
+            "my.toml: model.kind must be one of 'rnn', 'transformer', 'decoder_only'; it is 'cnn'",
+        ),
+        (
+            '[model]\nkind = "transformer"\nnorm = "none"',
+            "my.toml: model.norm must be one of 'pre', 'post'; it is 'none'",
+        ),
+        (
+            '[model]\nkind = "decoder_only"\nunits = 33\nheads = 3',
+            "my.toml: model.units must be a whole number at least 4 and a multiple of 2; it is 33",
+        ),
+        (
+            '[training]\ndevice = "tpu"',
+            "my.toml: training.device must be auto, cpu, gpu or gpu:N; it is 'tpu'",
+        ),
+        (
+            "[data]\nskip_bad_lines = 1",
+            "my.toml: data.skip_bad_lines must be true or false; it is 1",
+        ),
+    ],
+)
+def test_wrong_value_names_key_what_is_allowed_and_what_was_given(text, message, tmp_path):
+    assert error_of(text, tmp_path) == message
+
+
+def test_impossible_combinations_are_named(tmp_path):
+    assert error_of('[data]\nsource_language = "es"', tmp_path) == (
+        "my.toml: data.source_language and data.target_language must differ; both are 'es'"
+    )
+    assert error_of("[training]\nbatch_tokens = 100\nmax_source_tokens = 200", tmp_path) == (
+        "my.toml: training.batch_tokens (100) cannot hold one pair of the length that "
+        "training.max_source_tokens and max_target_tokens allow (200)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('kind = "words"\nsampling_alpha = 0.1', ["sampling_alpha", "kind"]),
+        ('kind = "bytes"\nmodel = "m"', ["model", "kind"]),
+        ('kind = "bpe"\nmodel = "m"\ntarget_model = "n"', ["target_model", "vocabularies"]),
+        ('vocabularies = "separate"\nmodel = "m"', ["model", "target_model", "vocabularies"]),
+        ('vocabularies = "separate"\ntarget_model = "m"', ["target_model", "vocabularies"]),
+    ],
+)
+def test_contradictions_of_the_tokenizer_name_their_keys(text, keys, tmp_path):
+    message = error_of(f"[tokenizer]\n{text}", tmp_path)
+    assert message.startswith("my.toml: tokenizer.")
+    assert all(f"tokenizer.{key}" in message for key in keys)
+
+
+def test_paths_of_models_are_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    overrides = Overrides()
+    overrides.put("tokenizer.model", "a.model", "test")
+    overrides.put("tokenizer.target_model", "~/b.model", "test")
+    overrides.put("tokenizer.vocabularies", "separate", "test")
+    config = load_config(overrides).tokenizer
+    assert config.model == str(tmp_path / "a.model")
+    assert config.target_model == str(Path.home() / "b.model")
+
+
+def test_impossible_transformers_are_named(tmp_path):
+    assert error_of('[model]\nkind = "transformer"\nheads = 3', tmp_path) == (
+        "my.toml: model.heads must divide model.units; they are 3 and 256"
+    )
+    learned = '[model]\nkind = "{}"\npositions = "learned"\nmax_positions = 100'
+    config_of(model__kind="transformer", model__positions="learned", model__max_positions=64)
+    assert error_of(learned.format("decoder_only"), tmp_path) == (
+        "my.toml: model.max_positions (100) is too small for the sentences that "
+        "training.max_source_tokens and max_target_tokens allow: 128 are needed"
+    )
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+def test_no_number_may_be_infinite_or_nan(value, tmp_path):
+    for key, default in Config().flat().items():
+        if isinstance(default, float):
+            table, _, name = key.partition(".")
+            message = error_of(f"[{table}]\n{name} = {value}", tmp_path)
+            assert message.startswith(f"my.toml: {key} must be a finite number ")
+            assert message.endswith(f"; it is {value}")
+
+
+def test_a_combination_is_told_by_the_options_of_the_command_and_the_file_that_has_a_part():
+    written, typed = Overrides(), Overrides()
+    written.put("decoding.beam", 5, "my.toml")
+    written.put("decoding.n_best", 1, "my.toml")
+    typed.flags = {"decoding.beam": "--beam", "decoding.sample": "--sample"}
+    typed.put("decoding.sample", True, "--sample")
+    with pytest.raises(UsageError) as caught:
+        load_config(written, typed)
+    assert str(caught.value) == (
+        "my.toml: --sample and decoding.beam = 5 exclude each other: samples are drawn, beams are "
+        "searched. Leave one of them out"
+    )
+
+
+def test_everything_wrong_is_told_at_once(tmp_path):
+    message = error_of("[training]\nseed = -1\nspeed = 2\n[model]\ndropout = 2.0", tmp_path)
+    assert message.count("my.toml:") == 3
+
+
+@pytest.mark.parametrize("content", [b"[training\n", b"\xff\xfe"])
+def test_file_that_is_not_toml_is_named(tmp_path, content):
+    (tmp_path / "c.toml").write_bytes(content)
+    with pytest.raises(UsageError, match=r"c\.toml: not valid TOML"):
+        load_config(Overrides.read(tmp_path / "c.toml"))
+
+
+def test_unknown_config_lists_the_shipped_ones():
+    with pytest.raises(UsageError, match="Shipped configs: phrasebook-rnn-additive"):
+        find_config("no-such-config")
+
+
+def test_later_layers_win():
+    first, second = Overrides(), Overrides()
+    first.put("training.seed", 1, "file")
+    first.put("training.epochs", 3, "file")
+    second.put_assignment("training.seed=2")
+    config = load_config(first, second)
+    assert (config.training.seed, config.training.epochs) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "value"),
+    [
+        ("training.seed=7", 7),
+        ("training.device = cpu", "cpu"),
+        ('training.device="cpu"', "cpu"),
+        ("data.skip_bad_lines=true", True),
+    ],
+)
+def test_assignment_is_toml_or_a_plain_string(assignment, value):
+    overrides = Overrides()
+    overrides.put_assignment(assignment)
+    assert load_config(overrides).flat()[assignment.partition("=")[0].strip()] == value
+
+
+def test_assignment_without_a_value_is_an_error():
+    with pytest.raises(UsageError, match="expected KEY=VALUE"):
+        Overrides().put_assignment("training.seed")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
+def test_durations(text, seconds):
+    overrides = Overrides()
+    overrides.put_duration("training.budget_seconds", text, "--budget")
+    assert load_config(overrides).training.budget_seconds == seconds
+
+
+@pytest.mark.parametrize("text", ["10", "m", "-5m", "10 minutes", "1:30"])
+def test_other_durations_are_errors(text):
+    with pytest.raises(UsageError, match="expected a time such as 90s, 10m or 1.5h"):
+        Overrides().put_duration("training.budget_seconds", text, "--budget")
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "wiring"),
+    [
+        ("additive", "additive", "bahdanau"),
+        ("bahdanau", "additive", "bahdanau"),
+        ("dot", "dot", "luong"),
+        ("general", "general", "luong"),
+        ("luong", "general", "luong"),
+        ("concat", "concat", "luong"),
+        ("scaled-dot", "scaled_dot", "luong"),
+    ],
+)
+def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_path):
+    overrides = Overrides()
+    overrides.put_attention(name)
+    config = load_config(overrides)
+    assert (config.model.attention, config.model.wiring) == (score, wiring)
+    (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
+    assert load_config(Overrides.read(tmp_path / "c.toml"), overrides) == config
+
+
+def test_a_wiring_that_is_given_holds_for_any_score():
+    overrides = Overrides()
+    overrides.put("model.wiring", "bahdanau", "test")
+    overrides.put_attention("dot")
+    assert load_config(overrides).model.wiring == "bahdanau"
+
+
+@pytest.mark.parametrize("score", ["dot", "scaled_dot"])
+@pytest.mark.parametrize(("bidirectional", "width"), [(True, 200), (False, 100)])
+def test_a_dot_product_gets_a_decoder_as_wide_as_the_values(score, bidirectional, width):
+    overrides = Overrides()
+    overrides.put_attention(score)
+    overrides.put("model.encoder_units", 100, "test")
+    overrides.put("model.bidirectional", bidirectional, "test")
+    assert load_config(overrides).model.decoder_units == width
+
+
+@pytest.mark.parametrize(("score", "penalised"), [("dot", True), ("scaled_dot", False)])
+def test_values_are_kept_small_where_nothing_scales_the_scores(score, penalised):
+    overrides = Overrides()
+    overrides.put_attention(score)
+    assert (load_config(overrides).model.activation_penalty > 0) == penalised
+
+
+def test_batches_of_pairs_hold_pairs_of_any_length():
+    TrainingConfig(batch_pairs=8, batch_tokens=100, max_source_tokens=200)
+    with pytest.raises(ValueError, match="cannot hold"):
+        TrainingConfig(batch_tokens=100, max_source_tokens=200)
+
+
+def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
+    text = '[model]\nattention = "dot"\nencoder_units = 100\ndecoder_units = 300'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.attention 'dot' multiplies the decoder's states, of width 300 "
+        "(model.decoder_units), by the encoder's values, of width 200 (twice model.encoder_units); "
+        "the widths must be equal. Leave out model.decoder_units or set it to 200, or take "
+        "model.attention 'general', which fits any widths"
+    )
+    error = error_of(text + "\nbidirectional = false", tmp_path)
+    assert "of width 100 (model.encoder_units)" in error
+
+
+def test_some_limit_is_always_in_force():
+    assert Config().training.epoch_limit == 4
+    overrides = Overrides()
+    overrides.put("training.steps", 5, "test")
+    assert load_config(overrides).training.epoch_limit is None
+
+
+def test_sources_are_read_made_absolute_and_written_again(tmp_path):
+    path = tmp_path / "mix.toml"
+    path.write_text(
+        "[[data.sources]]\ncorpus = 'phrasebook'\n"
+        "[[data.sources]]\ncorpus = 'a.tsv'\nweight = 0.5\n"
+    )
+    config = load_config(Overrides.read(path))
+    assert config.data.corpus is None
+    assert [s.corpus for s in config.data.mixture] == ["phrasebook", str(Path("a.tsv").absolute())]
+    path.write_text(config.to_toml())
+    assert load_config(Overrides.read(path)) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "corpus = 'tatoeba'\nsources = [{corpus = 'a.tsv'}]",
+            "{path}: data.corpus and data.sources exclude each other; data.corpus is "
+            "'tatoeba', and data.sources has 1 entries",
+        ),
+        (
+            "sources = [{corpus = 'a.tsv'}, {corpus = 'b.tsv', weight = 0.0}]",
+            "{path}: data.sources[1].weight must be a number at least 0.001 and at most 1000; "
+            "it is 0.0",
+        ),
+        (
+            "sources = [{wight = 1.0, corpus = 'a.tsv'}]",
+            "{path}: data.sources[0].wight: Extra inputs are not permitted. An entry's keys are "
+            "corpus, weight, columns",
+        ),
+        (
+            "sources = 'a.tsv'",
+            "{path}: data.sources must be a list of tables, such as [[data.sources]] with corpus = "
+            "\"a.tsv\", weight = 2.0; it is 'a.tsv'",
+        ),
+    ],
+)
+def test_what_is_wrong_in_sources_is_named(tmp_path, text, message):
+    path = tmp_path / "c.toml"
+    path.write_text(f"[data]\n{text}\n")
+    with pytest.raises(UsageError) as caught:
+        load_config(Overrides.read(path))
+    assert str(caught.value) == message.format(path=path)

@@ -1,0 +1,461 @@
+"""Search against oracles: a scripted word, brute force, exact distributions, teacher forcing."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.decoding import scoring
+from seq2seq_cli.decoding import search as decoding
+from seq2seq_cli.decoding import strategies as choices
+from seq2seq_cli.decoding.search import Search
+from seq2seq_cli.models.decoder_only import DecoderOnly
+from seq2seq_cli.models.ensemble import Ensemble
+from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.models.seq2seq import Seq2Seq, StepOutput
+from seq2seq_cli.models.transformer import Transformer
+from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
+
+WORD = [7, 5, 9, 9, 4, EOS]
+GREEDY = {}
+BEAM = {"beam": 4, "n_best": 3}
+SAMPLE = {"sample": True, "n_best": 3, "temperature": 1.3, "top_k": 20, "top_p": 0.95, "seed": 6}
+
+
+def search(model, attention=False, **config):
+    return Search(model, DecodingConfig(**{"length_penalty": 0.0, **config}), attention)
+
+
+class Speller(Seq2Seq):
+    """A model without a network: row b spells WORD from letter b on, whatever it is fed.
+
+    PAD and BOS are always its first choice, so a search that does not forbid them fails.
+    """
+
+    def encode(self, source_BS, training=False):
+        return {"start": tf.range(tf.shape(source_BS)[0])}
+
+    def initial_state(self, memory, max_length):
+        return {"place": memory["start"]}
+
+    def decode_step(self, token_B, state, memory):
+        letters = tf.constant([*WORD, UNK, UNK])
+        wanted_B = tf.gather(letters, tf.minimum(state["place"], len(WORD)))
+        logits_BV = 5.0 * tf.one_hot(wanted_B, 12) + 9.0 * tf.reduce_sum(
+            tf.one_hot([PAD, BOS], 12), axis=0
+        )
+        attention_BS = tf.ones([tf.shape(token_B)[0], 2])
+        return StepOutput(logits_BV, attention_BS, {"place": state["place"] + 1})
+
+
+@pytest.mark.parametrize("config", [GREEDY, {"beam": 3}, {"sample": True, "top_k": 1}])
+def test_a_scripted_model_spells_its_word(config):
+    found = search(Speller(), **config)(tf.ones([3, 2], tf.int32), [10, 10, 10])
+    expected = [WORD, [*WORD[1:], PAD], [*WORD[2:], PAD, PAD]]
+    assert found.ids_BNT[:, 0, :6].numpy().tolist() == expected
+    assert not found.ids_BNT[:, 0, 6:].numpy().any()
+
+
+def test_the_score_is_the_sum_of_log_probabilities_up_to_eos():
+    found = search(Speller())(tf.ones([2, 2], tf.int32), [10, 10])
+    # Of 12 tokens 2 are impossible; the wanted one has logit 5 and 9 others 0.
+    step = 5 - np.log(np.exp(5) + 9)
+    np.testing.assert_allclose(found.score_BN[:, 0], [6 * step, 5 * step], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "divisors"), [("gnmt", [11 / 6, 10 / 6]), ("simple", [6, 5])])
+def test_penalties_for_length_are_those_of_the_papers(kind, divisors):
+    penalties = {"length_penalty": 0.7, "length_penalty_kind": kind}
+    found = search(Speller(), **penalties)(tf.ones([2, 2], tf.int32), [10, 10])
+    np.testing.assert_allclose(
+        found.score_BN, found.log_probability_BN / np.power(divisors, 0.7)[:, np.newaxis], rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("config", [GREEDY, {"beam": 2}])
+def test_each_row_has_its_own_maximum_length(config):
+    found = search(Speller(), **config)(tf.ones([3, 2], tf.int32), [2, 9, 0])
+    assert found.ids_BNT[:, 0, :5].numpy().tolist() == [
+        [7, 5, PAD, PAD, PAD],
+        [5, 9, 9, 4, EOS],
+        [PAD, PAD, PAD, PAD, PAD],
+    ]
+    assert found.score_BN.numpy()[2] == -np.inf
+
+
+def test_no_sentences_give_no_translations():
+    assert (
+        search(Speller())(tf.zeros([0, 2], tf.int32), np.zeros(0, np.int32)).ids_BNT.shape[0] == 0
+    )
+
+
+class Markov(Seq2Seq):
+    """A model without a network: what follows depends on the token before and on the place."""
+
+    VOCABULARY, LENGTH, SOURCE = 6, 4, 3
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.default_rng(3)
+        shape = (self.LENGTH, self.VOCABULARY)
+        self.table = rng.normal(size=(*shape, self.VOCABULARY), scale=1.5).astype(np.float32)
+        weights = rng.gamma(0.5, size=(*shape, self.SOURCE)).astype(np.float32)
+        self.weights_table = weights / weights.sum(-1, keepdims=True)
+
+    def encode(self, source_BS, training=False):
+        return {"source": source_BS}
+
+    def initial_state(self, memory, max_length):
+        return {"place": tf.zeros_like(memory["source"][:, 0])}
+
+    def decode_step(self, token_B, state, memory):
+        at = tf.stack([state["place"], token_B], axis=1)
+        return StepOutput(
+            tf.gather_nd(self.table, at),
+            tf.gather_nd(self.weights_table, at),
+            {"place": state["place"] + 1},
+        )
+
+    def decode(self, target_BT, memory, training=False):
+        places_BT = tf.zeros_like(target_BT) + tf.range(tf.shape(target_BT)[1])
+        return tf.gather_nd(self.table, tf.stack([places_BT, target_BT], axis=2))
+
+    def everything(self):
+        """Return each possible translation with its log-probability and coverage."""
+        allowed = [t for t in range(self.VOCABULARY) if t not in (PAD, BOS)]
+        logits = self.table.astype(np.float64)[..., allowed]
+        logs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+        found = {}
+        for length in range(1, self.LENGTH + 1):
+            for ids in itertools.product(allowed, repeat=length):
+                if EOS in ids[:-1] or (length < self.LENGTH and ids[-1] != EOS):
+                    continue
+                before = (BOS, *ids[:-1])
+                total = sum(
+                    logs[t, b, allowed.index(i)]
+                    for t, (b, i) in enumerate(zip(before, ids, strict=True))
+                )
+                covered = sum(self.weights_table[t, b] for t, b in enumerate(before))
+                found[ids] = (total, covered)
+        assert sum(np.exp(total) for total, _ in found.values()) == pytest.approx(1)
+        return found
+
+
+def found_ids(found, row=0):
+    rows = found.ids_BNT.numpy()[row].tolist()
+    return [tuple(i for i in ids if i != PAD) for ids in rows]
+
+
+PENALTIES = [
+    {},
+    {"length_penalty": 1.0, "length_penalty_kind": "simple"},
+    {"length_penalty": 0.6},
+    {"coverage_penalty": 0.4},
+    {"length_penalty": 1.2, "coverage_penalty": 1.0},
+]
+
+
+@pytest.mark.parametrize("penalties", PENALTIES)
+def test_a_beam_as_wide_as_the_space_equals_brute_force(penalties):
+    model = Markov()
+    everything = model.everything()
+    beams = len(everything)
+    config = {"length_penalty": 0.0, "coverage_penalty": 0.0, **penalties}
+    simple = config.get("length_penalty_kind") == "simple"
+
+    def score(ids, total, covered):
+        length = len(ids) if simple else (5 + len(ids)) / 6
+        cover = np.log(np.minimum(covered, 1)).sum()
+        return total / length ** config["length_penalty"] + config["coverage_penalty"] * cover
+
+    expected = sorted(((score(ids, *of), ids) for ids, of in everything.items()), reverse=True)
+    source = tf.ones([2, model.SOURCE], tf.int32)
+    found = search(model, beam=beams, n_best=beams, **penalties)(source, [4, 4])
+    for row in range(2):
+        assert found_ids(found, row) == [ids for _, ids in expected]
+        np.testing.assert_allclose(found.score_BN[row], [s for s, _ in expected], rtol=1e-4)
+    # A sentence is done as soon as nothing better can come.
+    best = search(model, beam=beams, n_best=3, **penalties)(source, [4, 4])
+    assert found_ids(best) == [ids for _, ids in expected[:3]]
+
+
+def test_penalties_change_what_is_best():
+    model, source = Markov(), tf.ones([1, 3], tf.int32)
+    best = {found_ids(search(model, beam=99, **p)(source, [4]))[0] for p in PENALTIES}
+    assert len(best) > 1
+
+
+def _exact(config):
+    """Return the exact distribution of two drawn tokens of Markov."""
+    table = Markov().table.astype(np.float64)
+
+    def step(logits):
+        logits = logits / config.get("temperature", 1.0)
+        logits[[PAD, BOS]] = -np.inf
+        p = np.exp(logits - logits.max())
+        p /= p.sum()
+        order = np.argsort(-p)
+        keep = order[: config.get("top_k") or len(p)]
+        q = np.zeros_like(p)
+        q[keep] = p[keep] / p[keep].sum()
+        before = np.cumsum(q[order]) - q[order]
+        q[order[before >= config.get("top_p", 1.0)]] = 0
+        return q / q.sum()
+
+    exact = {}
+    for i, p in enumerate(step(table[0, BOS].copy())):
+        if i == EOS:
+            exact[(i,)] = p
+            continue
+        for j, q in enumerate(step(table[1, i].copy())):
+            exact[(i, j)] = p * q
+    return {ids: p for ids, p in exact.items() if p > 0}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"temperature": 0.6},
+        {"top_k": 2},
+        {"top_p": 0.7},
+        {"top_k": 3, "top_p": 0.8, "temperature": 2.0},
+    ],
+)
+def test_samples_are_as_frequent_as_they_are_probable(config):
+    exact = _exact(config)
+    number = 3000
+    source = tf.ones([number, 3], tf.int32)
+    found = search(Markov(), sample=True, n_best=2, seed=1, **config)(source, [2] * number)
+    drawn = [ids for row in range(number) for ids in found_ids(found, row)]
+    assert len(drawn) == 2 * number
+    counts = {ids: drawn.count(ids) for ids in set(drawn)}
+    assert set(counts) <= set(exact)
+    chi_squared = sum(
+        (counts.get(i, 0) - len(drawn) * p) ** 2 / (len(drawn) * p) for i, p in exact.items()
+    )
+    freedom = len(exact) - 1
+    # Its mean is `freedom` and its variance twice that.
+    assert chi_squared < freedom + 4 * np.sqrt(2 * freedom)
+
+
+def test_a_seed_holds_and_another_draws_otherwise():
+    source = tf.ones([50, 3], tf.int32)
+
+    def drawn(seed):
+        return search(Markov(), sample=True, seed=seed)(source, [4] * 50).ids_BNT.numpy()
+
+    np.testing.assert_array_equal(drawn(1), drawn(1))
+    assert (drawn(1) != drawn(2)).any()
+
+
+def noisy(model, seed=0, scale=0.7):
+    rng = np.random.default_rng(seed)
+    for variable in model.trainable_variables:
+        variable.assign(rng.normal(size=variable.shape, scale=scale))
+    return model
+
+
+MODELS = {
+    "rnn": lambda: noisy(RNN(30, 30, 6, 5, 7, 4)),
+    "transformer": lambda: noisy(Transformer(30, 30, 8, 2, 16, 1, 2)),
+    "decoder_only": lambda: noisy(DecoderOnly(30, 30, 8, 2, 16, 2)),
+}
+SENTENCES = [[5, 6, 7, 8, EOS], [9, 4, EOS], [4, EOS], [8, 8, 11, 12, EOS], [21, EOS], [22, 9, EOS]]
+SOURCE = tf.ragged.constant(SENTENCES, dtype=tf.int32).to_tensor()
+LENGTHS = np.array([12, 40, 7, 23, 30, 5], np.int32)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    return MODELS[request.param]()
+
+
+@pytest.fixture(scope="module", params=[GREEDY, BEAM, SAMPLE], ids=["greedy", "beam", "sample"])
+def config(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def one(model, config):
+    return search(model, attention=True, **config)
+
+
+def assert_equal(found, expected):
+    np.testing.assert_array_equal(found.ids_BNT, expected.ids_BNT)
+    np.testing.assert_allclose(found.score_BN, expected.score_BN, atol=1e-4)
+    np.testing.assert_allclose(found.attention_BNTS, expected.attention_BNTS, atol=1e-4)
+
+
+class TestEveryModelAndChoice:
+    def test_the_score_is_that_of_teacher_forcing(self, model, one):
+        found = one(SOURCE, LENGTHS)
+        for n in range(found.ids_BNT.shape[1]):
+            given = scoring.forced_log_probabilities(model, SOURCE, found.ids_BNT[:, n])
+            total = tf.reduce_sum(given, axis=1)
+            np.testing.assert_allclose(total, found.log_probability_BN[:, n], rtol=1e-3, atol=1e-3)
+
+    def test_batching_and_padding_change_no_output(self, one):
+        together = one(SOURCE, LENGTHS)
+        for b, sentence in enumerate(SENTENCES):
+            alone = one([sentence], LENGTHS[b : b + 1], number_B=[b])
+            steps, width = LENGTHS[b], len(sentence)
+            cut = decoding.Hypotheses(*(x[b : b + 1] for x in together))
+            cut = cut._replace(
+                ids_BNT=cut.ids_BNT[:, :, :steps],
+                attention_BNTS=cut.attention_BNTS[:, :, :steps, :width],
+            )
+            assert_equal(alone, cut)
+
+    def test_compaction_and_growth_change_no_output(self, model, config, one, monkeypatch):
+        expected = one(SOURCE, LENGTHS)
+        monkeypatch.setattr(decoding, "_STAY", 1.0)  # whoever is done leaves at once
+        monkeypatch.setattr(decoding, "_ROOM", 3)
+        assert_equal(search(model, attention=True, **config)(SOURCE, LENGTHS), expected)
+
+    def test_a_prefix_is_followed_and_scored(self, model, one):
+        prefix = np.array([[9, 14], [20, PAD], [PAD, PAD], [7, 7], [8, 8], [EOS, PAD]], np.int32)
+        found = one(SOURCE, LENGTHS, prefix_BP=prefix)
+        for b, ids in enumerate(prefix):
+            wanted = ids[ids != PAD]
+            assert (found.ids_BNT[b, :, : len(wanted)].numpy() == wanted).all() or b == 5
+        assert found.ids_BNT[5, 0].numpy().tolist()[0] == EOS
+        given = scoring.forced_log_probabilities(model, SOURCE, found.ids_BNT[:, 0])
+        np.testing.assert_allclose(
+            tf.reduce_sum(given, axis=1), found.log_probability_BN[:, 0], rtol=1e-3, atol=1e-3
+        )
+
+    def test_compiled_equals_not_compiled(self, model, config, one):
+        plain = Search(model, DecodingConfig(length_penalty=0.0, **config), True, False)
+        assert_equal(one(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))
+
+    def test_lengths_are_kept(self, one):
+        minimum = np.array([3, 40, 7, 20, 1, 0], np.int32)
+        found = one(SOURCE, LENGTHS, minimum)
+        lengths = (found.ids_BNT.numpy() != PAD).sum(-1)
+        there = found.score_BN.numpy() > -np.inf
+        assert there[:, 0].all()
+        assert (lengths <= LENGTHS[:, np.newaxis]).all()
+        assert (lengths >= minimum[:, np.newaxis])[there].all()
+
+
+@pytest.fixture(scope="module")
+def greedy(model):
+    return search(model, attention=True)
+
+
+@pytest.fixture(scope="module")
+def beam(model):
+    return search(model, attention=True, **BEAM)
+
+
+def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model, greedy):
+    ids = greedy(SOURCE, LENGTHS).ids_BNT.numpy()[:, 0]
+    begun = np.concatenate([np.full((6, 1), BOS), ids[:, :-1]], axis=1).astype(np.int32)
+    logits = model((SOURCE, tf.constant(begun))).numpy()
+    logits[..., [PAD, BOS]] = -np.inf
+    real = ids != PAD
+    assert real.any(axis=1).all()
+    np.testing.assert_array_equal(logits.argmax(-1)[real], ids[real])
+
+
+def test_a_beam_of_one_equals_greedy(model, greedy):
+    one = search(model, attention=True)
+    one._choose = choices.beam
+    assert_equal(one(SOURCE, LENGTHS), greedy(SOURCE, LENGTHS))
+
+
+def test_attention_is_over_the_source_and_over_the_tokens_that_there_are(beam):
+    found = beam(SOURCE, LENGTHS)
+    sums = found.attention_BNTS.numpy().sum(-1)
+    np.testing.assert_allclose(sums, found.ids_BNT.numpy() != PAD, atol=1e-5)
+    on_padding = np.where(SOURCE.numpy() == PAD, 1, 0)[:, np.newaxis, np.newaxis]
+    assert (found.attention_BNTS.numpy() * on_padding).max() == 0
+
+
+def test_no_ngram_comes_twice():
+    model = MODELS["transformer"]()
+
+    def repeats(size, **config):
+        ids = search(model, beam=3, **config)(SOURCE, LENGTHS).ids_BNT.numpy()[:, 0]
+        rows = [[i for i in row if i != PAD] for row in ids]
+        grams = [[tuple(r[i : i + size]) for i in range(len(r) - size + 1)] for r in rows]
+        return sum(len(g) - len(set(g)) for g in grams)
+
+    assert repeats(3) > 0
+    for size in (1, 2, 3):
+        assert repeats(size, no_repeat_ngram=size) == 0
+
+
+def test_a_penalty_for_repetition_makes_more_different_tokens():
+    model = MODELS["transformer"]()
+
+    def different(penalty):
+        ids = search(model, repetition_penalty=penalty)(SOURCE, LENGTHS).ids_BNT.numpy()
+        return sum(len(set(row)) for row in ids[:, 0].tolist())
+
+    assert different(5.0) > different(1.0)
+
+
+@pytest.mark.parametrize("config", [{}, {"beam": 3}, {"sample": True}])
+def test_log_probabilities_are_the_model_s_whatever_penalises_repetition(config):
+    model = MODELS["transformer"]()
+    found = search(model, repetition_penalty=1.5, **config)(SOURCE, LENGTHS)
+    ids = found.ids_BNT[:, 0]
+    expected = tf.reduce_sum(scoring.forced_log_probabilities(model, SOURCE, ids), axis=1)
+    np.testing.assert_allclose(found.log_probability_BN[:, 0], expected, atol=1e-4)
+    assert (abs(found.score_BN[:, 0] - expected) > 0.01).numpy().any()
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_bfloat16_rounds_log_probabilities_and_no_more(make):
+    model, prefix = make(), tf.constant([[5, 6, 7, 8], [9, 9, 4, 10]])
+    exact, rounded = (
+        search(model, precision=precision)(SOURCE[:2], [4, 4], prefix_BP=prefix).log_probability_BN
+        for precision in ("float32", "bfloat16")
+    )
+    assert rounded.dtype == tf.float32
+    assert 1e-4 < tf.reduce_max(abs(rounded - exact)) < 0.3
+
+
+@pytest.mark.parametrize("vocabulary", [8, 1000, 997, 4096])
+def test_the_highest_logits_are_found_in_blocks(vocabulary):
+    rng = np.random.default_rng(0)
+    logits_RV = tf.constant(
+        rng.permuted(np.tile(np.arange(vocabulary), (9, 1)), axis=1), tf.float32
+    )
+    found, expected = choices.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_an_ensemble_of_one_model_twice_equals_the_model(model, beam):
+    twice = search(Ensemble([model, model]), attention=True, **BEAM)
+    assert_equal(twice(SOURCE, LENGTHS), beam(SOURCE, LENGTHS))
+
+
+def test_ensembles_average_probabilities():
+    members = [noisy(RNN(30, 30, 6, 5, 7, 4), seed) for seed in (1, 2)]
+    target = tf.constant([[BOS, 5, 6], [BOS, 9, 9]])
+    found = tf.nn.softmax(Ensemble(members)((SOURCE[:2], target)))
+    expected = sum(tf.nn.softmax(m((SOURCE[:2], target))) for m in members) / 2
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_members_of_an_ensemble_may_read_other_sources():
+    members = [noisy(RNN(vocabulary, 30, 6, 5, 7, 4), 1) for vocabulary in (30, 40)]
+    sources = SOURCE[:2], np.array([[39, 5, EOS, PAD], [7, EOS, PAD, PAD]], np.int32)
+    width = SOURCE.shape[1]
+    padded = [np.pad(ids, [[0, 0], [0, width - ids.shape[1]]]) for ids in sources]
+    joined = np.concatenate(padded, axis=1)
+    target = tf.constant([[BOS, 5, 6], [BOS, 9, 9]])
+    ensemble = Ensemble(members, separate=True)
+    found = tf.nn.softmax(ensemble((tf.constant(joined), target)))
+    pairs = zip(members, sources, strict=True)
+    expected = sum(tf.nn.softmax(member((ids, target))) for member, ids in pairs) / 2
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    attention = search(ensemble, attention=True)(joined, [5, 5]).attention_BNTS
+    np.testing.assert_allclose(tf.reduce_sum(attention[:, 0, 0], axis=1), 1, atol=1e-5)
+    assert not attention.numpy()[..., joined[0] == PAD][0].any()

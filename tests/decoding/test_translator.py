@@ -1,0 +1,157 @@
+import io
+import os
+import threading
+
+import numpy as np
+import pytest
+from conftest import TINY_MODELS, tiny_config, toy_pairs
+
+from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.tokenizers.words import Words
+from seq2seq_cli.decoding.encoding import batches
+from seq2seq_cli.decoding.translator import Translation, Translator, load_run, translate_lines
+from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.models import build_model
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.special_tokens import UNK
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+@pytest.fixture(scope="module")
+def translator(trained):
+    return load_run(Run(trained), fail).translator()
+
+
+def test_a_trained_model_translates(translator):
+    pairs = toy_pairs()
+    found = translator.translate([source for source, _ in pairs])
+    right = sum(t.text == target for t, (_, target) in zip(found, pairs, strict=True))
+    assert right / len(pairs) > 0.9
+
+
+def test_empty_gives_empty_and_order_is_kept(translator):
+    sentences = ["", "I see one cats.", "  ", "they have many books.", "\t"]
+    texts = [t.text for t in translator.translate(sentences)]
+    alone = [translator.translate([s])[0].text for s in sentences]
+    assert texts == alone
+    assert [bool(t) for t in texts] == [False, True, False, True, False]
+
+
+def test_nothing_gives_nothing(translator):
+    assert translator.translate([]) == []
+    assert translator.translate([""]) == [Translation("")]
+
+
+@pytest.mark.parametrize("batch", [1, 3, 1000])
+def test_batches_change_no_translation(trained, translator, batch):
+    overrides = Overrides()
+    overrides.put("decoding.batch_sentences", batch, "test")
+    sentences = [source for source, _ in toy_pairs()[::7]]
+    expected = translator.translate(sentences)
+    other = load_run(Run(trained), fail).translator()
+    other._config = load_config(overrides).decoding
+    assert [t.text for t in other.translate(sentences)] == [t.text for t in expected]
+
+
+def test_a_source_over_the_maximum_is_cut_and_says_so(translator):
+    short, long = translator.translate(["I see one cats.", "cats " * 600])
+    assert not short.cut
+    assert long.cut
+    assert "\n" not in long.text
+
+
+def test_scores_are_log_probabilities(translator):
+    known, nonsense = translator.translate(["I see one cats.", "zq xj kkkk"])
+    assert nonsense.score < known.score <= 0
+
+
+def test_unicode_of_every_kind_gives_one_line_each(translator):
+    strange = ["🙂" * 9, "a\u2028b", "日本語", "¿¡ñ", "</s>", "a\x0bb", "\ufffd", "a\nb"]
+    found = translator.translate(strange)
+    assert len(found) == len(strange)
+    assert all(len(t.text.splitlines()) <= 1 for t in found)
+
+
+def lines(translator, data: bytes):
+    return list(translate_lines(translator, io.BytesIO(data), "stdin"))
+
+
+def test_one_line_out_for_each_line_in(translator):
+    found = lines(translator, b"\xef\xbb\xbfI see one cats.\r\n\n\nwe eat two apples.")
+    assert [number for number, _, _ in found] == [1, 2, 3, 4]
+    assert [line for _, line, _ in found] == ["I see one cats.", "", "", "we eat two apples."]
+    assert [bool(t.text) for _, _, t in found] == [True, False, False, True]
+
+
+def test_unicode_line_separators_end_no_line(translator):
+    assert len(lines(translator, "a\u2028b\u0085c\n".encode())) == 1
+
+
+@pytest.mark.parametrize("bad", [b"\xff\xfe", b"a\0b"])
+def test_a_line_that_is_not_text_is_named_after_those_before_it(translator, bad):
+    found = []
+    with pytest.raises(UsageError, match=r"stdin:3: .* The lines before it have been translated"):
+        for item in translate_lines(translator, io.BytesIO(b"a\nb\n" + bad + b"\nc\n"), "stdin"):
+            found.append(item)
+    assert [line for _, line, _ in found] == ["a", "b"]
+
+
+def test_a_pipe_is_answered_line_by_line(translator):
+    read_end, write_end = os.pipe()
+    timer = threading.Timer(60, os.close, [write_end])  # so that a failure is not a standstill
+    timer.start()
+    with os.fdopen(read_end, "rb", buffering=0) as stream:
+        found = translate_lines(translator, stream, "pipe")
+        for sentence in (b"I see one cats.\n", b"we eat two apples.\n"):
+            os.write(write_end, sentence)
+            assert next(found)[1] == sentence.decode().strip()
+        timer.cancel()
+        os.close(write_end)
+        assert list(found) == []
+
+
+def test_a_checkpoint_of_another_model_is_refused(trained, tmp_path):
+    other = tmp_path / "run"
+    config = tiny_config(
+        tmp_path / "x", model__decoder_units=TINY_MODELS["rnn"]["model.decoder_units"] + 1
+    )
+    run = Run(other)
+    run.write(config, Tokenizers.load(Run(trained).tokenizer).files())
+    run.checkpoints.symlink_to(Run(trained).checkpoints)
+    with pytest.raises(CheckpointError, match="belongs to another model: .* has shape"):
+        load_run(run, fail)
+
+
+def test_unknown_words_are_copied_from_the_source():
+    words = Words(["▁I", "▁see", "▁cats", "."])
+    tokenizers = Tokenizers(words, words)
+    config = tiny_config(None, decoding__max_length=4, decoding__min_length=4)
+    model = build_model(config.model, words.vocabulary_size, words.vocabulary_size)
+    model.output_projection.bias.assign(30.0 * np.eye(words.vocabulary_size)[UNK])
+    sentence = "I see Tom's Boston cats."
+    (plain,) = Translator(model, tokenizers, config.decoding).translate([sentence])
+    assert plain.text.split() == ["<unk>"] * 4
+    copier = Translator(model, tokenizers, config.decoding, replace_unknown=True)
+    (copied,) = copier.translate([sentence])
+    assert len(copied.text.split()) == 4
+    assert set(copied.text.split()) <= {"I", "see", "Tom's", "Boston", "cats", "."}
+
+
+@pytest.mark.parametrize(
+    ("sentences", "sizes"),
+    [(8, [8]), (20, [16, 4]), (100, [50, 50]), (300, [128, 128, 44])],
+)
+def test_batches_are_of_like_length_the_longest_first_and_several(monkeypatch, sentences, sizes):
+    monkeypatch.setattr("seq2seq_cli.decoding.encoding.parts_at_once", lambda: 2)
+    lengths = {i: 1 + i * 7 % 5 for i in range(sentences)}
+    found = list(batches(lengths, DecodingConfig(batch_sentences=128, batch_tokens=10_000)))
+    assert [len(batch) for batch in found] == sizes
+    ordered = [lengths[i] for batch in found for i in batch]
+    assert ordered == sorted(lengths.values(), reverse=True)
+    for batch in batches(lengths, DecodingConfig(batch_tokens=30)):
+        assert len(batch) * max(lengths[i] for i in batch) <= 30

@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from conftest import toy_pairs
+
+from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.evaluation.test_split import Evaluation, evaluate, score
+from seq2seq_cli.runs.run import Run
+
+
+def test_scores_are_those_of_sacrebleu():
+    found = ["the cat sat on the mat", "a dog ran away today"]
+    references = [["the cat sat on a mat"], ["a dog ran off today"]]
+    scores = score(found, references)
+    streams = [[r[0] for r in references]]
+    assert scores.bleu == sacrebleu.corpus_bleu(found, streams).score
+    assert scores.chrf == sacrebleu.corpus_chrf(found, streams).score
+    assert "nrefs:1|" in scores.bleu_signature
+
+
+def test_any_reference_counts_and_their_number_may_differ():
+    found = ["he goes home early now", "I like red apples best"]
+    references = [["she left", "he goes home early now"], ["I like red apples best"]]
+    scores = score(found, references)
+    assert scores.bleu == pytest.approx(100)
+    assert scores.references == 3
+    assert "nrefs:var" in scores.bleu_signature
+
+
+@pytest.mark.parametrize("references", [[], [["a"], ["b"]]])
+def test_unequal_numbers_are_refused(references):
+    with pytest.raises(UsageError, match="cannot be scored"):
+        score(["a"], references)
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+def evaluate_split(trained: Path, split: str, moved_to: str | None = None) -> Evaluation:
+    run = Run(trained)
+    data = run.config().data
+    return evaluate([run], data.moved_to(moved_to) if moved_to else data, split, fail)
+
+
+def test_the_held_out_pairs_of_a_trained_run_are_scored(trained):
+    dev, test = (evaluate_split(trained, split) for split in ("dev", "test"))
+    assert not set(dev.sources) & set(test.sources)
+    assert set(test.sources) < {source for source, _ in toy_pairs()}
+    assert test.scores.bleu > 60
+    assert test.scores.sentences == len(test.sources) == len(test.translations)
+
+    assert next(test.rows()) == [test.sources[0], test.translations[0], *test.references[0]]
+
+
+def test_another_corpus_than_the_trained_one_is_refused(trained, tmp_path):
+    other = tmp_path / "other.tsv"
+    other.write_text("".join(f"{t}\t{s}\n" for s, t in toy_pairs()), encoding="utf-8")
+    with pytest.raises(DataError, match="is not what .* was trained on"):
+        evaluate_split(trained, "test", str(other))
+
+
+def test_a_corpus_that_moved_is_found_where_it_is_said_to_be(trained, corpus, tmp_path):
+    moved = Path(tmp_path / "moved.tsv")
+    moved.write_bytes(corpus.read_bytes())
+    assert evaluate_split(trained, "test", str(moved)).scores.bleu > 0

@@ -1,0 +1,94 @@
+"""Each invariant is seen to fail on a model in which its property is broken."""
+
+import pytest
+import tensorflow as tf
+
+from seq2seq_cli.models import invariants, rnn
+from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.models.seq2seq import StepOutput
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
+
+SOURCE = tf.constant([[5, 6, 7, EOS], [9, EOS, PAD, PAD]])
+TARGET = tf.constant([[BOS, 4, 5, 6], [BOS, 7, 8, PAD]])
+
+
+class SeesTheNextToken(RNN):
+    def decode(self, target_BT, memory, training=False):
+        return super().decode(tf.roll(target_BT, -1, axis=1), memory, training)
+
+
+class LosesItsState(RNN):
+    def decode_step(self, token_B, state, memory):
+        return super().decode_step(token_B, self.initial_state(memory, 0), memory)
+
+
+class MixesTheBatch(RNN):
+    def decode(self, target_BT, memory, training=False):
+        logits_BTV = super().decode(target_BT, memory, training)
+        return logits_BTV + logits_BTV[:1]
+
+
+class AttendsToHalf(RNN):
+    def decode_step(self, token_B, state, memory):
+        logits_BV, attention_BS, state = super().decode_step(token_B, state, memory)
+        return StepOutput(logits_BV, attention_BS / 2, state)
+
+
+class ChangesWhenCompiled(RNN):
+    def decode(self, target_BT, memory, training=False):
+        logits_BTV = super().decode(target_BT, memory, training)
+        return logits_BTV if tf.executing_eagerly() else logits_BTV + 1e-3
+
+
+class KeepsItsStateToItself(RNN):
+    def decode_step(self, token_B, state, memory):
+        if all((state[k].numpy() == memory[f"initial_{k}"].numpy()).all() for k in state):
+            self.kept = state
+        output = super().decode_step(token_B, self.kept, memory)
+        self.kept = output.state
+        return output
+
+
+class GivesNoNumber(RNN):
+    def decode_step(self, token_B, state, memory):
+        output = super().decode_step(token_B, state, memory)
+        nan = tf.fill(tf.shape(output.attention_BS), float("nan"))
+        return output._replace(logits_BV=output.logits_BV * float("nan"), attention_BS=nan)
+
+
+def violated(kind: type[RNN], but: str = "compilation") -> set[str]:
+    """Return the names of the invariants that do not hold; compiling takes seconds."""
+    model = kind(16, 16, 4, 3, 6, 5, seed=1)
+    return {
+        f.__name__
+        for f in invariants.INVARIANTS.values()
+        if f.__name__ != but and not f(model, SOURCE, TARGET) < 1e-5
+    }
+
+
+def test_all_hold_for_a_sound_model():
+    assert not violated(RNN, but="")
+
+
+@pytest.mark.parametrize(
+    ("kind", "broken"),
+    [
+        (SeesTheNextToken, {"stepping", "causality"}),
+        (LosesItsState, {"stepping"}),
+        (MixesTheBatch, {"stepping", "order"}),
+        (KeepsItsStateToItself, {"reordering"}),
+        (AttendsToHalf, {"attention"}),
+        (GivesNoNumber, {"stepping", "reordering", "attention"}),
+    ],
+)
+def test_a_broken_model_breaks_its_invariants_and_no_other(kind, broken):
+    assert violated(kind) == broken
+
+
+def test_a_model_that_changes_when_compiled_is_found():
+    assert violated(ChangesWhenCompiled, but="") == {"compilation"}
+
+
+def test_a_missing_padding_mask_is_found(monkeypatch):
+    monkeypatch.setattr(rnn, "padding_mask", lambda ids: tf.ones_like(ids, tf.bool))
+    assert violated(RNN) == {"padding", "attention"}

@@ -1,0 +1,222 @@
+import errno
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import checkpoint_state
+from safetensors import SafetensorError
+
+from seq2seq_cli.errors import CheckpointError, DiskError
+from seq2seq_cli.runs import checkpoints
+
+
+class Variable:
+    def __init__(self, path: str, value):
+        self.path, self.value = path, np.asarray(value)
+
+    @property
+    def shape(self):
+        return self.value.shape
+
+    def numpy(self):
+        return self.value
+
+    def assign(self, value):
+        self.value = value
+
+
+def variables(scale: float = 1.0) -> list[Variable]:
+    return [
+        Variable("encoder/kernel", scale * np.arange(6, dtype=np.float32).reshape(2, 3)),
+        Variable("adam/iteration", np.int64(7 * scale)),
+    ]
+
+
+def save(root, step: int, scale: float = 1.0, bleu: float | None = None):
+    state = checkpoint_state(step, dev_bleu=bleu)
+    return checkpoints.save(root, variables(scale), variables(-scale), state)
+
+
+def damage(path, name: str = "model.safetensors") -> None:
+    data = bytearray((path / name).read_bytes())
+    data[-1] ^= 1
+    (path / name).write_bytes(data)
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+def test_what_was_saved_is_restored(tmp_path):
+    path = save(tmp_path, 12, scale=3.0)
+    model, optimizer = variables(0), variables(0)
+    checkpoints.restore(path, checkpoints.MODEL, model)
+    checkpoints.restore(path, checkpoints.OPTIMIZER, optimizer)
+    for found, wanted in zip(model + optimizer, variables(3.0) + variables(-3.0), strict=True):
+        np.testing.assert_array_equal(found.value, wanted.value)
+        assert found.value.dtype == wanted.value.dtype
+    assert checkpoints.read_state(path) == checkpoint_state(12)
+
+
+def test_nothing_of_tensorflow_is_imported():
+    code = "import sys, seq2seq_cli.checkpoints; sys.exit('tensorflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_newest_whole_one_is_found_and_damaged_ones_are_named(tmp_path):
+    for step in (5, 10, 200):
+        save(tmp_path, step)
+    damage(tmp_path / "step-00000200")
+    (tmp_path / "step-00000010" / "optimizer.safetensors").unlink()
+    told = []
+    assert checkpoints.newest_valid(tmp_path, told.append).name == "step-00000005"
+    assert ["step-00000200" in told[0], "step-00000010" in told[1]] == [True, True]
+    assert all("damaged" in text for text in told)
+
+
+@pytest.mark.parametrize("find", [checkpoints.newest_valid, checkpoints.best_valid])
+def test_where_there_is_none_the_training_can_go_on(tmp_path, find):
+    with pytest.raises(CheckpointError, match="no checkpoint yet. Go .*: s2s train --resume --run"):
+        find(tmp_path / "checkpoints", fail)
+
+
+@pytest.mark.parametrize("find", [checkpoints.newest_valid, checkpoints.best_valid])
+def test_where_all_are_damaged_each_is_named_and_the_remedy_too(tmp_path, find):
+    root = tmp_path / "checkpoints"
+    for step in (1, 2):
+        damage(save(root, step))
+    with pytest.raises(CheckpointError) as caught:
+        find(root, fail)
+    for step in (1, 2):
+        assert f"step-0000000{step}: damaged: model.safetensors is not what" in str(caught.value)
+    assert f"Or delete {tmp_path} and train again, or train in another" in str(caught.value)
+
+
+def forge(path, name: str, content: object) -> None:
+    """Write a file of a checkpoint anew, with a good hash."""
+    data = json.dumps(content).encode()
+    (path / name).write_bytes(data)
+    manifest = json.loads((path / checkpoints.MANIFEST).read_bytes())
+    manifest["sha256"][name] = hashlib.sha256(data).hexdigest()
+    (path / checkpoints.MANIFEST).write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("manifest", [[], {}, None, {"sha256": []}, {"sha256": {"state.json": 1}}])
+def test_a_manifest_of_another_form_is_damage(tmp_path, manifest):
+    path = save(tmp_path, 1)
+    (path / checkpoints.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(CheckpointError, match="damaged: state.json or manifest.json is unreadable"):
+        checkpoints.read_state(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: [], "state.json is not one of this version of s2s: it: "),
+        (lambda state: {**state, "more": 1}, "more: Unexpected keyword argument"),
+        (lambda state: {**state, "dev_bleu": "high"}, "dev_bleu: Input should be a valid number"),
+        (lambda state: {**state, "position": {"step": 1}}, "position.epoch: Field required"),
+        (lambda state: {**state, "position": []}, "position: Input should be"),
+        (lambda state: {"step": 1}, "position: Field required"),
+    ],
+)
+def test_a_state_of_another_form_is_an_error_and_an_older_one_is_used(tmp_path, change, message):
+    save(tmp_path, 1)
+    path = save(tmp_path, 2)
+    forge(path, checkpoints.STATE, change(json.loads((path / checkpoints.STATE).read_bytes())))
+    with pytest.raises(CheckpointError, match=message):
+        checkpoints.read_state(path)
+    for find in (checkpoints.newest_valid, checkpoints.best_valid):
+        told = []
+        assert find(tmp_path, told.append).name == "step-00000001"
+        assert message in told[0]
+
+
+def test_the_best_is_that_of_the_highest_dev_bleu(tmp_path):
+    for step, bleu in ((1, 10.0), (2, 30.0), (3, 20.0), (4, None)):
+        save(tmp_path, step, bleu=bleu)
+    assert checkpoints.best_valid(tmp_path, fail).name == "step-00000002"
+    damage(tmp_path / "step-00000002")
+    told = []
+    assert checkpoints.best_valid(tmp_path, told.append).name == "step-00000003"
+    assert len(told) == 1
+
+
+def test_the_newest_is_used_when_none_was_validated(tmp_path):
+    save(tmp_path, 1)
+    save(tmp_path, 2)
+    assert checkpoints.best_valid(tmp_path, fail).name == "step-00000002"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "message"),
+    [
+        ([Variable("a", [1.0, 2.0])], "it lacks b"),
+        ([Variable("a", [1.0, 2.0]), Variable("b", [1]), Variable("c", [1])], "it has c, which"),
+        ([Variable("a", [1.0]), Variable("b", [1])], r"a has shape \(1,\) there and \(2,\)"),
+    ],
+)
+def test_a_checkpoint_of_another_model_is_refused_and_nothing_assigned(tmp_path, theirs, message):
+    path = checkpoints.save(tmp_path, theirs, [], checkpoint_state(1))
+    mine = [Variable("a", [8.0, 9.0]), Variable("b", [7])]
+    with pytest.raises(CheckpointError, match=f"belongs to another model: {message}"):
+        checkpoints.restore(path, checkpoints.MODEL, mine)
+    assert mine[0].value.tolist() == [8.0, 9.0]
+
+
+def test_pruning_keeps_the_newest_and_the_best(tmp_path):
+    for step in range(1, 7):
+        save(tmp_path, step)
+    checkpoints.prune(tmp_path, keep=2, best=3)
+    assert [p.name[-1] for p in checkpoints.checkpoints(tmp_path)] == ["6", "5", "3"]
+
+
+def full_for_arrays(arrays, path):
+    raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+
+def full_for_the_rest(path, data):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    ("writer", "full"),
+    [
+        ("safetensors.numpy.save_file", full_for_arrays),
+        ("seq2seq_cli.runs.checkpoints.write_durably", full_for_the_rest),
+    ],
+)
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, writer, full):
+    save(tmp_path, 1)
+    monkeypatch.setattr(writer, full)
+    with pytest.raises(DiskError, match=r"No space left on device.*\. Free some space and go on"):
+        save(tmp_path, 2)
+    assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
+    checkpoints.newest_valid(tmp_path, fail)
+
+
+def test_what_a_killed_process_left_is_no_checkpoint_and_is_cleared(tmp_path):
+    partial = tmp_path / ".partial-step-00000009"
+    partial.mkdir(parents=True)
+    (partial / "model.safetensors").write_bytes(b"half")
+    assert checkpoints.checkpoints(tmp_path) == []
+    save(tmp_path, 1)
+    assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
+
+
+def test_saving_the_same_step_again_replaces_it(tmp_path):
+    save(tmp_path, 1, scale=1.0)
+    path = save(tmp_path, 1, scale=2.0)
+    model = variables(0)
+    checkpoints.restore(path, checkpoints.MODEL, model)
+    assert model[0].value[1, 2] == 10
+
+
+def test_manifest_has_a_hash_of_each_file(tmp_path):
+    path = save(tmp_path, 1)
+    hashes = json.loads((path / "manifest.json").read_text())["sha256"]
+    assert sorted(hashes) == ["model.safetensors", "optimizer.safetensors", "state.json"]

@@ -1,0 +1,350 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import tiny_config
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.decoding.translator import load_run
+from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
+from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.training import loop as train_module
+from seq2seq_cli.training.events import Notice, Phase, Progress, Summary, Validation
+from seq2seq_cli.training.loop import Trainer, train
+from seq2seq_cli.training.step import Updater
+
+pytestmark = pytest.mark.usefixtures("workdir")
+
+
+def ignore(event) -> None:
+    pass
+
+
+def weights(run: str, step: int | None = None) -> dict[str, bytes]:
+    """Return the bytes of a run's newest checkpoint, or of that of `step`."""
+    found = checkpoints.checkpoints(Run(Path(run)).checkpoints)
+    path = found[0] if step is None else Run(Path(run)).checkpoints / f"step-{step:08d}"
+    return {name: (path / name).read_bytes() for name in (checkpoints.MODEL, checkpoints.OPTIMIZER)}
+
+
+@pytest.mark.parametrize("kind", ["transformer", "decoder_only"])
+def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
+    events = []
+    config = tiny_config(corpus, model__kind=kind, training__epochs=2)
+    result = train(config, events.append)
+    losses = [e.loss for e in events if isinstance(e, Progress)]
+    assert losses[-1] < losses[0]
+    assert result.run == f"runs/001-{kind.replace('_', '-')}"
+    summary = next(e for e in events if isinstance(e, Summary))
+    assert dict(summary.rows)["model"].startswith(config.model.description)
+    assert dict(summary.rows)["device"].endswith("plain graph, float32")
+    loaded = load_run(Run(Path(result.run)), ignore)
+    assert len(loaded.translator().translate(["I see one apples.", ""])) == 2
+
+
+def test_it_learns_reports_and_logs(corpus):
+    events = []
+    config = tiny_config(corpus, training__epochs=4, training__peak_learning_rate=0.01)
+    result = train(config, events.append, device="a device")
+    summary = next(e for e in events if isinstance(e, Summary))
+    assert [label for label, _ in summary.rows] == [
+        *("run", "data", "splits", "dropped", "vocabulary", "model", "batches", "until", "device")
+    ]
+    progress = [e for e in events if isinstance(e, Progress)]
+    validations = [e for e in events if isinstance(e, Validation)]
+    assert progress[-1].loss < progress[0].loss
+    assert progress[-1].share_done == 1
+    assert [v.epoch for v in validations] == [1, 2, 3, 4]
+    assert all(len(v.samples) == 3 for v in validations)
+    assert validations[-1].dev_loss < validations[0].dev_loss
+    assert result.reason == "the training is complete"
+    assert result.best_dev_bleu == max(v.dev_bleu for v in validations)
+
+    run = find_run(None)
+    assert str(run.path) == result.run
+    entries = run.metrics()
+    assert [e["step"] for e in entries if e["kind"] == "training"] == [p.step for p in progress]
+    events_file = next(run.logs.iterdir())
+    tags = {
+        value.tag
+        for event in tf.compat.v1.train.summary_iterator(str(events_file))
+        for value in event.summary.value
+    }
+    assert {"training/loss", "training/learning_rate", "validation/dev_bleu"} <= tags
+
+
+def test_it_says_what_it_is_doing(corpus):
+    config = tiny_config(corpus, training__steps=11, training__validate_every_steps=11)
+    events = []
+    train(config, events.append)
+    phases = [e for e in events if isinstance(e, Phase)]
+    assert [f"{phase.text} {phase.detail}".strip() for phase in phases] == [
+        "Reading the corpus",
+        "Making the vocabulary",
+        "Tokenizing the corpus",
+        "Building the model",
+        "Measuring what is fastest on this device",
+        "Making the first updates",
+        "Validating translations",
+        "Validating loss",
+    ]
+    progress = [e for e in events if isinstance(e, Progress)]
+    assert progress[0].seconds_left is None
+    assert progress[1].seconds_left == 0
+
+
+def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus):
+    config = tiny_config(corpus, training__steps=4, training__precision="auto")
+    run = Run(Path(train(config, ignore, device="CPU (A)").run))
+    kept = json.loads(run.computation())
+    assert kept["device"] == "CPU (A)"
+    run.write_computation(json.dumps({**kept, "precision": "bfloat16", "shards": 2}))
+
+    events = []
+    train(config, events.append, resume=run, device="CPU (B)")
+    summary = next(e for e in events if isinstance(e, Summary))
+    assert dict(summary.rows)["device"].endswith("bfloat16, 2 parts of a batch at once")
+    notices = [e.text for e in events if isinstance(e, Notice)]
+    assert any("device CPU (A) before, CPU (B) now" in text for text in notices)
+
+
+def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(corpus):
+    config = tiny_config(corpus, training__steps=4)
+    run = Run(Path(train(config, ignore).run))
+    run.write_computation("[]")
+    events = []
+    train(config, events.append, resume=run)
+    assert any("computation.json" in e.text for e in events if isinstance(e, Notice))
+    assert json.loads(run.computation())["precision"] == "float32"
+
+
+def test_kept_are_the_newest_checkpoints_and_the_best(corpus):
+    config = tiny_config(corpus, training__steps=12, training__validate_every_steps=3)
+    result = train(config, ignore)
+    steps = [int(p.name[5:]) for p in checkpoints.checkpoints(Path(result.run) / "checkpoints")]
+    assert set(steps) == {12, 9, result.best_step}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        # In words the sentences are of one length, for which loops are compiled once.
+        {"model__kind": "rnn", "training__compile": "auto", "tokenizer__kind": "words"},
+        {"model__kind": "transformer", "training__shards": 2},
+    ],
+    ids=["rnn with compiled loops", "transformer in two shards"],
+)
+def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settings, monkeypatch):
+    config = tiny_config(corpus, training__steps=25, **settings)
+    whole = train(config, ignore, name="whole")
+
+    calls = 0
+    step = Updater.step
+
+    def interrupting(self, *args):
+        nonlocal calls
+        calls += 1
+        if calls == 14:  # in the middle of the second epoch
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Updater, "step", interrupting)
+        with pytest.raises(RunInterruptedError, match="Stopped by SIGINT at step 14") as caught:
+            train(config, ignore, name="parts")
+    assert caught.value.exit_code == 130
+    assert checkpoints.checkpoints(Path("runs/parts/checkpoints"))[0].name == "step-00000014"
+
+    resumed = train(config, ignore, resume=find_run("parts"))
+    assert weights(resumed.run) == weights(whole.run)
+    losses = [
+        [e["loss"] for e in Run(Path(run)).metrics() if e["kind"] == "training"][-1]
+        for run in (whole.run, resumed.run)
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_a_signal_after_the_decision_to_save_waits_for_the_next_step(corpus, monkeypatch):
+    reason_to_stop = Trainer._reason_to_stop
+
+    def interrupted(self):
+        if self.position.step == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return reason_to_stop(self)
+
+    monkeypatch.setattr(Trainer, "_reason_to_stop", interrupted)
+    config = tiny_config(corpus, training__steps=25, training__validate_every_steps=25)
+    with pytest.raises(RunInterruptedError, match="at step 4, which is saved"):
+        train(config, ignore, name="late")
+    saved = checkpoints.checkpoints(Path("runs/late/checkpoints"))
+    assert [path.name for path in saved] == ["step-00000004"]
+
+
+@pytest.fixture(scope="module")
+def four_steps(corpus, tmp_path_factory) -> tuple[Config, Path]:
+    """A config, and the folder of a run that has ended after its four steps."""
+    folder = tmp_path_factory.mktemp("four")
+    copy = folder / "copy.tsv"
+    copy.write_bytes(corpus.read_bytes())
+    config = tiny_config(copy, training__steps=4, training__validate_every_steps=2)
+    return config, folder / train(config, ignore, name=str(folder / "run")).run
+
+
+@pytest.fixture
+def ended(four_steps, workdir) -> Config:
+    """A config whose training has ended as run `ended`."""
+    config, run = four_steps
+    shutil.copytree(run, "runs/ended")
+    return config
+
+
+def test_the_same_seed_gives_the_same_bits_however_often_it_reports(ended, monkeypatch):
+    monkeypatch.setattr(train_module, "REPORT_EVERY_STEPS", 1)
+    assert weights(train(ended, ignore).run) == weights("runs/ended")
+    training = ended.training.model_copy(update={"seed": 9})
+    other = ended.model_copy(update={"training": training})
+    assert weights(train(other, ignore).run) != weights("runs/ended")
+
+
+def test_a_finished_training_is_not_gone_on_with(ended):
+    before = weights("runs/ended")
+    again = train(ended, ignore, resume=find_run(None))
+    assert again.reason == "the training is complete"
+    assert again.step == 4
+    assert weights("runs/ended") == before
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(ended):
+    expected = weights("runs/ended")
+    Path("runs/ended/checkpoints/step-00000004/model.safetensors").write_bytes(b"")
+    events = []
+    train(ended, events.append, resume=find_run("ended"))
+    notices = [e.text for e in events if isinstance(e, Notice)]
+    assert any("step-00000004: damaged: model.safetensors" in text for text in notices)
+    assert any("Going on from runs/ended/checkpoints/step-00000002" in text for text in notices)
+    assert weights("runs/ended") == expected
+
+
+def test_other_data_is_refused(ended):
+    corpus = Path(ended.data.corpus)
+    before = corpus.read_bytes()
+    corpus.write_bytes(before + b"new\tnuevo\n")
+    with pytest.raises(CheckpointError, match="was trained on other data"):
+        train(ended, ignore, resume=find_run(None))
+    corpus.write_bytes(before)
+
+
+def test_a_run_with_damaged_checkpoints_alone_cannot_be_resumed(ended):
+    run = Run(Path("runs/ended"))
+    for path in checkpoints.checkpoints(run.checkpoints):
+        (path / "manifest.json").unlink()
+    with pytest.raises(CheckpointError, match="no valid checkpoint is left"):
+        train(ended, ignore, resume=run)
+
+
+def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
+    before = weights("runs/ended")
+    run = find_run("ended")
+    shutil.rmtree(run.checkpoints)
+    events = []
+    assert train(ended, events.append, resume=run).run == "runs/ended"
+    assert Notice("runs/ended: has no checkpoint yet; training begins anew") in events
+    assert weights("runs/ended") == before
+    assert [e["step"] for e in run.metrics() if e["kind"] == "validation"] == [2, 4]
+
+
+def test_divergence_stops_with_the_step_and_saves_nothing_of_it(corpus, monkeypatch):
+    step = Updater.step
+
+    def breaking(self, batch, number, learning_rate):
+        if number == 7:
+            for variable in self._model.trainable_variables:
+                variable.assign(variable * np.nan)
+        return step(self, batch, number, learning_rate)
+
+    monkeypatch.setattr(Updater, "step", breaking)
+    config = tiny_config(corpus, training__steps=50, training__validate_every_steps=5)
+    with pytest.raises(DivergedError, match="not finite at step 10 or up to 4 before it") as caught:
+        train(config, ignore)
+    assert caught.value.exit_code == 6
+    kept = checkpoints.checkpoints(Path("runs/001-rnn-additive/checkpoints"))
+    assert [path.name for path in kept] == ["step-00000005"]
+
+
+def test_training_stops_early_when_dev_bleu_no_longer_rises(corpus):
+    config = tiny_config(
+        corpus,
+        training__steps=1000,
+        training__validate_every_steps=1,
+        training__patience=3,
+        training__peak_learning_rate=1e-9,
+    )
+    result = train(config, ignore)
+    assert result.reason == "dev BLEU has not risen in 3 validations"
+    assert result.step == 4
+
+
+def test_a_time_budget_ends_the_training(corpus, monkeypatch):
+    now = 0.0
+    step = Updater.step
+
+    def taking_a_second(self, *args):
+        nonlocal now
+        now += 1
+        return step(self, *args)
+
+    monkeypatch.setattr(Updater, "step", taking_a_second)
+    monkeypatch.setattr(train_module, "time", SimpleNamespace(monotonic=lambda: now))
+    result = train(tiny_config(corpus, training__budget_seconds=5.0), ignore)
+    assert result.reason == "the training is complete"
+    assert result.step == result.seconds == 5
+
+
+def test_a_checkpoint_is_saved_as_often_as_wanted(corpus):
+    config = tiny_config(
+        corpus,
+        training__steps=10,
+        training__validate_every_steps=1000,
+        training__checkpoint_minutes=1e-9,
+        training__keep_checkpoints=100,
+    )
+    result = train(config, ignore)
+    assert len(checkpoints.checkpoints(Path(result.run) / "checkpoints")) == 10
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, number):
+    settings = [
+        *("--set", "training.checkpoint_minutes=0.0001", "--set", "training.compile=graph"),
+        *("--set", "tokenizer.vocabulary_size=330", "--set", "model.encoder_units=16"),
+        *("--set", "training.batch_tokens=512"),
+    ]
+    command = [sys.executable, "-m", "seq2seq_cli", "train", "--data", str(corpus)]
+    limits = ["--steps", "100000", "--device", "cpu"]
+    process = subprocess.Popen(
+        [*command, *limits, *settings], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    root = tmp_path / "runs/001-rnn-additive/checkpoints"
+    waited_until = time.monotonic() + 120
+    while not checkpoints.checkpoints(root) and time.monotonic() < waited_until:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    expected = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
+    assert process.returncode == expected[number], errors
+    checkpoint = checkpoints.newest_valid(root, ignore)
+    if number != signal.SIGKILL:
+        assert f"which is saved. Go on by: s2s train --resume --run {root.parts[-3]}" in errors
+    state = json.loads((checkpoint / "state.json").read_text())
+    assert state["position"]["step"] == state["step"] > 0

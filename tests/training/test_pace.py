@@ -1,0 +1,49 @@
+import math
+
+import pytest
+
+from seq2seq_cli.training.pace import Pace
+
+
+def test_there_is_no_estimate_before_the_first_updates_are_over():
+    pace = Pace(1000, math.inf, 100)
+    assert pace.seconds_left(0, 0.0) is None
+    pace.updated(10, 300.0)
+    assert pace.seconds_left(10, 400.0) is None
+
+
+def test_neither_the_first_updates_nor_compilation_count():
+    pace = Pace(1000, math.inf, 100)
+    pace.updated(10, 300.0)
+    pace.updated(10, 5.0)
+    assert pace.seconds_left(20, 9999.0) == pytest.approx(490.0)
+
+
+def test_only_recent_updates_count():
+    pace = Pace(1000, math.inf, 100)
+    for seconds in (1.0, 100.0, *[2.0] * Pace.RECENT_REPORTS):
+        pace.updated(10, seconds)
+    assert pace.seconds_left(500, 0.0) == pytest.approx(100.0)
+
+
+def test_validations_to_come_are_part_of_the_estimate():
+    pace = Pace(1000, math.inf, 100)
+    pace.updated(1, 1.0)
+    pace.updated(1, 1.0)
+    pace.validated(20.0)
+    assert pace.seconds_left(500, 0.0) == pytest.approx(500.0 + 5 * 20.0)
+
+
+def test_of_a_time_budget_the_rest_is_left():
+    pace = Pace(math.inf, 600.0, 100)
+    assert pace.seconds_left(0, 150.0) == 450.0
+    assert pace.seconds_left(9, 601.0) == 0.0
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(100.0, 200.0), (550.0, 50.0)])
+def test_the_limit_that_comes_first_counts(seconds, left):
+    pace = Pace(300, 600.0, 100)
+    pace.updated(1, 1.0)
+    assert pace.seconds_left(100, seconds) is None
+    pace.updated(1, 1.0)
+    assert pace.seconds_left(100, seconds) == pytest.approx(left)

@@ -1,0 +1,124 @@
+"""What a training needs of the machine."""
+
+import math
+
+import pytest
+import tensorflow as tf
+from conftest import TINY_MODELS, s2s, tiny_config
+
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.models import build_model, count_weights
+from seq2seq_cli.runtime import devices, memory
+from seq2seq_cli.runtime.memory import memory_errors, most_memory
+from seq2seq_cli.training import requirements
+from seq2seq_cli.training.loop import train
+from seq2seq_cli.training.requirements import check_memory, check_shards
+from seq2seq_cli.training.step import Updater
+
+WIDE = {
+    "rnn": {"model.encoder_units": 16_384, "model.decoder_layers": 3, "model.cell": "lstm"},
+    "transformer": {"model.units": 16_384, "model.inner_units": 65_536},
+    "decoder_only": {"model.units": 16_384, "model.positions": "learned"},
+}
+
+
+@pytest.mark.parametrize("kind", TINY_MODELS)
+def test_weights_are_counted_without_memory_for_them(kind):
+    tiny = tiny_config(None, model__kind=kind).model
+    built = build_model(tiny, 300, 400, joint_vocabulary=False)
+    assert count_weights(tiny, 300, 400, joint_vocabulary=False) == sum(
+        math.prod(variable.shape) for variable in built.trainable_variables
+    )
+    before = memory.peak_memory()
+    wide = tiny_config(None, model__kind=kind, **WIDE[kind]).model
+    found = count_weights(wide, 300, 400, joint_vocabulary=False)
+    assert 4 * found > 4e9
+    assert memory.peak_memory() - before < 1e9
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("kind", TINY_MODELS)
+def test_the_bound_that_spares_a_count_is_no_less_than_the_count(kind, wide):
+    config = tiny_config(None, model__kind=kind, **(WIDE[kind] if wide else {}))
+    bound = requirements._most_weights(config, 300, 400)
+    assert bound >= count_weights(config.model, 300, 400, joint_vocabulary=False)
+
+
+@pytest.mark.parametrize("settings", [WIDE["rnn"], {"training.batch_tokens": 1_000_000}])
+def test_a_training_that_cannot_fit_in_memory_is_refused_before_its_model_is_built(
+    settings, corpus, workdir, monkeypatch
+):
+    monkeypatch.setattr(memory, "most_memory", lambda: 10**9)
+    monkeypatch.setattr(requirements, "build_model", lambda *args: pytest.fail("was built"))
+    options = [f"--set={key}={value}" for key, value in settings.items()]
+    code, _, error = s2s("train", "--data", str(corpus), "--device", "cpu", *options)
+    assert code == 2
+    assert "GB of memory, and 1.0 GB are available" in " ".join(error.split())
+    for key in settings:
+        assert key in error or key == "model.cell"
+    assert not (workdir / "runs").exists()
+
+
+def test_a_training_that_fits_in_memory_is_not_refused():
+    check_memory(tiny_config(None), 300, 400, joint_vocabulary=False)
+
+
+@pytest.mark.parametrize("method", ["step", "__init__"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        tf.errors.ResourceExhaustedError(None, None, "OOM"),
+        tf.errors.InternalError(None, None, "CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
+    ],
+)
+def test_a_training_that_runs_out_of_memory_says_what_to_lower(
+    error, method, corpus, workdir, monkeypatch
+):
+    def fill_memory(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Updater, method, fill_memory)
+    message = (
+        r"^the training does not fit in memory. Lower one of training.batch_tokens \(512\), .*"
+        r"training.shards \(1\), .*model.encoder_units \(24\)"
+    )
+    with pytest.raises(UsageError, match=message):
+        train(tiny_config(corpus), lambda event: None)
+
+
+def test_other_internal_errors_are_not_taken_for_a_want_of_memory():
+    with pytest.raises(tf.errors.InternalError), memory_errors("too large"):
+        raise tf.errors.InternalError(None, None, "cuDNN failed")
+
+
+def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "_GROUP_LIMITS", (tmp_path / "missing", tmp_path / "limit"))
+    whole = most_memory()
+    (tmp_path / "limit").write_text("max\n")
+    assert most_memory() == whole
+    (tmp_path / "limit").write_text("1000000\n")
+    assert most_memory() == 1_000_000
+
+
+def test_a_batch_has_no_more_shards_than_rows(corpus, workdir, monkeypatch):
+    monkeypatch.setattr(requirements, "cores", lambda: 64)
+    message = (
+        r"^training.shards \(20\) is more than the rows of the largest batch \(8\). Lower it, or "
+        r"raise training.batch_pairs \(8\)$"
+    )
+    with pytest.raises(UsageError, match=message):
+        train(tiny_config(corpus, training__shards=20, training__batch_pairs=8), lambda event: None)
+
+
+def test_a_core_has_no_more_than_four_shards(monkeypatch):
+    monkeypatch.setattr(requirements, "cores", lambda: 2)
+    check_shards(tiny_config(None, training__shards=8).training, most_rows=64)
+    with pytest.raises(UsageError, match=r"more than 4 for each of the 2 cores.* Lower it to 8"):
+        check_shards(tiny_config(None, training__shards=9).training, most_rows=64)
+
+
+def test_shards_that_are_not_given_are_bounded_too(monkeypatch):
+    monkeypatch.setattr(devices, "cores", lambda: 200)
+    config = tiny_config(None, training__batch_tokens=1_000_000).training
+    assert devices.most_shards(config.model_copy(update={"shards": None})) == 64

@@ -1,0 +1,237 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import tiny_config
+
+from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.models.transformer import Transformer
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
+from seq2seq_cli.training.step import (
+    Adam,
+    Schedule,
+    Updater,
+    _greatest,
+    cross_entropy,
+    real_places,
+)
+
+
+@pytest.mark.parametrize("vocabulary", [11, 64, 263])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_equals_keras(vocabulary, smoothing):
+    rng = np.random.default_rng(0)
+    # Powers of them are too great for float32, if not those of what the greatest is greater by.
+    logits = tf.constant(rng.normal(scale=100, size=(3, 5, vocabulary)), tf.float32)
+    labels = tf.constant(rng.integers(1, vocabulary, size=(3, 5)))
+    labels *= tf.sequence_mask([5, 2, 3], 5, labels.dtype)
+    oracle = keras.losses.CategoricalCrossentropy(
+        from_logits=True, label_smoothing=smoothing, reduction="none"
+    )
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(logits)
+        total, tokens = cross_entropy(logits, labels, smoothing)
+        each = oracle(tf.one_hot(labels, vocabulary), logits)
+        expected = tf.reduce_sum(each[labels != PAD])
+    assert tokens == 10
+    np.testing.assert_allclose(total, expected, rtol=1e-5)
+    gradients = (tape.gradient(x, logits) for x in (total, expected))
+    np.testing.assert_allclose(*gradients, atol=2e-5)
+
+
+@pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
+def test_the_greatest_is_found_wherever_it_stands(width):
+    np.testing.assert_array_equal(_greatest(tf.eye(width)), 1)
+
+
+@pytest.mark.parametrize(("real", "found"), [(0, 0), (1, 128), (128, 128), (129, 256), (300, 300)])
+def test_predictions_are_made_where_labels_are_real_and_few_others(real, found):
+    labels = np.full(300, PAD, np.int32)
+    labels[np.random.default_rng(0).permutation(300)[:real]] = EOS
+    labels = labels.reshape(20, 15)
+    places = real_places(tf.constant(labels)).numpy()
+    assert len(places) == len(set(places)) == found
+    assert (labels.ravel()[places[:real]] == EOS).all()
+
+
+def schedule(steps_per_epoch: int = 100, **settings) -> Schedule:
+    return Schedule(tiny_config("x", **settings).training, steps_per_epoch)
+
+
+def test_rate_rises_to_the_peak_and_falls_to_zero():
+    s = schedule(training__steps=1000, training__warmup_steps=50, training__peak_learning_rate=0.01)
+    rates = [s.learning_rate(step, 0) for step in range(1001)]
+    assert np.argmax(rates) == 49
+    assert max(rates) == pytest.approx(0.01, rel=0.01)
+    assert np.all(np.diff(rates[:50]) > 0)
+    assert np.all(np.diff(rates[50:]) < 0)
+    assert rates[500] == pytest.approx(0.005)
+    assert rates[1000] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_short_training_is_not_all_warmup():
+    s = schedule(training__steps=100, training__warmup_steps=4000)
+    rates = [s.learning_rate(step, 0) for step in range(100)]
+    assert np.argmax(rates) == 10
+
+
+@pytest.mark.parametrize(
+    ("limits", "step", "seconds", "progress"),
+    [
+        ({"training__epochs": 4}, 100, 1e9, 0.25),
+        ({"training__steps": 50}, 25, 1e9, 0.5),
+        ({"training__budget_seconds": 60.0}, 10**9, 15, 0.25),
+        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 100, 30, 0.5),
+        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 300, 30, 0.75),
+        ({"training__steps": 50, "training__epochs": 4}, 60, 0, 1.0),
+        ({}, 200, 0, 0.5),
+    ],
+)
+def test_the_limit_reached_first_counts(limits, step, seconds, progress):
+    assert schedule(**limits).progress(step, seconds) == pytest.approx(progress)
+
+
+def model() -> RNN:
+    return RNN(20, 20, 6, 5, 7, 4, dropout=0.2, seed=1)
+
+
+def batch(rows: int = 4) -> Batch:
+    rng = np.random.default_rng(rows)
+    source = rng.integers(4, 20, size=(rows, 6)).astype(np.int32)
+    target = rng.integers(4, 20, size=(rows, 7)).astype(np.int32)
+    source[:, -1], target[:, 0], target[:, -1] = EOS, BOS, EOS
+    source[0, 3:] = [EOS, PAD, PAD]
+    return Batch(tf.constant(source), tf.constant(target), tf.constant(rows))
+
+
+def updated(compile_: str, steps: int = 3, **settings) -> tuple[list[float], list[np.ndarray]]:
+    config = tiny_config("x", training__compile=compile_, **settings).training
+    m = model()
+    updater = Updater(m, config)
+    losses = [float(updater.step(batch(), n, 0.01)[0]) for n in range(steps)]
+    return losses, [v.numpy() for v in m.trainable_variables]
+
+
+@pytest.mark.parametrize("compiled", ["auto", "xla"])
+def test_compiled_and_plain_graphs_make_the_same_updates(compiled):
+    (losses, weights), (plain_losses, plain_weights) = updated(compiled), updated("graph")
+    np.testing.assert_allclose(losses, plain_losses, rtol=1e-5)
+    for a, b in zip(weights, plain_weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[np.ndarray]:
+    config = tiny_config("x", training__compile="graph").training
+    if kind == "rnn":
+        model = RNN(20, 20, 6, 5, 7, 4, seed=1, activation_penalty=0.1)
+    else:
+        model = Transformer(20, 20, 8, 2, 12, 1, 1, seed=1)
+    updater = Updater(model, config, dtype, shards)
+    found = updater.compiled(updater.gradients)(*batch(rows)[:2])
+    return [tensor.numpy() for tensor in tf.nest.flatten(found)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "dtype", "shards", "bound"),
+    [
+        ("transformer", 1, "float32", 2, 1e-6),  # one of them has no sentence
+        ("transformer", 7, "float32", 3, 1e-6),
+        ("transformer", 7, "bfloat16", 2, 0.01),
+        ("rnn", 4, "float32", 2, 1e-6),
+        ("rnn", 7, "bfloat16", 2, 0.01),
+    ],
+)
+def test_shards_give_the_gradient_of_the_whole_batch(kind, rows, dtype, shards, bound):
+    whole, parts = (gradients_in_shards(kind, n, rows, dtype) for n in (1, shards))
+    for a, b in zip(parts, whole, strict=True):
+        np.testing.assert_allclose(a, b, rtol=10 * bound, atol=bound)
+
+
+def compiled_parts(shards: int) -> int:
+    """Return how many functions of an update XLA compiles."""
+    model = RNN(20, 20, 6, 5, 7, 4, seed=1)
+    updater = Updater(model, tiny_config("x", training__compile="auto").training, shards=shards)
+    traced = updater.compiled(updater.gradients).get_concrete_function()
+    functions = traced.graph.as_graph_def().library.function
+    return sum(function.attr["_XlaMustCompile"].b for function in functions)
+
+
+def test_what_all_shards_compute_is_compiled_once():
+    assert compiled_parts(shards=3) == compiled_parts(shards=1) > 1
+
+
+@pytest.mark.parametrize("xla", [False, True])
+def test_adam_is_that_of_keras(xla):
+    arguments = {"learning_rate": 0.1, "beta_2": 0.98, "epsilon": 1e-9}
+    states = []
+    for make in (Adam, keras.optimizers.Adam):
+        weights = [keras.Variable(np.ones([3, 2], np.float32)), keras.Variable(np.float32(2))]
+        optimizer = make(**arguments)
+        optimizer.build(weights)
+        apply = tf.function(optimizer.apply, jit_compile=xla)
+        rng = np.random.default_rng(0)
+        for _ in range(5):
+            apply([tf.constant(rng.normal(size=w.shape), tf.float32) for w in weights])
+        states.append([*weights, *optimizer.variables])
+    for ours, theirs in zip(*states, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
+    config = tiny_config("x", model__dropout=0.0, training__gradient_clip_norm=0.1).training
+    m = RNN(20, 20, 6, 5, 7, 4, seed=1)
+    before = [v.numpy() for v in m.trainable_variables]
+    source, target, _ = batch()
+    with tf.GradientTape() as tape:
+        total, tokens = cross_entropy(m((source, target[:, :-1])), target[:, 1:], 0.1)
+        loss = total / tokens
+    gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, m.trainable_variables)]
+    norm = np.sqrt(sum(float(tf.reduce_sum(g**2)) for g in gradients))
+    assert norm > 0.1
+
+    found_loss, found_norm = Updater(m, config).step(batch(), 0, 0.01)
+    np.testing.assert_allclose(found_loss, loss, rtol=1e-6)
+    np.testing.assert_allclose(found_norm, norm, rtol=1e-5)
+    for old, new, gradient in zip(before, m.trainable_variables, gradients, strict=True):
+        clipped = gradient.numpy() * 0.1 / norm
+        # Adam's first step, bias corrections included, is rate * g / (|g| + eps').
+        step = 0.01 * clipped / (np.abs(clipped) + 1e-9 / np.sqrt(1 - 0.98))
+        np.testing.assert_allclose(new.numpy(), old - step, atol=1e-4)
+
+
+def test_rows_of_padding_change_no_update():
+    def after(extra: int) -> list[np.ndarray]:
+        config = tiny_config("x").training
+        m = RNN(20, 20, 6, 5, 7, 4, seed=1)
+        source, target, pairs = batch()
+        padded = Batch(
+            tf.pad(source, [[0, extra], [0, 0]]), tf.pad(target, [[0, extra], [0, 0]]), pairs
+        )
+        Updater(m, config).step(padded, 0, 0.001)
+        return [v.numpy() for v in m.trainable_variables]
+
+    for a, b in zip(after(0), after(3), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_compiling_ahead_says_how_many_shapes_are_done():
+    done = []
+    updater = Updater(model(), tiny_config("x", training__compile="graph").training)
+    updater.compile_for([(2, 3, 4), (2, 4, 4), (2, 5, 4)], done.append)
+    assert done == [1, 2, 3]
+
+
+def test_compiling_ahead_changes_no_update():
+    def train(ahead: bool) -> list[np.ndarray]:
+        trained, made = model(), batch()
+        updater = Updater(trained, tiny_config("x", training__compile="auto").training, shards=2)
+        rows, source, target = *made.source_BS.shape, made.target_BT.shape[1] - 1
+        for number in range(2):
+            if ahead:
+                updater.compile_for([(rows, source, target), (rows, source + 1, target)])
+            updater.step(made, number, 0.01)
+        return [v.numpy() for v in (*trained.trainable_variables, *updater.variables)]
+
+    for plain, prepared in zip(train(ahead=False), train(ahead=True), strict=True):
+        np.testing.assert_array_equal(plain, prepared)
