@@ -52,7 +52,7 @@ def test_the_most_important_figures_are_shown_on_every_terminal(width):
     assert names[:5] == ["epoch", "step", "loss", "BLEU", "left"]
 
 
-@pytest.mark.parametrize(("width", "last"), [(60, "rate"), (80, "padding")])
+@pytest.mark.parametrize(("width", "last"), [(60, "pairs/s"), (80, "padding")])
 def test_a_row_has_as_many_figures_as_fit(width, last):
     display = TrainingDisplay(terminal(width))
     display(PROGRESS)
