@@ -25,7 +25,8 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.models import build_model
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.special_tokens import BOS, PAD
-from seq2seq_cli.training.step import Schedule, Updater
+from seq2seq_cli.training.schedule import Schedule
+from seq2seq_cli.training.step import Updater
 
 Options = dict[str, str | int | bool]
 MEASURED_STEPS = 30

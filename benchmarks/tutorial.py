@@ -27,7 +27,8 @@ from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.models.layers.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
-from seq2seq_cli.runtime.devices import most_shards, share_threads, use_device
+from seq2seq_cli.runtime.devices import use_device
+from seq2seq_cli.runtime.parallel import most_shards, share_threads
 from seq2seq_cli.special_tokens import BOS
 from seq2seq_cli.training.step import Updater
 

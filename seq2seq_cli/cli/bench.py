@@ -145,8 +145,8 @@ def bench_decode(
     from seq2seq_cli.data.corpus import read_corpus
     from seq2seq_cli.data.splits import group_references
     from seq2seq_cli.decoding.lines import in_windows
+    from seq2seq_cli.decoding.speed import measure_decoding
     from seq2seq_cli.decoding.translator import load_run
-    from seq2seq_cli.training.speed import measure_decoding
 
     if input_file:
         with open_input(input_file) as (stream, name):

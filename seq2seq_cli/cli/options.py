@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import DataConfig, TrainingConfig
+    from seq2seq_cli.config.data import DataConfig
     from seq2seq_cli.config.files import Overrides
+    from seq2seq_cli.config.training import TrainingConfig
 
 SetOption = Annotated[
     list[str] | None,
@@ -105,11 +106,11 @@ def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> s
     Its threads are shared as suits the training, or else translating.
     """
     from seq2seq_cli.cli import console
-    from seq2seq_cli.runtime import devices
+    from seq2seq_cli.runtime import devices, parallel, tensorflow
 
-    devices.import_tensorflow(console.show_warning if training else lambda text: None)
+    tensorflow.import_tensorflow(console.show_warning if training else lambda text: None)
     description = devices.use_device(device)
-    devices.share_threads(devices.most_shards(training) if training else devices.parts_at_once())
+    parallel.share_threads(parallel.most_shards(training) if training else parallel.parts_at_once())
     return description
 
 

@@ -12,7 +12,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import ValidationError
 
 from seq2seq_cli.bundled import bundled
-from seq2seq_cli.config import CATALOG, CORPORA, DEFAULT_KIND, MODELS, Config, SourceConfig, Table
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import CATALOG, CORPORA, SourceConfig
+from seq2seq_cli.config.model import DEFAULT_KIND, MODELS
+from seq2seq_cli.config.table import Table
 from seq2seq_cli.errors import UsageError
 
 if sys.version_info >= (3, 11):

@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import Config, TokenizerConfig, TrainingConfig
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import TokenizerConfig
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, Pairs
 from seq2seq_cli.data.shapes import left_over, padded_shapes
 from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
-from seq2seq_cli.runtime.devices import CHEAP_SHAPE, cost_of_a_shape
+from seq2seq_cli.runtime.parallel import CHEAP_SHAPE, cost_of_a_shape
 from seq2seq_cli.special_tokens import BOS
 
 _TOKENIZE_AT_ONCE = 4096

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.lines import BadLineError
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.decoding.encoding import batches, memory_errors, read_sources, source_batch
 from seq2seq_cli.decoding.lines import in_windows
 from seq2seq_cli.decoding.search import forbid
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.runtime.devices import in_parallel
+from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import BOS, PAD
 
 Pair = tuple[str, str]

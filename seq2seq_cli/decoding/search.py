@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding.strategies import Choose, Options, beam, greedy, sampling, uniform
 from seq2seq_cli.models.ops.products import products_in
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from seq2seq_cli.config import Config, ModelConfig, RNNConfig
+from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides
+from seq2seq_cli.config.model import ModelConfig, RNNConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import tokenizers_of
 from seq2seq_cli.decoding.translator import load_run

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import MODELS, Config, TrainingConfig
+from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides, allowed, find_config, load_config, shipped_configs
+from seq2seq_cli.config.model import MODELS
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 

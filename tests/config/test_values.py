@@ -8,15 +8,12 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import (
-    MODELS,
-    Config,
-    DataConfig,
-    DecodingConfig,
-    TokenizerConfig,
-    TrainingConfig,
-)
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import DataConfig, TokenizerConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.config.model import MODELS
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 KEYS = sorted({key for kind in MODELS for key in Config(model=MODELS[kind]()).flat()})

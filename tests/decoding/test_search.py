@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding import scoring
 from seq2seq_cli.decoding import search as decoding
 from seq2seq_cli.decoding import strategies as choices

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import TINY_MODELS, tiny_config, toy_pairs
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import Overrides, load_config
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.tokenizers.words import Words

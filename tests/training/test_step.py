@@ -8,14 +8,10 @@ from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
-from seq2seq_cli.training.step import (
-    Adam,
-    Schedule,
-    Updater,
-    _greatest,
-    cross_entropy,
-    real_places,
-)
+from seq2seq_cli.training.adam import Adam
+from seq2seq_cli.training.loss import _greatest, cross_entropy, real_places
+from seq2seq_cli.training.schedule import Schedule
+from seq2seq_cli.training.step import Updater
 
 
 @pytest.mark.parametrize("vocabulary", [11, 64, 263])
