@@ -11,6 +11,14 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.decoding.constraints import (
+    IMPOSSIBLE,
+    exclude_repeated_ngrams,
+    exclude_special_tokens,
+    follow_prefix,
+    penalise_repetition,
+    require_minimum_length,
+)
 from seq2seq_cli.decoding.strategies import Choose, Options, beam, greedy, sampling, uniform
 from seq2seq_cli.models.ops.products import products_in
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
@@ -19,7 +27,6 @@ from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 _ROOM = 8  # steps by which the caches grow
 _STAY = 0.75  # while at least this share of the sentences is unfinished, none leaves the batch
-_IMPOSSIBLE = float("-inf")
 Tensors = dict[str, tf.Tensor]
 
 
@@ -186,7 +193,7 @@ class Search:
         def hypotheses(number: int) -> Tensors:
             tensors = {
                 "ids_BKT": tf.fill([batch, number, longest], PAD),
-                "total_BK": tf.fill([batch, number], _IMPOSSIBLE),
+                "total_BK": tf.fill([batch, number], IMPOSSIBLE),
             }
             if self._config.repetition_penalty != 1:
                 tensors["model_BK"] = tensors["total_BK"]
@@ -198,7 +205,7 @@ class Search:
         alive = hypotheses(self._beams)
         # All samples begin; beams would all be the same, so only the first does.
         begins_K = [
-            0.0 if k == 0 or self._config.sample else _IMPOSSIBLE for k in range(self._beams)
+            0.0 if k == 0 or self._config.sample else IMPOSSIBLE for k in range(self._beams)
         ]
         alive["total_BK"] = tf.zeros([batch, 1]) + tf.constant(begins_K)
         if "model_BK" in alive:
@@ -270,15 +277,18 @@ class Search:
         tokens_R = tf.reshape(p.alive["token_BK"], [-1])
         logits_RV, attention_RS, state = predict(tokens_R, p.state, memory)
         vocabulary = logits_RV.shape[1]
-        model_RV = forbid(logits_RV)
-        logits_RV = self._penalise_repetition(model_RV, p)
+        model_RV = exclude_special_tokens(logits_RV)
+        logits_RV = model_RV
+        if self._config.repetition_penalty != 1:
+            penalty = self._config.repetition_penalty
+            logits_RV = penalise_repetition(logits_RV, p.alive["ids_BKT"], penalty)
         normaliser_BK = tf.reshape(tf.reduce_logsumexp(logits_RV, axis=1), [-1, beams])
-        logits_BKV = tf.reshape(self._constrain(logits_RV, p), [-1, beams, vocabulary])
+        logits_BKV = tf.reshape(self._constrained(logits_RV, p), [-1, beams, vocabulary])
         uniform_BK = sentences["uniform_BKT"][:, :, p.t]
         parent_BC, token_BC, total_BC = self._choose(
             Options(logits_BKV, normaliser_BK, p.alive["total_BK"], uniform_BK)
         )
-        total_BC = tf.where(sentences["done_B"][:, tf.newaxis], _IMPOSSIBLE, total_BC)
+        total_BC = tf.where(sentences["done_B"][:, tf.newaxis], IMPOSSIBLE, total_BC)
 
         parents = p.alive
         attention_BKS = tf.reshape(attention_RS, [-1, beams, tf.shape(sentences["mask_BS"])[1]])
@@ -306,13 +316,13 @@ class Search:
 
         is_last_B1 = (p.t + 1 >= sentences["maximum_B"])[:, tf.newaxis]
         ends_BC = (token_BC == EOS) | is_last_B1
-        enters_BC = ends_BC & (total_BC > _IMPOSSIBLE) & (tf.range(token_BC.shape[1]) < beams)
+        enters_BC = ends_BC & (total_BC > IMPOSSIBLE) & (tf.range(token_BC.shape[1]) < beams)
         score_BC = self._score(candidates, p.t + 1, sentences["mask_BS"])
-        score_BC = tf.where(enters_BC, score_BC, _IMPOSSIBLE)
+        score_BC = tf.where(enters_BC, score_BC, IMPOSSIBLE)
         ended = self._best_ended(p.ended, candidates, score_BC)
         ended_B = sentences["ended_B"] + tf.reduce_sum(tf.cast(enters_BC, tf.int32), axis=1)
 
-        candidates["total_BK"] = tf.where(ends_BC, _IMPOSSIBLE, total_BC)
+        candidates["total_BK"] = tf.where(ends_BC, IMPOSSIBLE, total_BC)
         alive = candidates
         if parent_BC is not None:
             _, best_BK = tf.math.top_k(candidates["total_BK"], beams)
@@ -321,7 +331,7 @@ class Search:
             first_B1 = tf.range(tf.shape(parent_BK)[0])[:, tf.newaxis] * beams
             state = _gather(state, tf.reshape(first_B1 + parent_BK, [-1]))
         best_B = tf.reduce_max(alive["total_BK"], axis=1)
-        done_B = best_B == _IMPOSSIBLE
+        done_B = best_B == IMPOSSIBLE
         if parent_BC is not None:
             # A log-probability only falls, is divided by the most at the greatest length, and the
             # penalty for coverage is at most 0.
@@ -331,6 +341,17 @@ class Search:
             done_B |= (worst_B >= reachable_B) | ((ended_B >= beams) & (worst_B >= likely_B))
         sentences = {**sentences, "ended_B": ended_B, "done_B": sentences["done_B"] | done_B}
         return p._replace(t=p.t + 1, state=state, sentences=sentences, alive=alive, ended=ended)
+
+    def _constrained(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
+        """Exclude what the minimum length, repeated n-grams and the prefix exclude.
+
+        No rule excludes the prefix itself.
+        """
+        free_RV = logits_RV
+        logits_RV = require_minimum_length(logits_RV, p.t, p.sentences["minimum_B"])
+        if size := self._config.no_repeat_ngram:
+            logits_RV = exclude_repeated_ngrams(logits_RV, p.alive["ids_BKT"], p.t, size)
+        return follow_prefix(logits_RV, free_RV, p.t, p.sentences["prefix_BP"])
 
     def _best_ended(self, ended: Tensors, candidates: Tensors, score_BC: tf.Tensor) -> Tensors:
         """Return the best of those that ended before and now."""
@@ -356,82 +377,6 @@ class Search:
         if self._config.length_penalty_kind == "gnmt":
             length = (5 + length) / 6
         return length**self._config.length_penalty
-
-    def _penalise_repetition(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
-        """Make tokens that are there already less probable.
-
-        Keskar et al. (2019), "CTRL: a conditional transformer language model", section 4.1.
-        """
-        penalty = self._config.repetition_penalty
-        if penalty == 1:
-            return logits_RV
-        ids_BKT = p.alive["ids_BKT"]
-        seen_RV = _marked(ids_BKT, ids_BKT != PAD, logits_RV.shape[1])
-        less_RV = tf.where(logits_RV > 0, logits_RV / penalty, logits_RV * penalty)
-        return tf.where(seen_RV, less_RV, logits_RV)
-
-    def _constrain(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
-        """Forbid what the minimum length, repeated n-grams and the prefix exclude.
-
-        No rule forbids the prefix itself.
-        """
-        free_RV = logits_RV
-        too_early_B = p.t + 1 < p.sentences["minimum_B"]
-
-        def go_on() -> tf.Tensor:
-            too_early_R1 = tf.repeat(too_early_B, self._beams)[:, tf.newaxis]
-            is_eos_V = tf.range(logits_RV.shape[1]) == EOS
-            return tf.where(too_early_R1 & is_eos_V, _IMPOSSIBLE, logits_RV)
-
-        logits_RV = tf.cond(tf.reduce_any(too_early_B), go_on, lambda: logits_RV)
-        size = self._config.no_repeat_ngram
-        if size:
-            banned_RV = self._repeating(p, size, logits_RV.shape[1])
-            logits_RV = tf.where(banned_RV, _IMPOSSIBLE, logits_RV)
-        prefix_BP = p.sentences["prefix_BP"]
-
-        def follow_prefix() -> tf.Tensor:
-            wanted_R1 = tf.repeat(prefix_BP[:, p.t], self._beams)[:, tf.newaxis]
-            wanted_RV = tf.range(logits_RV.shape[1]) == wanted_R1
-            only_RV = tf.where(wanted_RV, free_RV, _IMPOSSIBLE)
-            return tf.where(wanted_R1 == PAD, logits_RV, only_RV)
-
-        return tf.cond(p.t < tf.shape(prefix_BP)[1], follow_prefix, lambda: logits_RV)
-
-    def _repeating(self, p: _Progress, size: int, vocabulary: int) -> tf.Tensor:
-        """Return which tokens would complete an n-gram that is there already.
-
-        EOS is none of them, so a translation can always end.
-        """
-        ids_BKT = p.alive["ids_BKT"]
-        length = tf.shape(ids_BKT)[2]
-        padded = tf.pad(ids_BKT, [[0, 0], [0, 0], [0, size]])
-        places_T = tf.range(length)
-        same_BKT = tf.fill(tf.shape(ids_BKT), True)
-        for i in range(size - 1):
-            last_BK1 = tf.gather(ids_BKT, [tf.maximum(p.t - size + 1 + i, 0)], axis=2)
-            same_BKT &= padded[:, :, i : length + i] == last_BK1
-        same_BKT &= places_T + size - 1 < p.t
-        return _marked(padded[:, :, size - 1 : length + size - 1], same_BKT, vocabulary)
-
-
-def forbid(logits_RV: tf.Tensor) -> tf.Tensor:
-    """Make impossible the tokens that no translation contains: PAD and BOS."""
-    banned = [_IMPOSSIBLE if token in (PAD, BOS) else 0.0 for token in range(logits_RV.shape[1])]
-    return logits_RV + tf.constant(banned)
-
-
-def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:
-    """Return a bool RV: which ids stand in each row where `where_BKT` is True."""
-    ids_RT = tf.reshape(ids_BKT, [-1, tf.shape(ids_BKT)[2]])
-    places_X = tf.where(tf.reshape(where_BKT, tf.shape(ids_RT)))
-    tokens_X = tf.cast(tf.gather_nd(ids_RT, places_X), tf.int64)
-    indices_X2 = tf.stack([places_X[:, 0], tokens_X], axis=1)
-    shape = tf.stack([tf.shape(ids_RT)[0], vocabulary])
-    marked = tf.tensor_scatter_nd_update(
-        tf.fill(shape, False), indices_X2, tf.fill([tf.shape(indices_X2)[0]], True)
-    )
-    return tf.ensure_shape(marked, [None, vocabulary])
 
 
 def _gather(tensors: Tensors, rows: tf.Tensor) -> Tensors:
