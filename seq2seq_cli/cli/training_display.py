@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 
 from rich.columns import Columns
@@ -18,6 +19,9 @@ from rich.text import Text
 
 from seq2seq_cli.cli.console import duration, show_rows, stderr, two_columns
 from seq2seq_cli.training.events import Event, Notice, Phase, Progress, Summary, Validation
+
+_ALWAYS_SHOWN = 5  # of the figures
+_GAP = 2  # between two of them
 
 
 class TrainingDisplay:
@@ -77,6 +81,8 @@ class TrainingDisplay:
                     self._to.print(_progress_line(event), soft_wrap=True, highlight=False)
             case Validation():
                 self._phase = None
+                if self._progress:
+                    self._progress = replace(self._progress, dev_bleu=event.dev_bleu)
                 _show_validation(event, self._to)
 
     def _begin(self, phase: Phase) -> None:
@@ -143,14 +149,24 @@ def _progress_line(event: Progress) -> str:
 
 
 def _progress_panel(event: Progress, width: int) -> list[RenderableType]:
-    """Return a bar and the figures, in as many rows as they need."""
+    """Return a bar and a row of the figures that fit.
+
+    The most important ones are always there, in more rows if need be.
+    """
     bar = Table.grid()  # a bar by itself does not end its line
     bar.add_row(ProgressBar(total=1.0, completed=event.share_done, width=min(72, width)))
-    figures = [
+    figures = _figures(event)
+    while len(figures) > _ALWAYS_SHOWN and _width(figures) > width:
+        figures.pop()
+    texts = [
         Text.assemble((name, "dim"), "\n", (value, "bold"), justify="right", no_wrap=True)
-        for name, value in _figures(event)
+        for name, value in figures
     ]
-    return [bar, Columns(figures, padding=(0, 2, 0, 0))]
+    return [bar, Columns(texts, padding=(0, _GAP, 0, 0))]
+
+
+def _width(figures: list[tuple[str, str]]) -> int:
+    return sum(max(map(len, figure)) + _GAP for figure in figures) - _GAP
 
 
 def _show_validation(event: Validation, to: Console) -> None:

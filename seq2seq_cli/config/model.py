@@ -80,7 +80,7 @@ class RNNConfig(Table):
     in training."""
     variational_dropout: bool = False
     """Set the same units to zero at all places of a sentence (Gal and Ghahramani 2016)."""
-    activation_penalty: float = Field(default_factory=_fitting_penalty, ge=0)
+    activation_penalty: float = Field(default_factory=_fitting_penalty, ge=0, le=1000)
     """Weight of a penalty on the squares of the encoder's values (Merity et al. 2017): 0.01 for
     `dot`, with which large values soon make attention all or nothing and slow to learn; else 0."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides
-from seq2seq_cli.config.model import ModelConfig, RNNConfig
+from seq2seq_cli.config.model import MOST_UNITS, ModelConfig, RNNConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import tokenizers_of
 from seq2seq_cli.decoding.translator import load_run
@@ -212,23 +212,32 @@ def _nearest(
 def _widened(model: ModelConfig, factor: float) -> ModelConfig:
     """Return the model with all its widths multiplied by about `factor`."""
     if isinstance(model, RNNConfig):
-        encoder = max(1, round(model.encoder_units * factor))
+        encoder = _width(model.encoder_units * factor)
         widths = {
-            "embedding_units": max(1, round(model.embedding_units * factor)),
+            "embedding_units": _width(model.embedding_units * factor),
             "encoder_units": encoder,
-            "decoder_units": max(1, encoder * model.decoder_units // model.encoder_units),
-            "attention_units": max(1, round(model.attention_units * factor)),
+            "decoder_units": _width(
+                encoder * model.decoder_units // model.encoder_units, 2 * MOST_UNITS
+            ),
+            "attention_units": _width(model.attention_units * factor),
         }
     else:
         step = 2 * model.heads
         widths = {
-            "units": max(step, step * round(model.units * factor / step)),
-            "inner_units": max(1, round(model.inner_units * factor)),
+            "units": _width(model.units * factor, step=step),
+            "inner_units": _width(model.inner_units * factor, 4 * MOST_UNITS),
         }
     return type(model)(**{**model.model_dump(), **widths})
+
+
+def _width(wanted: float, most: int = MOST_UNITS, step: int = 1) -> int:
+    """Return the multiple of `step` nearest to a width that a config may have."""
+    return step * min(max(1, round(wanted / step)), most // step)
 
 
 def _widened_inside(model: ModelConfig, factor: float) -> ModelConfig:
     """Return a Transformer with its feed-forward networks wider by about `factor`."""
     values = model.model_dump()
-    return type(model)(**{**values, "inner_units": max(1, round(values["inner_units"] * factor))})
+    return type(model)(
+        **{**values, "inner_units": _width(values["inner_units"] * factor, 4 * MOST_UNITS)}
+    )

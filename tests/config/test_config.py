@@ -123,11 +123,13 @@ def test_unknown_table_is_named(tmp_path):
     [
         (
             '[training]\nbatch_tokens = "many"',
-            "my.toml: training.batch_tokens must be a whole number at least 64; it is 'many'",
+            "my.toml: training.batch_tokens must be a whole number at least 64 and at most "
+            "1000000; it is 'many'",
         ),
         (
             "[training]\nbatch_tokens = 1.5",
-            "my.toml: training.batch_tokens must be a whole number at least 64; it is 1.5",
+            "my.toml: training.batch_tokens must be a whole number at least 64 and at most "
+            "1000000; it is 1.5",
         ),
         (
             "[training]\nseed = true",
@@ -153,7 +155,8 @@ def test_unknown_table_is_named(tmp_path):
         ),
         (
             '[model]\nkind = "decoder_only"\nunits = 33\nheads = 3',
-            "my.toml: model.units must be a whole number at least 4 and a multiple of 2; it is 33",
+            "my.toml: model.units must be a whole number at least 4 and at most 16384 and a "
+            "multiple of 2; it is 33",
         ),
         (
             '[training]\ndevice = "tpu"',

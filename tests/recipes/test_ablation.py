@@ -82,6 +82,21 @@ def test_widths_are_fitted_to_a_number_of_weights(model):
     assert fitted.kind == model.kind
 
 
+@pytest.mark.parametrize(
+    "model", [RNNConfig(encoder_units=9000, decoder_units=20_000), TransformerConfig(units=9000)]
+)
+def test_no_width_is_fitted_beyond_what_a_config_may_have(model):
+    tried = []
+
+    def small(model) -> int:
+        tried.append(model)
+        return 1
+
+    with pytest.raises(UsageError, match="cannot have 1,000 parameters"):
+        fit_parameters(model, 1000, small)
+    assert len(tried) > 16
+
+
 def test_a_number_that_cannot_be_reached_is_an_error():
     with pytest.raises(UsageError, match="transformer cannot have 1,000 parameters within 3%"):
         fit_parameters(TransformerConfig(), 1000, count)

@@ -1,6 +1,7 @@
 """SentencePiece (Kudo and Richardson 2018), applied in the graph by tensorflow-text."""
 
 import io
+import re
 import tempfile
 import threading
 from collections.abc import Iterable, Sequence
@@ -60,14 +61,9 @@ def train_sentencepiece(sentences: Iterable[str], config: TokenizerConfig) -> by
                 minloglevel=2,
             )
     except RuntimeError as error:
-        if "!sentences_.empty()" in str(error):
-            raise DataError(
-                "SentencePiece learns from sentences of at most 4,192 bytes, and this corpus "
-                "has none. Split its lines into sentences"
-            ) from error
         raise DataError(
             f"SentencePiece cannot train a {config.kind} vocabulary of {config.vocabulary_size} on "
-            f"this corpus: {error}. Set tokenizer.vocabulary_size lower or higher as it says"
+            f"this corpus: {_reason(str(error))}"
         ) from error
     model = sentencepiece_model_pb2.ModelProto.FromString(buffer.getvalue())
     for rules in (model.normalizer_spec, model.denormalizer_spec):
@@ -167,6 +163,18 @@ class SentencePiece(Tokenizer):
                 list(sentences), enable_sampling=True, nbest_size=-1, alpha=alpha, num_threads=1
             )
         return [[*self._ours[ids].tolist(), EOS] for ids in drawn]
+
+
+def _reason(message: str) -> str:
+    """Say what is wrong, and what to do, where SentencePiece speaks of its source code."""
+    if "!sentences_.empty()" in message:
+        return "it has no sentence of at most 4,192 bytes. Split its lines into sentences"
+    if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return (
+            f"its characters alone need {int(found[1]):,} ids, those of bytes included. Set "
+            "tokenizer.vocabulary_size to more than that, or tokenizer.kind to 'bytes'"
+        )
+    return f"{message}. Set tokenizer.vocabulary_size lower or higher as it says"
 
 
 def _hex(text: str) -> str:

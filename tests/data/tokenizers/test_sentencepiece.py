@@ -45,9 +45,26 @@ def test_the_same_sentences_give_the_same_bytes(kind):
     assert train_sentencepiece(SENTENCES, config) == train_sentencepiece(SENTENCES, config)
 
 
-def test_too_few_sentences_are_an_error_with_a_remedy():
-    with pytest.raises(DataError, match=r"cannot train a bpe vocabulary of 300 .*Set tokenizer"):
-        train_sentencepiece([], TokenizerConfig(kind="bpe", vocabulary_size=300))
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        ([], "it has no sentence of at most 4,192 bytes. Split its lines into sentences"),
+        (["x" * 5000], "it has no sentence of at most 4,192 bytes. Split its lines into sentences"),
+        (
+            [chr(0x4E00 + i) for i in range(500)],
+            "its characters alone need 761 ids, those of bytes included. Set "
+            "tokenizer.vocabulary_size to more than that, or tokenizer.kind to 'bytes'",
+        ),
+    ],
+    ids=["none", "too long", "too many characters"],
+)
+def test_sentences_that_make_no_vocabulary_are_an_error_with_a_remedy(kind, sentences, message):
+    with pytest.raises(DataError) as caught:
+        train_sentencepiece(sentences, TokenizerConfig(kind=kind, vocabulary_size=300))
+    assert str(caught.value) == (
+        f"SentencePiece cannot train a {kind} vocabulary of 300 on this corpus: {message}"
+    )
 
 
 def test_ids_in_the_graph_are_those_of_sentencepiece(tokenizer):
