@@ -125,7 +125,7 @@ class TrainingData:
         self.padding_share = 1 - (self.source_tokens + self.target_tokens) / places
 
     @classmethod
-    def suited(cls, corpus: Corpus, tokenizers: Tokenizers, config: Config) -> "TrainingData":
+    def from_config(cls, corpus: Corpus, tokenizers: Tokenizers, config: Config) -> "TrainingData":
         """Return the training side of a corpus, in as many shapes as pay on the device in use."""
         training = config.training
         cost = cost_of_a_shape(config.model.kind, training)

@@ -69,7 +69,7 @@ def train(
         report(Phase("Making the vocabulary"))
         tokenizers = tokenizers_of(corpus, config.tokenizer)
     report(Phase("Tokenizing the corpus"))
-    data = TrainingData.suited(corpus, tokenizers, config)
+    data = TrainingData.from_config(corpus, tokenizers, config)
     report(Phase("Building the model"))
     if resume is None:
         check_shards(config.training, data.most_rows)

@@ -92,7 +92,7 @@ def measure_training(
     began = time.perf_counter()
     corpus = read_corpus(config.data)
     tokenizers = tokenizers_of(corpus, config.tokenizer)
-    data = TrainingData.suited(corpus, tokenizers, config)
+    data = TrainingData.from_config(corpus, tokenizers, config)
     check_shards(config.training, data.most_rows)
     model = build_trainable(config, tokenizers)
     computation = choose_computation(config.training, model)
