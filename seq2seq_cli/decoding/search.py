@@ -161,7 +161,7 @@ class Search:
         """Do what `__call__` does, eagerly or as what a graph is traced from."""
         with products_in(self._precision):
             begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
-            predict = self._model.stepper(in_place=True)
+            predict = self._model.make_step(in_place=True)
             found = _while(
                 lambda p: tf.size(p.sentences["row_B"]) > 0,
                 lambda p: self._chunk(p, predict),

@@ -51,11 +51,11 @@ class Ensemble(Seq2Seq):
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. The logits are log-probabilities."""
-        return self.stepper()(token_B, state, memory)
+        return self.make_step()(token_B, state, memory)
 
-    def stepper(self, in_place: bool = False) -> Step:
-        """See Seq2Seq.stepper."""
-        steps = [member.stepper(in_place) for member in self.members]
+    def make_step(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.make_step."""
+        steps = [member.make_step(in_place) for member in self.members]
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             parts = self._parts(state, memory)

@@ -77,7 +77,7 @@ class Seq2Seq(keras.Model):
         del max_length  # a state that does not grow has room for any number
         return state
 
-    def stepper(self, in_place: bool = False) -> Step:
+    def make_step(self, in_place: bool = False) -> Step:
         """Return `decode_step`, with what it needs of the weights alone computed once.
 
         Args:

@@ -158,10 +158,10 @@ class Transformer(Seq2Seq):
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
-        return self.stepper()(token_B, state, memory)
+        return self.make_step()(token_B, state, memory)
 
-    def stepper(self, in_place: bool = False) -> Step:
-        """See Seq2Seq.stepper."""
+    def make_step(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.make_step."""
         step_blocks = block_stepper(self.decoder, in_place)
         to_logits = self.embeddings.to_logits()
 
