@@ -234,7 +234,7 @@ class Search:
 
     def _chunk(self, progress: _Progress, predict: Step) -> _Progress:
         """Make steps until sentences may leave the batch or the caches are full; then see to it."""
-        memory = self._model.widen(progress.memory, self._beams)
+        memory = self._model.repeat_for_beams(progress.memory, self._beams)
 
         def has_room_and_work(p: _Progress) -> tf.Tensor:
             open_B = tf.logical_not(p.sentences["done_B"])

@@ -149,8 +149,8 @@ class DecoderOnly(Seq2Seq):
         """See Seq2Seq.extend."""
         return extend_state(state, max_length)
 
-    def widen(self, memory: Memory, times: int) -> Memory:
-        """See Seq2Seq.widen: the rows of a sentence attend to the same keys."""
+    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.repeat_for_beams: the rows of a sentence attend to the same keys."""
         del times
         return memory
 

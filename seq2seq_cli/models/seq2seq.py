@@ -40,7 +40,7 @@ class Seq2Seq(keras.Model):
     `memory` does not change while decoding. `state` changes at each step; each of its tensors that
     is not a scalar leads with B. A search needs to know no more than that.
 
-    Several hypotheses of a sentence are rows that stand together, and their memory is what `widen`
+    Several hypotheses of a sentence are rows that stand together, and their memory is what `repeat_for_beams`
     makes of the sentence's.
     """
 
@@ -68,7 +68,7 @@ class Seq2Seq(keras.Model):
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """Return the state before the first token of at most `max_length`."""
 
-    def widen(self, memory: Memory, times: int) -> Memory:
+    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
         """Return the memory that `decode_step` takes for `times` rows of each sentence."""
         return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
 

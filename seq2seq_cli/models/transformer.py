@@ -151,8 +151,8 @@ class Transformer(Seq2Seq):
         """See Seq2Seq.extend."""
         return extend_state(state, max_length)
 
-    def widen(self, memory: Memory, times: int) -> Memory:
-        """See Seq2Seq.widen: cross-attention takes a sentence's rows as it takes its positions."""
+    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.repeat_for_beams: cross-attention takes a sentence's rows as it takes its positions."""
         del times
         return memory
 
