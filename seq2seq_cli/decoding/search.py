@@ -269,7 +269,7 @@ class Search:
 
     def _with_room(self, p: _Progress) -> _Progress:
         room = p.room + _ROOM
-        return p._replace(room=room, state=self._model.extend(p.state, room))
+        return p._replace(room=room, state=self._model.grow_cache(p.state, room))
 
     def _step(self, p: _Progress, memory: Memory, predict: Step) -> _Progress:
         """Predict a token for each hypothesis, choose, and part those that end from the others."""

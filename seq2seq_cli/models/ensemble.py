@@ -45,9 +45,9 @@ class Ensemble(Seq2Seq):
         """See Seq2Seq.repeat_for_beams."""
         return _join([m.repeat_for_beams(part, times) for m, part in self._parts(memory)])
 
-    def extend(self, state: State, max_length: tf.Tensor) -> State:
-        """See Seq2Seq.extend."""
-        return _join([m.extend(part, max_length) for m, part in self._parts(state)])
+    def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.grow_cache."""
+        return _join([m.grow_cache(part, max_length) for m, part in self._parts(state)])
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. The logits are log-probabilities."""

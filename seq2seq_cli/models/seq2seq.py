@@ -72,7 +72,7 @@ class Seq2Seq(keras.Model):
         """Return the memory that `decode_step` takes for `times` rows of each sentence."""
         return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
 
-    def extend(self, state: State, max_length: tf.Tensor) -> State:
+    def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
         """Return the same state with room for `max_length` tokens in all."""
         del max_length  # a state that does not grow has room for any number
         return state

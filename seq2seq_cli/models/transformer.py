@@ -147,8 +147,8 @@ class Transformer(Seq2Seq):
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
         return empty_state(memory, max_length)
 
-    def extend(self, state: State, max_length: tf.Tensor) -> State:
-        """See Seq2Seq.extend."""
+    def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.grow_cache."""
         return extend_state(state, max_length)
 
     def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
