@@ -8,7 +8,7 @@ from seq2seq_cli.models.layers.blocks import (
     block_stepper,
     dropout_maker,
     empty_state,
-    extend_state,
+    grow_state,
     layer_cache,
     store,
 )
@@ -147,7 +147,7 @@ class DecoderOnly(Seq2Seq):
 
     def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
         """See Seq2Seq.grow_cache."""
-        return extend_state(state, max_length)
+        return grow_state(state, max_length)
 
     def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
         """See Seq2Seq.repeat_for_beams: the rows of a sentence attend to the same keys."""

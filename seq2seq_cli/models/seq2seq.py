@@ -40,8 +40,8 @@ class Seq2Seq(keras.Model):
     `memory` does not change while decoding. `state` changes at each step; each of its tensors that
     is not a scalar leads with B. A search needs to know no more than that.
 
-    Several hypotheses of a sentence are rows that stand together, and their memory is what `repeat_for_beams`
-    makes of the sentence's.
+    The hypotheses of a sentence are rows next to each other. Their memory is what
+    `repeat_for_beams` makes of the sentence's.
     """
 
     @abstractmethod

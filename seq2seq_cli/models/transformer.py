@@ -8,7 +8,7 @@ from seq2seq_cli.models.layers.blocks import (
     block_stepper,
     dropout_maker,
     empty_state,
-    extend_state,
+    grow_state,
     layer_cache,
     store,
 )
@@ -149,10 +149,10 @@ class Transformer(Seq2Seq):
 
     def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
         """See Seq2Seq.grow_cache."""
-        return extend_state(state, max_length)
+        return grow_state(state, max_length)
 
     def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
-        """See Seq2Seq.repeat_for_beams: cross-attention takes a sentence's rows as it takes its positions."""
+        """See Seq2Seq.repeat_for_beams. Cross-attention takes a sentence's rows as positions."""
         del times
         return memory
 
