@@ -25,7 +25,7 @@ from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
 from seq2seq_cli.runtime.computation import choose_decoding_precision
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
-_ROOM = 8  # steps by which the caches grow
+_CAPACITY_STEP = 8  # steps by which the caches grow
 _STAY = 0.75  # while at least this share of the sentences is unfinished, none leaves the batch
 Tensors = dict[str, tf.Tensor]
 
@@ -52,7 +52,7 @@ class _Progress(NamedTuple):
     """Where the search of the sentences that are in the batch stands.
 
     t: int32 scalar, steps made.
-    room: int32 scalar, steps that the state has room for.
+    capacity: int32 scalar, steps that the state has capacity for.
     memory: of the sentences.
     state: of their R hypotheses.
     sentences: what is known of each: row_B (in the results), uniform_BKT, minimum_B, maximum_B,
@@ -64,7 +64,7 @@ class _Progress(NamedTuple):
     """
 
     t: tf.Tensor
-    room: tf.Tensor
+    capacity: tf.Tensor
     memory: Memory
     state: State
     sentences: Tensors
@@ -183,11 +183,11 @@ class Search:
     ) -> _Progress:
         batch, source_length = tf.unstack(tf.shape(source_BS))
         longest = tf.reduce_max(tf.concat([maximum_B, [0]], axis=0))
-        room = tf.minimum(longest, _ROOM)
+        capacity = tf.minimum(longest, _CAPACITY_STEP)
         memory = self._model.encode(source_BS)
         state = {
             name: tensor if tensor.shape.rank == 0 else tf.repeat(tensor, self._beams, axis=0)
-            for name, tensor in self._model.initial_state(memory, room).items()
+            for name, tensor in self._model.initial_state(memory, capacity).items()
         }
 
         def hypotheses(number: int) -> Tensors:
@@ -230,20 +230,20 @@ class Search:
             "ended_B": tf.zeros([batch], tf.int32),
             "done_B": maximum_B <= 0,
         }
-        return _Progress(tf.constant(0), room, memory, state, sentences, alive, ended, ended)
+        return _Progress(tf.constant(0), capacity, memory, state, sentences, alive, ended, ended)
 
     def _chunk(self, progress: _Progress, predict: Step) -> _Progress:
         """Make steps until sentences may leave the batch or the caches are full; then see to it."""
         memory = self._model.repeat_for_beams(progress.memory, self._beams)
 
-        def has_room_and_work(p: _Progress) -> tf.Tensor:
+        def has_capacity_and_work(p: _Progress) -> tf.Tensor:
             open_B = tf.logical_not(p.sentences["done_B"])
             share = tf.reduce_mean(tf.cast(open_B, tf.float32))
-            return (p.t < p.room) & (share >= _STAY)
+            return (p.t < p.capacity) & (share >= _STAY)
 
         # The memory is the same throughout, so it is no variable of the loop.
         begun = progress._replace(memory={}, results={})
-        p = _while(has_room_and_work, lambda p: self._step(p, memory, predict), begun)
+        p = _while(has_capacity_and_work, lambda p: self._step(p, memory, predict), begun)
 
         rows_B1 = p.sentences["row_B"][:, tf.newaxis]
         results = {
@@ -252,7 +252,7 @@ class Search:
         }
         p = p._replace(memory=progress.memory, results=results)
         p = _either(tf.reduce_any(p.sentences["done_B"]), self._without_done, p)
-        return _either(p.t >= p.room, self._with_room, p)
+        return _either(p.t >= p.capacity, self._with_capacity, p)
 
     def _without_done(self, p: _Progress) -> _Progress:
         left = tf.where(tf.logical_not(p.sentences["done_B"]))[:, 0]
@@ -267,9 +267,9 @@ class Search:
             ended=_gather(p.ended, left),
         )
 
-    def _with_room(self, p: _Progress) -> _Progress:
-        room = p.room + _ROOM
-        return p._replace(room=room, state=self._model.grow_cache(p.state, room))
+    def _with_capacity(self, p: _Progress) -> _Progress:
+        capacity = p.capacity + _CAPACITY_STEP
+        return p._replace(capacity=capacity, state=self._model.grow_cache(p.state, capacity))
 
     def _step(self, p: _Progress, memory: Memory, predict: Step) -> _Progress:
         """Predict a token for each hypothesis, choose, and part those that end from the others."""
