@@ -56,11 +56,12 @@ class _Progress(NamedTuple):
     memory: of the sentences.
     state: of their R hypotheses.
     sentences: what is known of each: row_B (in the results), uniform_BKT, minimum_B, maximum_B,
-        prefix_BP, mask_BS, ended_B (how many hypotheses have ended), done_B.
-    alive: the hypotheses that go on: ids_BKT, token_BK, total_BK (their log-probability), model_BK
+        prefix_BP, mask_BS, finished_B (how many hypotheses have finished), done_B.
+    live: the hypotheses that go on: ids_BKT, token_BK, total_BK (their log-probability), model_BK
         (the same without the penalty for repetition), coverage_BKS, attention_BKTS.
-    ended: the best of those that have ended, ids_BNT, score_BN, total_BN, model_BN, attention_BNTS.
-    results: `ended` of all sentences, those that have left the batch too.
+    finished: the best of those that have finished, ids_BNT, score_BN, total_BN, model_BN,
+        attention_BNTS.
+    results: `finished` of all sentences, those that have left the batch too.
     """
 
     t: tf.Tensor
@@ -68,8 +69,8 @@ class _Progress(NamedTuple):
     memory: Memory
     state: State
     sentences: Tensors
-    alive: Tensors
-    ended: Tensors
+    live: Tensors
+    finished: Tensors
     results: Tensors
 
 
@@ -78,7 +79,7 @@ class Search:
 
     With beams: the K best hypotheses go on, and those of the best K continuations that end, end. A
     sentence is done when no hypothesis that goes on can become better than the N best that have
-    ended; or when K have ended, and none that goes on is better as it is.
+    finished; or when K have finished, and none that goes on is better as it is.
 
     Scores are
 
@@ -202,19 +203,19 @@ class Search:
                 tensors["attention_BKTS"] = tf.zeros(shape)
             return tensors
 
-        alive = hypotheses(self._beams)
+        live = hypotheses(self._beams)
         # All samples begin; beams would all be the same, so only the first does.
         begins_K = [
             0.0 if k == 0 or self._config.sample else IMPOSSIBLE for k in range(self._beams)
         ]
-        alive["total_BK"] = tf.zeros([batch, 1]) + tf.constant(begins_K)
-        if "model_BK" in alive:
-            alive["model_BK"] = alive["total_BK"]
-        alive["token_BK"] = tf.fill([batch, self._beams], BOS)
+        live["total_BK"] = tf.zeros([batch, 1]) + tf.constant(begins_K)
+        if "model_BK" in live:
+            live["model_BK"] = live["total_BK"]
+        live["token_BK"] = tf.fill([batch, self._beams], BOS)
         if self._config.coverage_penalty:
-            alive["coverage_BKS"] = tf.zeros([batch, self._beams, source_length])
-        ended = hypotheses(self._results)
-        ended["score_BK"] = ended["total_BK"]
+            live["coverage_BKS"] = tf.zeros([batch, self._beams, source_length])
+        finished = hypotheses(self._results)
+        finished["score_BK"] = finished["total_BK"]
         drawn = (
             uniform(self._config.seed, number_B, self._beams, longest)
             if self._config.sample
@@ -227,10 +228,12 @@ class Search:
             "maximum_B": maximum_B,
             "prefix_BP": prefix_BP,
             "mask_BS": source_BS != PAD,
-            "ended_B": tf.zeros([batch], tf.int32),
+            "finished_B": tf.zeros([batch], tf.int32),
             "done_B": maximum_B <= 0,
         }
-        return _Progress(tf.constant(0), capacity, memory, state, sentences, alive, ended, ended)
+        return _Progress(
+            tf.constant(0), capacity, memory, state, sentences, live, finished, finished
+        )
 
     def _chunk(self, progress: _Progress, predict: Step) -> _Progress:
         """Make steps until sentences may leave the batch or the caches are full; then see to it."""
@@ -247,7 +250,7 @@ class Search:
 
         rows_B1 = p.sentences["row_B"][:, tf.newaxis]
         results = {
-            name: tf.tensor_scatter_nd_update(tensor, rows_B1, p.ended[name])
+            name: tf.tensor_scatter_nd_update(tensor, rows_B1, p.finished[name])
             for name, tensor in progress.results.items()
         }
         p = p._replace(memory=progress.memory, results=results)
@@ -263,8 +266,8 @@ class Search:
             memory=_gather(p.memory, left),
             state=_gather(p.state, rows_left),
             sentences=_gather(p.sentences, left),
-            alive=_gather(p.alive, left),
-            ended=_gather(p.ended, left),
+            live=_gather(p.live, left),
+            finished=_gather(p.finished, left),
         )
 
     def _with_capacity(self, p: _Progress) -> _Progress:
@@ -274,23 +277,23 @@ class Search:
     def _step(self, p: _Progress, memory: Memory, predict: Step) -> _Progress:
         """Predict a token for each hypothesis, choose, and part those that end from the others."""
         beams, sentences = self._beams, p.sentences
-        tokens_R = tf.reshape(p.alive["token_BK"], [-1])
+        tokens_R = tf.reshape(p.live["token_BK"], [-1])
         logits_RV, attention_RS, state = predict(tokens_R, p.state, memory)
         vocabulary = logits_RV.shape[1]
         model_RV = exclude_special_tokens(logits_RV)
         logits_RV = model_RV
         if self._config.repetition_penalty != 1:
             penalty = self._config.repetition_penalty
-            logits_RV = penalise_repetition(logits_RV, p.alive["ids_BKT"], penalty)
+            logits_RV = penalise_repetition(logits_RV, p.live["ids_BKT"], penalty)
         normaliser_BK = tf.reshape(tf.reduce_logsumexp(logits_RV, axis=1), [-1, beams])
         logits_BKV = tf.reshape(self._constrained(logits_RV, p), [-1, beams, vocabulary])
         uniform_BK = sentences["uniform_BKT"][:, :, p.t]
         parent_BC, token_BC, total_BC = self._choose(
-            Options(logits_BKV, normaliser_BK, p.alive["total_BK"], uniform_BK)
+            Options(logits_BKV, normaliser_BK, p.live["total_BK"], uniform_BK)
         )
         total_BC = tf.where(sentences["done_B"][:, tf.newaxis], IMPOSSIBLE, total_BC)
 
-        parents = p.alive
+        parents = p.live
         attention_BKS = tf.reshape(attention_RS, [-1, beams, tf.shape(sentences["mask_BS"])[1]])
         if parent_BC is not None:
             parents = {n: tf.gather(x, parent_BC, batch_dims=1) for n, x in parents.items()}
@@ -319,28 +322,28 @@ class Search:
         enters_BC = ends_BC & (total_BC > IMPOSSIBLE) & (tf.range(token_BC.shape[1]) < beams)
         score_BC = self._score(candidates, p.t + 1, sentences["mask_BS"])
         score_BC = tf.where(enters_BC, score_BC, IMPOSSIBLE)
-        ended = self._best_ended(p.ended, candidates, score_BC)
-        ended_B = sentences["ended_B"] + tf.reduce_sum(tf.cast(enters_BC, tf.int32), axis=1)
+        finished = self._best_finished(p.finished, candidates, score_BC)
+        finished_B = sentences["finished_B"] + tf.reduce_sum(tf.cast(enters_BC, tf.int32), axis=1)
 
         candidates["total_BK"] = tf.where(ends_BC, IMPOSSIBLE, total_BC)
-        alive = candidates
+        live = candidates
         if parent_BC is not None:
             _, best_BK = tf.math.top_k(candidates["total_BK"], beams)
-            alive = {n: tf.gather(x, best_BK, batch_dims=1) for n, x in candidates.items()}
+            live = {n: tf.gather(x, best_BK, batch_dims=1) for n, x in candidates.items()}
             parent_BK = tf.gather(parent_BC, best_BK, batch_dims=1)
             first_B1 = tf.range(tf.shape(parent_BK)[0])[:, tf.newaxis] * beams
             state = _gather(state, tf.reshape(first_B1 + parent_BK, [-1]))
-        best_B = tf.reduce_max(alive["total_BK"], axis=1)
+        best_B = tf.reduce_max(live["total_BK"], axis=1)
         done_B = best_B == IMPOSSIBLE
         if parent_BC is not None:
             # A log-probability only falls, is divided by the most at the greatest length, and the
             # penalty for coverage is at most 0.
             reachable_B = best_B / self._length_penalty(sentences["maximum_B"])
             likely_B = best_B / self._length_penalty(p.t + 1)
-            worst_B = ended["score_BK"][:, -1]
-            done_B |= (worst_B >= reachable_B) | ((ended_B >= beams) & (worst_B >= likely_B))
-        sentences = {**sentences, "ended_B": ended_B, "done_B": sentences["done_B"] | done_B}
-        return p._replace(t=p.t + 1, state=state, sentences=sentences, alive=alive, ended=ended)
+            worst_B = finished["score_BK"][:, -1]
+            done_B |= (worst_B >= reachable_B) | ((finished_B >= beams) & (worst_B >= likely_B))
+        sentences = {**sentences, "finished_B": finished_B, "done_B": sentences["done_B"] | done_B}
+        return p._replace(t=p.t + 1, state=state, sentences=sentences, live=live, finished=finished)
 
     def _constrained(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
         """Exclude what the minimum length, repeated n-grams and the prefix exclude.
@@ -350,18 +353,20 @@ class Search:
         free_RV = logits_RV
         logits_RV = require_minimum_length(logits_RV, p.t, p.sentences["minimum_B"])
         if size := self._config.no_repeat_ngram:
-            logits_RV = exclude_repeated_ngrams(logits_RV, p.alive["ids_BKT"], p.t, size)
+            logits_RV = exclude_repeated_ngrams(logits_RV, p.live["ids_BKT"], p.t, size)
         return follow_prefix(logits_RV, free_RV, p.t, p.sentences["prefix_BP"])
 
-    def _best_ended(self, ended: Tensors, candidates: Tensors, score_BC: tf.Tensor) -> Tensors:
-        """Return the best of those that ended before and now."""
-        scores = tf.concat([ended["score_BK"], score_BC], axis=1)
+    def _best_finished(
+        self, finished: Tensors, candidates: Tensors, score_BC: tf.Tensor
+    ) -> Tensors:
+        """Return the best of those that finished before and now."""
+        scores = tf.concat([finished["score_BK"], score_BC], axis=1)
         score_BN, best_BN = tf.math.top_k(scores, self._results)
         return {
             name: score_BN
             if name == "score_BK"
             else tf.gather(tf.concat([before, candidates[name]], axis=1), best_BN, batch_dims=1)
-            for name, before in ended.items()
+            for name, before in finished.items()
         }
 
     def _score(self, candidates: Tensors, length: tf.Tensor, mask_BS: tf.Tensor) -> tf.Tensor:
