@@ -75,7 +75,7 @@ def _losses_gradient(
     return tf.cast((probabilities_XV - wanted_XV) * upstream_X[:, tf.newaxis], logits_XV.dtype)
 
 
-def real_places(labels_BT: tf.Tensor) -> tf.Tensor:
+def non_padding_indices(labels_BT: tf.Tensor) -> tf.Tensor:
     """Return where the labels that are not PAD stand, and then some that are.
 
     Places are counted through all rows, int64. They are a multiple of 128, or all, so that what is

@@ -15,7 +15,7 @@ from seq2seq_cli.models.ops.products import Count, counted
 from seq2seq_cli.runtime.computation import choose_computation
 from seq2seq_cli.runtime.memory import peak_memory
 from seq2seq_cli.runtime.parallel import in_parallel
-from seq2seq_cli.training.loss import real_places
+from seq2seq_cli.training.loss import non_padding_indices
 from seq2seq_cli.training.requirements import build_trainable, check_shards
 from seq2seq_cli.training.step import Updater
 
@@ -209,7 +209,7 @@ def _operations(updater: Updater, batches: Sequence[Batch]) -> int:
     found: dict[tuple, int] = {}
     sizes = []
     for batch in batches:
-        sizes.append((*_shape(batch), len(real_places(batch.target_BT[:, 1:]))))
+        sizes.append((*_shape(batch), len(non_padding_indices(batch.target_BT[:, 1:]))))
         if sizes[-1] not in found:
             count = Count()
             with counted(count):

@@ -16,7 +16,7 @@ from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import PAD, UNK
 from seq2seq_cli.training.adam import Adam
-from seq2seq_cli.training.loss import cross_entropy, real_places
+from seq2seq_cli.training.loss import cross_entropy, non_padding_indices
 
 
 class Updater:
@@ -108,7 +108,7 @@ class Updater:
         hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
         labels = target_BT[:, 1:]
         if not self._xla:  # it knows no shape that depends on values
-            places = real_places(labels)
+            places = non_padding_indices(labels)
             hidden = tf.gather(tf.reshape(hidden, [-1, hidden.shape[-1]]), places)
             labels = tf.gather(tf.reshape(labels, [-1]), places)
         return self._model.logits(hidden), labels

@@ -9,7 +9,7 @@ from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.training.adam import Adam
-from seq2seq_cli.training.loss import _greatest, cross_entropy, real_places
+from seq2seq_cli.training.loss import _greatest, cross_entropy, non_padding_indices
 from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.step import Updater
 
@@ -46,7 +46,7 @@ def test_predictions_are_made_where_labels_are_real_and_few_others(real, found):
     labels = np.full(300, PAD, np.int32)
     labels[np.random.default_rng(0).permutation(300)[:real]] = EOS
     labels = labels.reshape(20, 15)
-    places = real_places(tf.constant(labels)).numpy()
+    places = non_padding_indices(tf.constant(labels)).numpy()
     assert len(places) == len(set(places)) == found
     assert (labels.ravel()[places[:real]] == EOS).all()
 
