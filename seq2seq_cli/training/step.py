@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
-from seq2seq_cli.models.layers.regularisation import part_of_batch
+from seq2seq_cli.models.layers.regularisation import shard_scope
 from seq2seq_cli.models.ops.fusion import fusing
 from seq2seq_cli.models.ops.products import products_in
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -119,7 +119,7 @@ class Updater:
         # One function for all parts, so that XLA compiles its kernels once.
         @functools.partial(tf.function, autograph=False)
         def sums(source_BS: tf.Tensor, target_BT: tf.Tensor, *part: tf.Tensor) -> tuple:
-            with part_of_batch(*part):
+            with shard_scope(*part):
                 logits, labels = self.predictions(source_BS, target_BT)
             return cross_entropy(logits, labels, self._config.label_smoothing)
 
