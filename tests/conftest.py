@@ -70,7 +70,7 @@ def tiny_config(corpus: Path | str | None, **settings: object) -> Config:
     data = {"data.corpus": str(corpus)} if corpus else {}
     model = TINY_MODELS[str(given.get("model.kind", TINY["model.kind"]))]
     for key, value in {**TINY, **model, **data, **given}.items():
-        overrides.put(key, value, "test")
+        overrides.set(key, value, "test")
     return load_config(overrides)
 
 

@@ -26,7 +26,7 @@ from seq2seq_cli.cli.options import (
     config_layers,
     find_data,
     print_line,
-    put_model,
+    set_model,
     start_tensorflow,
 )
 
@@ -59,7 +59,7 @@ def bench_train(
         ("data.corpus", data, "--data"),
         ("training.device", device, "--device"),
     )
-    put_model(layers[-1], model, attention)
+    set_model(layers[-1], model, attention)
     resolved = load_config(*layers)
     find_data(resolved.data)
     device_used = start_tensorflow(resolved.training.device, resolved.training)

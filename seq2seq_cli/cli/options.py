@@ -57,20 +57,20 @@ def config_layers(
     files = [Overrides.read(find_config(config))] if config else []
     options = Overrides()
     for assignment in settings or []:
-        options.put_assignment(assignment)
+        options.set_assignment(assignment)
     for key, value, flag in flags:
         options.flags[key] = flag
         if value is not None:
-            options.put(key, value, flag)
+            options.set(key, value, flag)
     return [*files, options]
 
 
-def put_model(options: "Overrides", model: str | None, attention: str | None) -> None:
+def set_model(options: "Overrides", model: str | None, attention: str | None) -> None:
     """Put what --model and --attention say, if they are given."""
     if model is not None:
-        options.put_model(model)
+        options.set_model(model)
     if attention is not None:
-        options.put_attention(attention)
+        options.set_attention(attention)
 
 
 def corpus_flags(data: str | None, source: str | None, target: str | None) -> list[tuple]:

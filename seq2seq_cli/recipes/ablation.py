@@ -138,7 +138,7 @@ def _as_overrides(config: Config) -> Overrides:
     overrides = Overrides()
     for key, value in config.flat().items():
         if value is not None:
-            overrides.put(key, value, "ablate")
+            overrides.set(key, value, "ablate")
     return overrides
 
 

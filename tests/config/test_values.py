@@ -71,7 +71,7 @@ def loads_or_is_refused(overrides: Overrides) -> None:
 def test_any_value_of_any_key_is_taken_or_refused_with_its_origin(given_values):
     overrides = Overrides()
     for key, value in given_values.items():
-        overrides.put(key, value, "test")
+        overrides.set(key, value, "test")
     loads_or_is_refused(overrides)
 
 
@@ -101,7 +101,7 @@ def test_any_file_is_taken_or_refused_by_its_name(tmp_path_factory, tables):
 def test_any_assignment_is_taken_or_refused(key, value):
     try:
         overrides = Overrides()
-        overrides.put_assignment(f"{key}={value}")
+        overrides.set_assignment(f"{key}={value}")
         load_config(overrides)
     except UsageError as error:
         assert str(error).startswith("--set ")
@@ -110,7 +110,7 @@ def test_any_assignment_is_taken_or_refused(key, value):
 def refusal(*assignments: str) -> str:
     overrides = Overrides()
     for assignment in assignments:
-        overrides.put_assignment(assignment)
+        overrides.set_assignment(assignment)
     with pytest.raises(UsageError) as caught:
         load_config(overrides)
     return str(caught.value)

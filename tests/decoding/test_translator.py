@@ -50,7 +50,7 @@ def test_nothing_gives_nothing(translator):
 @pytest.mark.parametrize("batch", [1, 3, 1000])
 def test_batches_change_no_translation(trained, translator, batch):
     overrides = Overrides()
-    overrides.put("decoding.batch_sentences", batch, "test")
+    overrides.set("decoding.batch_sentences", batch, "test")
     sentences = [source for source, _ in toy_pairs()[::7]]
     expected = translator.translate(sentences)
     other = load_run(Run(trained), fail).translator()
