@@ -23,7 +23,7 @@ from seq2seq_cli.runs.run import COMPUTATION, Run, new_run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
 from seq2seq_cli.runtime.xla_cache import limit_xla_cache
 from seq2seq_cli.training.events import Event, Notice, Phase, Progress, Result, Summary, Validation
-from seq2seq_cli.training.interruption import caught_signals
+from seq2seq_cli.training.interruption import stop_requested
 from seq2seq_cli.training.logs import Logs
 from seq2seq_cli.training.pace import Pace
 from seq2seq_cli.training.requirements import build_trainable, check_shards, memory_errors
@@ -163,7 +163,7 @@ class Trainer:
                 self._compile()
             self._report(Phase("Making the first updates"))
         self._saved = self._resumed_updates = time.monotonic()
-        with caught_signals(self._notice) as caught:
+        with stop_requested(self._notice) as caught:
             while not reason:
                 for batch in self._data.batches(position.epoch, skip=position.batch):
                     self._update(batch)
