@@ -3,7 +3,7 @@
     python benchmarks/grid.py --data tatoeba --json grid.json
 
 Each model is 64 wide and makes the first 300 updates of 3,000; its loss is the mean of the last 30,
-in nats a token, without label smoothing. A model that had learned nothing but how frequent each
+in nats per token, without label smoothing. A model that had learned nothing but how frequent each
 token is would reach the entropy of the unigram distribution of the target tokens, which is printed
 first. Combinations that are in the JSON file already are not trained again.
 """

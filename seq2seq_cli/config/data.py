@@ -103,9 +103,9 @@ class TokenizerConfig(Table):
     target_model: str | None = None
     """The same for the target where vocabularies are separate."""
     sampling_alpha: float = Field(0.0, ge=0, le=1)
-    """Subword regularisation, 0 for none: training sees many divisions of a sentence. The power
-    of a division's probability for `unigram` (Kudo 2018; 0.1 to 0.5, the less, the more varied),
-    the share of merges left out for `bpe` (Provilkov et al. 2020; 0.1)."""
+    """Subword regularisation: training sees many segmentations of a sentence; 0 for one. For
+    `unigram`, the power of a segmentation's probability (Kudo 2018; 0.1 to 0.5, a lower one gives
+    more variety). For `bpe`, the share of merges left out (Provilkov et al. 2020; 0.1)."""
 
     @model_validator(mode="after")
     def _keys_agree(self) -> "TokenizerConfig":
@@ -113,7 +113,7 @@ class TokenizerConfig(Table):
         if self.sampling_alpha and not has_models:
             raise ValueError(
                 "tokenizer.sampling_alpha is for tokenizer.kind 'unigram' or 'bpe'; with "
-                f"{self.kind!r} a sentence has one division. Leave one of them out"
+                f"{self.kind!r} a sentence has one segmentation. Leave one of them out"
             )
         if (self.model or self.target_model) and not has_models:
             raise ValueError(

@@ -20,8 +20,8 @@ from seq2seq_cli.special_tokens import BOS
 
 _TOKENIZE_AT_ONCE = 4096
 
-# A sampled division of a sentence has more tokens than the best one. Pairs stand in the batches of
-# pairs so much longer, and a sentence whose sample is too long even there keeps its best division.
+# A sampled segmentation has more tokens than the best one. Pairs stand in the batches of pairs that
+# are longer by this factor. A sentence whose sample is too long even there keeps its best one.
 _SAMPLED_LENGTH = 1.4
 
 

@@ -36,7 +36,7 @@ class Source(NamedTuple):
 def read_sources(
     tokenizers: Sequence[Tokenizer], texts: Sequence[str], config: DecodingConfig
 ) -> list[Source]:
-    """Tokenize sentences by each of the tokenizers, and cut them to the greatest length."""
+    """Tokenize sentences by each of the tokenizers, and cut them to the maximum length."""
     limit = config.max_source_tokens
     by_tokenizer = (token_ids(tokenizer, texts) for tokenizer in tokenizers)
     return [

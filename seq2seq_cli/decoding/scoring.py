@@ -46,7 +46,7 @@ class Scorer:
     """Scores with a model at its present weights.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         tokenizers: of both languages.
         config: batch sizes and the maximum length.
         compiled: whether in a graph; without one the first scores come sooner, all others later.
@@ -104,7 +104,7 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
     """Return log_probability_BT of given targets, in nats; 0 on padding.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         source_BS: int32 ids, right-padded with PAD.
         target_BT: int32 ids, EOS included, right-padded with PAD.
     """

@@ -1,7 +1,7 @@
-"""Search over the seam of `models.seq2seq`: one compiled loop for every architecture.
+"""Search over the interface of `models.seq2seq`: one compiled loop for every architecture.
 
 Greedy decoding, beam search and sampling are that loop with another of the `choices`. Suffixes
-beside those of the seam: N hypotheses returned, C candidates, R = B K rows.
+beside those of that interface: N hypotheses returned, C candidates, R = B K rows.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ class Search:
     leaves of the model's probabilities.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         config: how to search.
         attention: whether to return it.
         compiled: whether in a graph; without one the first sentences come sooner, all others later.
@@ -336,7 +336,7 @@ class Search:
         best_B = tf.reduce_max(live["total_BK"], axis=1)
         done_B = best_B == IMPOSSIBLE
         if parent_BC is not None:
-            # A log-probability only falls, is divided by the most at the greatest length, and the
+            # A log-probability only falls, is divided by the most at the maximum length, and the
             # penalty for coverage is at most 0.
             reachable_B = best_B / self._length_penalty(sentences["maximum_B"])
             likely_B = best_B / self._length_penalty(p.t + 1)

@@ -60,7 +60,7 @@ class Translator:
     """Translates with a model at its present weights.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         tokenizers: of both languages.
         config: how to search, batch sizes and maximum lengths.
         alignments: whether translations shall have them.

@@ -1,4 +1,4 @@
-"""The seam between architectures and decoding.
+"""The interface between architectures and decoding.
 
 Suffixes name the dimensions of a tensor, here, in the other models and in `decoding`:
 

@@ -39,17 +39,17 @@ def _losses(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the cross-entropy of each label, and the logsumexp of the logits."""
     logits_XV = tf.cast(logits_XV, tf.float32)
-    greatest_X = _greatest(logits_XV)
-    sums_X = tf.reduce_sum(tf.exp(logits_XV - greatest_X[:, tf.newaxis]), axis=1)
-    logsumexp_X = greatest_X + tf.math.log(sums_X)
+    maximum_X = _maximum(logits_XV)
+    sums_X = tf.reduce_sum(tf.exp(logits_XV - maximum_X[:, tf.newaxis]), axis=1)
+    logsumexp_X = maximum_X + tf.math.log(sums_X)
     mean_X = tf.reduce_mean(logits_XV, axis=1)
     right_X = tf.gather(logits_XV, labels_X, batch_dims=1)
     # Over all V labels the mean cross-entropy is logsumexp(logits) - mean(logits).
     return logsumexp_X - (1 - smoothing) * right_X - smoothing * mean_X, logsumexp_X
 
 
-def _greatest(logits_XV: tf.Tensor) -> tf.Tensor:
-    """Return the greatest of each row.
+def _maximum(logits_XV: tf.Tensor) -> tf.Tensor:
+    """Return the maximum of each row.
 
     By the greater of two numbers, which XLA finds for many at a time; of a row it goes one by one.
     """

@@ -47,7 +47,7 @@ class TrainingSpeed:
         optimizer_ms: what an update takes beyond the gradient.
         operations_per_second: floating-point operations of matrix products, padding included:
             those of the loss and twice as many for the gradient, however they are computed.
-        peak_operations_per_second: of large products of matrices in the same precision, as many at
+        peak_operations_per_second: of large matrix products in the same precision, as many at
             once as a batch has parts.
         utilisation: the one by the other.
         peak_memory_mb: the process' most resident memory, in 10^6 bytes.
@@ -171,7 +171,7 @@ def measure_training(
 
 
 def peak_operations(precision: str, at_once: int = 1) -> float:
-    """Return how many floating-point operations a second large products of matrices reach.
+    """Return how many floating-point operations a second large matrix products reach.
 
     Args:
         precision: their dtype.

@@ -9,7 +9,7 @@ from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.training.adam import Adam
-from seq2seq_cli.training.loss import _greatest, cross_entropy, non_padding_indices
+from seq2seq_cli.training.loss import _maximum, cross_entropy, non_padding_indices
 from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.step import Updater
 
@@ -37,8 +37,8 @@ def test_loss_equals_keras(vocabulary, smoothing):
 
 
 @pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
-def test_the_greatest_is_found_wherever_it_stands(width):
-    np.testing.assert_array_equal(_greatest(tf.eye(width)), 1)
+def test_the_maximum_is_found_wherever_it_stands(width):
+    np.testing.assert_array_equal(_maximum(tf.eye(width)), 1)
 
 
 @pytest.mark.parametrize(("real", "found"), [(0, 0), (1, 128), (128, 128), (129, 256), (300, 300)])
