@@ -28,7 +28,7 @@ import keras
 import numpy as np
 from peers import Joey, describe
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.encoding import padded, token_ids
@@ -40,7 +40,8 @@ from seq2seq_cli.models.layers.normalisation import EPSILON, LayerNorm
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run, run_path
-from seq2seq_cli.runtime.devices import in_parallel, parts_at_once, share_threads, use_device
+from seq2seq_cli.runtime.devices import use_device
+from seq2seq_cli.runtime.parallel import in_parallel, parts_at_once, share_threads
 from seq2seq_cli.special_tokens import PAD
 
 Batch = list[np.ndarray]  # the ids of each sentence

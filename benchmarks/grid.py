@@ -3,7 +3,7 @@
     python benchmarks/grid.py --data tatoeba --json grid.json
 
 Each model is 64 wide and makes the first 300 updates of 3,000; its loss is the mean of the last 30,
-in nats a token, without label smoothing. A model that had learned nothing but how frequent each
+in nats per token, without label smoothing. A model that had learned nothing but how frequent each
 token is would reach the entropy of the unigram distribution of the target tokens, which is printed
 first. Combinations that are in the JSON file already are not trained again.
 """
@@ -25,7 +25,8 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.models import build_model
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.special_tokens import BOS, PAD
-from seq2seq_cli.training.step import Schedule, Updater
+from seq2seq_cli.training.schedule import Schedule
+from seq2seq_cli.training.step import Updater
 
 Options = dict[str, str | int | bool]
 MEASURED_STEPS = 30

@@ -18,7 +18,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 
 S2S = [sys.executable, "-m", "seq2seq_cli"]

@@ -1,4 +1,4 @@
-"""Training speed beside that of other trainers, side by side: pairs a second.
+"""Training speed beside that of other trainers, side by side: pairs per second.
 
     python -m venv joey
     joey/bin/pip install joeynmt==2.3.0 'protobuf<3.21' importlib_metadata sentencepiece==0.2.0
@@ -26,7 +26,7 @@ from peers import LAYERS, VOCABULARY, Joey, Material, describe, run
 
 
 def s2s(material: Material, kind: str, size: list[str], steps: int) -> float:
-    """Return the pairs a second of this project."""
+    """Return the pairs per second of this project."""
     settings = [*size, f"tokenizer.model={material.model}"]
     settings += [f"tokenizer.vocabulary_size={VOCABULARY}"]
     if kind == "transformer":
@@ -39,7 +39,7 @@ def s2s(material: Material, kind: str, size: list[str], steps: int) -> float:
 
 
 def tutorial(material: Material, kind: str, batch: int, steps: int, loop: str) -> float:
-    """Return the pairs a second of Keras' layers, in one of two loops."""
+    """Return the pairs per second of Keras' layers, in one of two loops."""
     script = str(Path(__file__).with_name("tutorial.py"))
     command = [sys.executable, script, "--model", kind, "--batch", str(batch), "--loop", loop]
     command += ["--steps", str(steps), "--data", material.data]
@@ -48,7 +48,7 @@ def tutorial(material: Material, kind: str, batch: int, steps: int, loop: str) -
 
 
 def joey(python: str, material: Material, kind: str, batch: int, steps: int) -> float:
-    """Return the pairs a second of Joey NMT, by the speed that it logs."""
+    """Return the pairs per second of Joey NMT, by the speed that it logs."""
     with tempfile.TemporaryDirectory() as folder:
         model = Joey.new(python, Path(folder), material, kind, batch, 3 * steps, steps)
         model.train()

@@ -7,7 +7,7 @@
 values after it; `transformer` the post-norm stacks of Vaswani et al. (2017). `--loop fit` trains as
 those do: Keras' `fit` on batches of sentences in random order, padded to the longest, in float32.
 `--loop s2s` gives the same layers to this project's batches, loss and updates. Prints JSON: the
-pairs a second after as many batches again, which are not counted.
+pairs per second after as many batches again, which are not counted.
 """
 
 import argparse
@@ -27,7 +27,8 @@ from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.models.layers.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
-from seq2seq_cli.runtime.devices import most_shards, share_threads, use_device
+from seq2seq_cli.runtime.devices import use_device
+from seq2seq_cli.runtime.parallel import most_shards, share_threads
 from seq2seq_cli.special_tokens import BOS
 from seq2seq_cli.training.step import Updater
 
@@ -149,7 +150,7 @@ def masked_loss(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
 def fit(
     model: Seq2Seq, pairs: Pairs, tokenizers: Tokenizers, batch: int, steps: int, longest: int
 ) -> float:
-    """Return the pairs a second of Keras' `fit`."""
+    """Return the pairs per second of Keras' `fit`."""
 
     def ids(source: tf.Tensor, target: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
         sources = tokenizers.source.tokenize(source)
@@ -179,7 +180,7 @@ def fit(
 
 
 def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> float:
-    """Return the pairs a second of this project's loop."""
+    """Return the pairs per second of this project's loop."""
     updater = Updater(model, config.training, shards=most_shards(config.training))
 
     def trial() -> float:
@@ -194,7 +195,7 @@ def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> fl
 
 
 def main() -> None:
-    """Print the pairs a second."""
+    """Print the pairs per second."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", choices=["rnn", "transformer"], required=True)
     parser.add_argument("--loop", choices=["fit", "s2s"], default="fit")

@@ -18,7 +18,7 @@ from seq2seq_cli.cli import app, main
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides, load_config
 from seq2seq_cli.runs.checkpoints import Position, State
-from seq2seq_cli.runtime.devices import import_tensorflow
+from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 import_tensorflow()
 # How long an example takes says more of the machine than of the code.
@@ -70,7 +70,7 @@ def tiny_config(corpus: Path | str | None, **settings: object) -> Config:
     data = {"data.corpus": str(corpus)} if corpus else {}
     model = TINY_MODELS[str(given.get("model.kind", TINY["model.kind"]))]
     for key, value in {**TINY, **model, **data, **given}.items():
-        overrides.put(key, value, "test")
+        overrides.set(key, value, "test")
     return load_config(overrides)
 
 

@@ -35,7 +35,7 @@ from seq2seq_cli.cli.options import (
     corpus_flags,
     find_data,
     print_line,
-    put_model,
+    set_model,
     start_tensorflow,
 )
 from seq2seq_cli.errors import RunInterruptedError, S2SError, UsageError
@@ -120,9 +120,9 @@ def train(
         ("training.steps", steps, "--steps"),
         ("training.seed", seed, "--seed"),
     )
-    put_model(layers[-1], model, attention)
+    set_model(layers[-1], model, attention)
     if budget is not None:
-        layers[-1].put_duration("training.budget_seconds", budget, "--budget")
+        layers[-1].set_duration("training.budget_seconds", budget, "--budget")
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
     check_startable(resumed, run)
@@ -225,8 +225,8 @@ def ablate(
 ) -> None:
     """Train several models alike and compare them in one table; again, it goes on."""
     from seq2seq_cli.cli.training_display import TrainingDisplay
-    from seq2seq_cli.config import TrainingConfig
     from seq2seq_cli.config.files import Overrides, load_config
+    from seq2seq_cli.config.training import TrainingConfig
     from seq2seq_cli.training.events import Phase
 
     layers = config_layers(
@@ -239,12 +239,12 @@ def ablate(
         ("training.device", device, "--device"),
     )
     if budget is not None:
-        layers[-1].put_duration("training.budget_seconds", budget, "--budget")
+        layers[-1].set_duration("training.budget_seconds", budget, "--budget")
     configs = {}
     for kind in models.split(","):
         for score in attentions.split(",") if kind == "rnn" else [None]:
             chosen = Overrides()
-            put_model(chosen, kind, score)
+            set_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
     find_data(variant.data)
@@ -281,7 +281,7 @@ def selftest(
     from seq2seq_cli.runs.run import find_run
 
     layers = config_layers(config, settings)
-    put_model(layers[-1], model, attention)
+    set_model(layers[-1], model, attention)
     if run is not None and any(layers):
         raise UsageError("--run has a config of its own; leave out the other options")
     resolved = load_config(*layers)

@@ -26,7 +26,7 @@ from seq2seq_cli.cli.options import (
     config_layers,
     find_data,
     print_line,
-    put_model,
+    set_model,
     start_tensorflow,
 )
 
@@ -59,7 +59,7 @@ def bench_train(
         ("data.corpus", data, "--data"),
         ("training.device", device, "--device"),
     )
-    put_model(layers[-1], model, attention)
+    set_model(layers[-1], model, attention)
     resolved = load_config(*layers)
     find_data(resolved.data)
     device_used = start_tensorflow(resolved.training.device, resolved.training)
@@ -145,8 +145,8 @@ def bench_decode(
     from seq2seq_cli.data.corpus import read_corpus
     from seq2seq_cli.data.splits import group_references
     from seq2seq_cli.decoding.lines import in_windows
+    from seq2seq_cli.decoding.speed import measure_decoding
     from seq2seq_cli.decoding.translator import load_run
-    from seq2seq_cli.training.speed import measure_decoding
 
     if input_file:
         with open_input(input_file) as (stream, name):

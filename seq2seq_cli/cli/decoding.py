@@ -25,7 +25,7 @@ from seq2seq_cli.cli.options import (
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import DecodingConfig
+    from seq2seq_cli.config.decoding import DecodingConfig
     from seq2seq_cli.decoding.translator import Translation
     from seq2seq_cli.runs.run import Run
 

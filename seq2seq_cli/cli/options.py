@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import DataConfig, TrainingConfig
+    from seq2seq_cli.config.data import DataConfig
     from seq2seq_cli.config.files import Overrides
+    from seq2seq_cli.config.training import TrainingConfig
 
 SetOption = Annotated[
     list[str] | None,
@@ -56,20 +57,20 @@ def config_layers(
     files = [Overrides.read(find_config(config))] if config else []
     options = Overrides()
     for assignment in settings or []:
-        options.put_assignment(assignment)
+        options.set_assignment(assignment)
     for key, value, flag in flags:
         options.flags[key] = flag
         if value is not None:
-            options.put(key, value, flag)
+            options.set(key, value, flag)
     return [*files, options]
 
 
-def put_model(options: "Overrides", model: str | None, attention: str | None) -> None:
+def set_model(options: "Overrides", model: str | None, attention: str | None) -> None:
     """Put what --model and --attention say, if they are given."""
     if model is not None:
-        options.put_model(model)
+        options.set_model(model)
     if attention is not None:
-        options.put_attention(attention)
+        options.set_attention(attention)
 
 
 def corpus_flags(data: str | None, source: str | None, target: str | None) -> list[tuple]:
@@ -105,11 +106,11 @@ def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> s
     Its threads are shared as suits the training, or else translating.
     """
     from seq2seq_cli.cli import console
-    from seq2seq_cli.runtime import devices
+    from seq2seq_cli.runtime import devices, parallel, tensorflow
 
-    devices.import_tensorflow(console.show_warning if training else lambda text: None)
+    tensorflow.import_tensorflow(console.show_warning if training else lambda text: None)
     description = devices.use_device(device)
-    devices.share_threads(devices.most_shards(training) if training else devices.parts_at_once())
+    parallel.share_threads(parallel.most_shards(training) if training else parallel.parts_at_once())
     return description
 
 

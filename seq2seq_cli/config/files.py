@@ -12,7 +12,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import ValidationError
 
 from seq2seq_cli.bundled import bundled
-from seq2seq_cli.config import CATALOG, CORPORA, DEFAULT_KIND, MODELS, Config, SourceConfig, Table
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import CATALOG, CORPORA, SourceConfig
+from seq2seq_cli.config.model import DEFAULT_KIND, MODELS
+from seq2seq_cli.config.table import Table
 from seq2seq_cli.errors import UsageError
 
 if sys.version_info >= (3, 11):
@@ -48,38 +51,38 @@ class Overrides(dict[str, Any]):
         """
         overrides = cls()
         for key, value in _read_toml(path).items():
-            overrides.put(key, value, str(path))
+            overrides.set(key, value, str(path))
         return overrides
 
-    def put(self, key: str, value: Any, origin: str) -> None:
+    def set(self, key: str, value: Any, origin: str) -> None:
         """Set `key`; a later origin wins over an earlier."""
         self[key] = value
         self.origins[key] = origin
 
-    def put_all(self, later: "Overrides") -> None:
+    def set_all(self, later: "Overrides") -> None:
         """Take over all values of `later`."""
         for key, value in later.items():
-            self.put(key, value, later.origins[key])
+            self.set(key, value, later.origins[key])
         self.flags.update(later.flags)
 
-    def put_model(self, name: str) -> None:
+    def set_model(self, name: str) -> None:
         """Set from `--model NAME`, with a dash or an underscore."""
-        self.put("model.kind", name.replace("-", "_"), "--model")
+        self.set("model.kind", name.replace("-", "_"), "--model")
 
-    def put_attention(self, name: str) -> None:
+    def set_attention(self, name: str) -> None:
         """Set from `--attention NAME`, a score or a name that people know."""
         name = name.replace("-", "_")
         for key, value in ATTENTION_ALIASES.get(name, {"model.attention": name}).items():
-            self.put(key, value, "--attention")
+            self.set(key, value, "--attention")
 
-    def put_duration(self, key: str, text: str, origin: str) -> None:
+    def set_duration(self, key: str, text: str, origin: str) -> None:
         """Set a number of seconds from a text such as 90s, 10m or 1.5h."""
         match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh])", text.strip())
         if not match:
             raise UsageError(f"{origin} {text}: expected a time such as 90s, 10m or 1.5h")
-        self.put(key, float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]], origin)
+        self.set(key, float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]], origin)
 
-    def put_assignment(self, assignment: str) -> None:
+    def set_assignment(self, assignment: str) -> None:
         """Set from `--set KEY=VALUE`, with VALUE in TOML or, failing that, a plain string."""
         key, equals, text = assignment.partition("=")
         key = key.strip()
@@ -93,7 +96,7 @@ class Overrides(dict[str, Any]):
             parsed = {}
         # A text of several lines may have other keys, too.
         value = parsed["value"] if [*parsed] == ["value"] else text.strip()
-        self.put(key, value, f"--set {key}")
+        self.set(key, value, f"--set {key}")
 
 
 def load_config(*layers: Overrides) -> Config:
@@ -107,7 +110,7 @@ def load_config(*layers: Overrides) -> Config:
     """
     merged = Overrides()
     for layer in layers:
-        merged.put_all(layer)
+        merged.set_all(layer)
     config = _validate(merged)
     data = config.data
     paths: dict[str, Any] = {

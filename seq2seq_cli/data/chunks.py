@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seq2seq_cli.data.splits import DEV, TEST, TRAIN, Pair, pair_keys
-from seq2seq_cli.runtime.devices import import_tensorflow
+from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 
 class Shard(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from seq2seq_cli.config import DataConfig, TokenizerConfig
+from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.data.prepared import Prepared, is_prepared
 from seq2seq_cli.data.sources import Reader, Source
 from seq2seq_cli.data.splits import (

@@ -8,18 +8,20 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import Config, TokenizerConfig, TrainingConfig
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import TokenizerConfig
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, Pairs
 from seq2seq_cli.data.shapes import left_over, padded_shapes
 from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import DataError
-from seq2seq_cli.runtime.devices import CHEAP_SHAPE, cost_of_a_shape
+from seq2seq_cli.runtime.parallel import CHEAP_SHAPE, cost_of_a_shape
 from seq2seq_cli.special_tokens import BOS
 
 _TOKENIZE_AT_ONCE = 4096
 
-# A sampled division of a sentence has more tokens than the best one. Pairs stand in the batches of
-# pairs so much longer, and a sentence whose sample is too long even there keeps its best division.
+# A sampled segmentation has more tokens than the best one. Pairs stand in the batches of pairs that
+# are longer by this factor. A sentence whose sample is too long even there keeps its best one.
 _SAMPLED_LENGTH = 1.4
 
 
@@ -123,7 +125,7 @@ class TrainingData:
         self.padding_share = 1 - (self.source_tokens + self.target_tokens) / places
 
     @classmethod
-    def suited(cls, corpus: Corpus, tokenizers: Tokenizers, config: Config) -> "TrainingData":
+    def from_config(cls, corpus: Corpus, tokenizers: Tokenizers, config: Config) -> "TrainingData":
         """Return the training side of a corpus, in as many shapes as pay on the device in use."""
         training = config.training
         cost = cost_of_a_shape(config.model.kind, training)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from seq2seq_cli.config import DataConfig, TokenizerConfig
+from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.data.files import is_file
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from seq2seq_cli.config import CATALOG, CORPORA, DataConfig, SourceConfig
+from seq2seq_cli.config.data import CATALOG, CORPORA, DataConfig, SourceConfig
 from seq2seq_cli.data.files import is_file, readable
 from seq2seq_cli.data.lines import BadLineError, canonical, open_text, read_lines
 from seq2seq_cli.data.named import files_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import Pair, group_references, normalise
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.tokenizers.pair import Tokenizer
 from seq2seq_cli.runtime import memory
-from seq2seq_cli.runtime.devices import parts_at_once
+from seq2seq_cli.runtime.parallel import parts_at_once
 from seq2seq_cli.special_tokens import EOS, PAD
 
 _FEW = 16  # sentences that are worth a batch of their own
@@ -36,7 +36,7 @@ class Source(NamedTuple):
 def read_sources(
     tokenizers: Sequence[Tokenizer], texts: Sequence[str], config: DecodingConfig
 ) -> list[Source]:
-    """Tokenize sentences by each of the tokenizers, and cut them to the greatest length."""
+    """Tokenize sentences by each of the tokenizers, and cut them to the maximum length."""
     limit = config.max_source_tokens
     by_tokenizer = (token_ids(tokenizer, texts) for tokenizer in tokenizers)
     return [

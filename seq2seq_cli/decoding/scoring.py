@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.lines import BadLineError
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
+from seq2seq_cli.decoding.constraints import exclude_special_tokens
 from seq2seq_cli.decoding.encoding import batches, memory_errors, read_sources, source_batch
 from seq2seq_cli.decoding.lines import in_windows
-from seq2seq_cli.decoding.search import forbid
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.runtime.devices import in_parallel
+from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import BOS, PAD
 
 Pair = tuple[str, str]
@@ -46,7 +46,7 @@ class Scorer:
     """Scores with a model at its present weights.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         tokenizers: of both languages.
         config: batch sizes and the maximum length.
         compiled: whether in a graph; without one the first scores come sooner, all others later.
@@ -104,7 +104,7 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
     """Return log_probability_BT of given targets, in nats; 0 on padding.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         source_BS: int32 ids, right-padded with PAD.
         target_BT: int32 ids, EOS included, right-padded with PAD.
     """
@@ -112,7 +112,7 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
     begun_BT = tf.concat([tf.fill([batch, 1], BOS), target_BT[:, :-1]], axis=1)
     logits_BTV = model.decode(begun_BT, model.encode(source_BS))
     vocabulary = logits_BTV.shape[2]
-    logits_RV = forbid(tf.reshape(logits_BTV, [-1, vocabulary]))
+    logits_RV = exclude_special_tokens(tf.reshape(logits_BTV, [-1, vocabulary]))
     losses_R = tf.nn.sparse_softmax_cross_entropy_with_logits(
         tf.reshape(target_BT, [-1]), logits_RV
     )

@@ -1,7 +1,7 @@
-"""Search over the seam of `models.seq2seq`: one compiled loop for every architecture.
+"""Search over the interface of `models.seq2seq`: one compiled loop for every architecture.
 
 Greedy decoding, beam search and sampling are that loop with another of the `choices`. Suffixes
-beside those of the seam: N hypotheses returned, C candidates, R = B K rows.
+beside those of that interface: N hypotheses returned, C candidates, R = B K rows.
 """
 
 from collections.abc import Callable
@@ -10,16 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.decoding.constraints import (
+    IMPOSSIBLE,
+    exclude_repeated_ngrams,
+    exclude_special_tokens,
+    follow_prefix,
+    penalise_repetition,
+    require_minimum_length,
+)
 from seq2seq_cli.decoding.strategies import Choose, Options, beam, greedy, sampling, uniform
 from seq2seq_cli.models.ops.products import products_in
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
 from seq2seq_cli.runtime.computation import choose_decoding_precision
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
-_ROOM = 8  # steps by which the caches grow
+_CAPACITY_STEP = 8  # steps by which the caches grow
 _STAY = 0.75  # while at least this share of the sentences is unfinished, none leaves the batch
-_IMPOSSIBLE = float("-inf")
 Tensors = dict[str, tf.Tensor]
 
 
@@ -45,24 +52,25 @@ class _Progress(NamedTuple):
     """Where the search of the sentences that are in the batch stands.
 
     t: int32 scalar, steps made.
-    room: int32 scalar, steps that the state has room for.
+    capacity: int32 scalar, steps that the state has capacity for.
     memory: of the sentences.
     state: of their R hypotheses.
     sentences: what is known of each: row_B (in the results), uniform_BKT, minimum_B, maximum_B,
-        prefix_BP, mask_BS, ended_B (how many hypotheses have ended), done_B.
-    alive: the hypotheses that go on: ids_BKT, token_BK, total_BK (their log-probability), model_BK
+        prefix_BP, mask_BS, finished_B (how many hypotheses have finished), done_B.
+    live: the hypotheses that go on: ids_BKT, token_BK, total_BK (their log-probability), model_BK
         (the same without the penalty for repetition), coverage_BKS, attention_BKTS.
-    ended: the best of those that have ended, ids_BNT, score_BN, total_BN, model_BN, attention_BNTS.
-    results: `ended` of all sentences, those that have left the batch too.
+    finished: the best of those that have finished, ids_BNT, score_BN, total_BN, model_BN,
+        attention_BNTS.
+    results: `finished` of all sentences, those that have left the batch too.
     """
 
     t: tf.Tensor
-    room: tf.Tensor
+    capacity: tf.Tensor
     memory: Memory
     state: State
     sentences: Tensors
-    alive: Tensors
-    ended: Tensors
+    live: Tensors
+    finished: Tensors
     results: Tensors
 
 
@@ -71,7 +79,7 @@ class Search:
 
     With beams: the K best hypotheses go on, and those of the best K continuations that end, end. A
     sentence is done when no hypothesis that goes on can become better than the N best that have
-    ended; or when K have ended, and none that goes on is better as it is.
+    finished; or when K have finished, and none that goes on is better as it is.
 
     Scores are
 
@@ -84,7 +92,7 @@ class Search:
     leaves of the model's probabilities.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         config: how to search.
         attention: whether to return it.
         compiled: whether in a graph; without one the first sentences come sooner, all others later.
@@ -154,7 +162,7 @@ class Search:
         """Do what `__call__` does, eagerly or as what a graph is traced from."""
         with products_in(self._precision):
             begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
-            predict = self._model.stepper(in_place=True)
+            predict = self._model.make_step(in_place=True)
             found = _while(
                 lambda p: tf.size(p.sentences["row_B"]) > 0,
                 lambda p: self._chunk(p, predict),
@@ -176,17 +184,17 @@ class Search:
     ) -> _Progress:
         batch, source_length = tf.unstack(tf.shape(source_BS))
         longest = tf.reduce_max(tf.concat([maximum_B, [0]], axis=0))
-        room = tf.minimum(longest, _ROOM)
+        capacity = tf.minimum(longest, _CAPACITY_STEP)
         memory = self._model.encode(source_BS)
         state = {
             name: tensor if tensor.shape.rank == 0 else tf.repeat(tensor, self._beams, axis=0)
-            for name, tensor in self._model.initial_state(memory, room).items()
+            for name, tensor in self._model.initial_state(memory, capacity).items()
         }
 
         def hypotheses(number: int) -> Tensors:
             tensors = {
                 "ids_BKT": tf.fill([batch, number, longest], PAD),
-                "total_BK": tf.fill([batch, number], _IMPOSSIBLE),
+                "total_BK": tf.fill([batch, number], IMPOSSIBLE),
             }
             if self._config.repetition_penalty != 1:
                 tensors["model_BK"] = tensors["total_BK"]
@@ -195,19 +203,19 @@ class Search:
                 tensors["attention_BKTS"] = tf.zeros(shape)
             return tensors
 
-        alive = hypotheses(self._beams)
+        live = hypotheses(self._beams)
         # All samples begin; beams would all be the same, so only the first does.
         begins_K = [
-            0.0 if k == 0 or self._config.sample else _IMPOSSIBLE for k in range(self._beams)
+            0.0 if k == 0 or self._config.sample else IMPOSSIBLE for k in range(self._beams)
         ]
-        alive["total_BK"] = tf.zeros([batch, 1]) + tf.constant(begins_K)
-        if "model_BK" in alive:
-            alive["model_BK"] = alive["total_BK"]
-        alive["token_BK"] = tf.fill([batch, self._beams], BOS)
+        live["total_BK"] = tf.zeros([batch, 1]) + tf.constant(begins_K)
+        if "model_BK" in live:
+            live["model_BK"] = live["total_BK"]
+        live["token_BK"] = tf.fill([batch, self._beams], BOS)
         if self._config.coverage_penalty:
-            alive["coverage_BKS"] = tf.zeros([batch, self._beams, source_length])
-        ended = hypotheses(self._results)
-        ended["score_BK"] = ended["total_BK"]
+            live["coverage_BKS"] = tf.zeros([batch, self._beams, source_length])
+        finished = hypotheses(self._results)
+        finished["score_BK"] = finished["total_BK"]
         drawn = (
             uniform(self._config.seed, number_B, self._beams, longest)
             if self._config.sample
@@ -220,32 +228,34 @@ class Search:
             "maximum_B": maximum_B,
             "prefix_BP": prefix_BP,
             "mask_BS": source_BS != PAD,
-            "ended_B": tf.zeros([batch], tf.int32),
+            "finished_B": tf.zeros([batch], tf.int32),
             "done_B": maximum_B <= 0,
         }
-        return _Progress(tf.constant(0), room, memory, state, sentences, alive, ended, ended)
+        return _Progress(
+            tf.constant(0), capacity, memory, state, sentences, live, finished, finished
+        )
 
     def _chunk(self, progress: _Progress, predict: Step) -> _Progress:
         """Make steps until sentences may leave the batch or the caches are full; then see to it."""
-        memory = self._model.widen(progress.memory, self._beams)
+        memory = self._model.repeat_for_beams(progress.memory, self._beams)
 
-        def has_room_and_work(p: _Progress) -> tf.Tensor:
+        def has_capacity_and_work(p: _Progress) -> tf.Tensor:
             open_B = tf.logical_not(p.sentences["done_B"])
             share = tf.reduce_mean(tf.cast(open_B, tf.float32))
-            return (p.t < p.room) & (share >= _STAY)
+            return (p.t < p.capacity) & (share >= _STAY)
 
         # The memory is the same throughout, so it is no variable of the loop.
         begun = progress._replace(memory={}, results={})
-        p = _while(has_room_and_work, lambda p: self._step(p, memory, predict), begun)
+        p = _while(has_capacity_and_work, lambda p: self._step(p, memory, predict), begun)
 
         rows_B1 = p.sentences["row_B"][:, tf.newaxis]
         results = {
-            name: tf.tensor_scatter_nd_update(tensor, rows_B1, p.ended[name])
+            name: tf.tensor_scatter_nd_update(tensor, rows_B1, p.finished[name])
             for name, tensor in progress.results.items()
         }
         p = p._replace(memory=progress.memory, results=results)
         p = _either(tf.reduce_any(p.sentences["done_B"]), self._without_done, p)
-        return _either(p.t >= p.room, self._with_room, p)
+        return _either(p.t >= p.capacity, self._with_capacity, p)
 
     def _without_done(self, p: _Progress) -> _Progress:
         left = tf.where(tf.logical_not(p.sentences["done_B"]))[:, 0]
@@ -256,31 +266,34 @@ class Search:
             memory=_gather(p.memory, left),
             state=_gather(p.state, rows_left),
             sentences=_gather(p.sentences, left),
-            alive=_gather(p.alive, left),
-            ended=_gather(p.ended, left),
+            live=_gather(p.live, left),
+            finished=_gather(p.finished, left),
         )
 
-    def _with_room(self, p: _Progress) -> _Progress:
-        room = p.room + _ROOM
-        return p._replace(room=room, state=self._model.extend(p.state, room))
+    def _with_capacity(self, p: _Progress) -> _Progress:
+        capacity = p.capacity + _CAPACITY_STEP
+        return p._replace(capacity=capacity, state=self._model.grow_cache(p.state, capacity))
 
     def _step(self, p: _Progress, memory: Memory, predict: Step) -> _Progress:
         """Predict a token for each hypothesis, choose, and part those that end from the others."""
         beams, sentences = self._beams, p.sentences
-        tokens_R = tf.reshape(p.alive["token_BK"], [-1])
+        tokens_R = tf.reshape(p.live["token_BK"], [-1])
         logits_RV, attention_RS, state = predict(tokens_R, p.state, memory)
         vocabulary = logits_RV.shape[1]
-        model_RV = forbid(logits_RV)
-        logits_RV = self._penalise_repetition(model_RV, p)
+        model_RV = exclude_special_tokens(logits_RV)
+        logits_RV = model_RV
+        if self._config.repetition_penalty != 1:
+            penalty = self._config.repetition_penalty
+            logits_RV = penalise_repetition(logits_RV, p.live["ids_BKT"], penalty)
         normaliser_BK = tf.reshape(tf.reduce_logsumexp(logits_RV, axis=1), [-1, beams])
-        logits_BKV = tf.reshape(self._constrain(logits_RV, p), [-1, beams, vocabulary])
+        logits_BKV = tf.reshape(self._constrained(logits_RV, p), [-1, beams, vocabulary])
         uniform_BK = sentences["uniform_BKT"][:, :, p.t]
         parent_BC, token_BC, total_BC = self._choose(
-            Options(logits_BKV, normaliser_BK, p.alive["total_BK"], uniform_BK)
+            Options(logits_BKV, normaliser_BK, p.live["total_BK"], uniform_BK)
         )
-        total_BC = tf.where(sentences["done_B"][:, tf.newaxis], _IMPOSSIBLE, total_BC)
+        total_BC = tf.where(sentences["done_B"][:, tf.newaxis], IMPOSSIBLE, total_BC)
 
-        parents = p.alive
+        parents = p.live
         attention_BKS = tf.reshape(attention_RS, [-1, beams, tf.shape(sentences["mask_BS"])[1]])
         if parent_BC is not None:
             parents = {n: tf.gather(x, parent_BC, batch_dims=1) for n, x in parents.items()}
@@ -306,41 +319,54 @@ class Search:
 
         is_last_B1 = (p.t + 1 >= sentences["maximum_B"])[:, tf.newaxis]
         ends_BC = (token_BC == EOS) | is_last_B1
-        enters_BC = ends_BC & (total_BC > _IMPOSSIBLE) & (tf.range(token_BC.shape[1]) < beams)
+        enters_BC = ends_BC & (total_BC > IMPOSSIBLE) & (tf.range(token_BC.shape[1]) < beams)
         score_BC = self._score(candidates, p.t + 1, sentences["mask_BS"])
-        score_BC = tf.where(enters_BC, score_BC, _IMPOSSIBLE)
-        ended = self._best_ended(p.ended, candidates, score_BC)
-        ended_B = sentences["ended_B"] + tf.reduce_sum(tf.cast(enters_BC, tf.int32), axis=1)
+        score_BC = tf.where(enters_BC, score_BC, IMPOSSIBLE)
+        finished = self._best_finished(p.finished, candidates, score_BC)
+        finished_B = sentences["finished_B"] + tf.reduce_sum(tf.cast(enters_BC, tf.int32), axis=1)
 
-        candidates["total_BK"] = tf.where(ends_BC, _IMPOSSIBLE, total_BC)
-        alive = candidates
+        candidates["total_BK"] = tf.where(ends_BC, IMPOSSIBLE, total_BC)
+        live = candidates
         if parent_BC is not None:
             _, best_BK = tf.math.top_k(candidates["total_BK"], beams)
-            alive = {n: tf.gather(x, best_BK, batch_dims=1) for n, x in candidates.items()}
+            live = {n: tf.gather(x, best_BK, batch_dims=1) for n, x in candidates.items()}
             parent_BK = tf.gather(parent_BC, best_BK, batch_dims=1)
             first_B1 = tf.range(tf.shape(parent_BK)[0])[:, tf.newaxis] * beams
             state = _gather(state, tf.reshape(first_B1 + parent_BK, [-1]))
-        best_B = tf.reduce_max(alive["total_BK"], axis=1)
-        done_B = best_B == _IMPOSSIBLE
+        best_B = tf.reduce_max(live["total_BK"], axis=1)
+        done_B = best_B == IMPOSSIBLE
         if parent_BC is not None:
-            # A log-probability only falls, is divided by the most at the greatest length, and the
+            # A log-probability only falls, is divided by the most at the maximum length, and the
             # penalty for coverage is at most 0.
             reachable_B = best_B / self._length_penalty(sentences["maximum_B"])
             likely_B = best_B / self._length_penalty(p.t + 1)
-            worst_B = ended["score_BK"][:, -1]
-            done_B |= (worst_B >= reachable_B) | ((ended_B >= beams) & (worst_B >= likely_B))
-        sentences = {**sentences, "ended_B": ended_B, "done_B": sentences["done_B"] | done_B}
-        return p._replace(t=p.t + 1, state=state, sentences=sentences, alive=alive, ended=ended)
+            worst_B = finished["score_BK"][:, -1]
+            done_B |= (worst_B >= reachable_B) | ((finished_B >= beams) & (worst_B >= likely_B))
+        sentences = {**sentences, "finished_B": finished_B, "done_B": sentences["done_B"] | done_B}
+        return p._replace(t=p.t + 1, state=state, sentences=sentences, live=live, finished=finished)
 
-    def _best_ended(self, ended: Tensors, candidates: Tensors, score_BC: tf.Tensor) -> Tensors:
-        """Return the best of those that ended before and now."""
-        scores = tf.concat([ended["score_BK"], score_BC], axis=1)
+    def _constrained(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
+        """Exclude what the minimum length, repeated n-grams and the prefix exclude.
+
+        No rule excludes the prefix itself.
+        """
+        free_RV = logits_RV
+        logits_RV = require_minimum_length(logits_RV, p.t, p.sentences["minimum_B"])
+        if size := self._config.no_repeat_ngram:
+            logits_RV = exclude_repeated_ngrams(logits_RV, p.live["ids_BKT"], p.t, size)
+        return follow_prefix(logits_RV, free_RV, p.t, p.sentences["prefix_BP"])
+
+    def _best_finished(
+        self, finished: Tensors, candidates: Tensors, score_BC: tf.Tensor
+    ) -> Tensors:
+        """Return the best of those that finished before and now."""
+        scores = tf.concat([finished["score_BK"], score_BC], axis=1)
         score_BN, best_BN = tf.math.top_k(scores, self._results)
         return {
             name: score_BN
             if name == "score_BK"
             else tf.gather(tf.concat([before, candidates[name]], axis=1), best_BN, batch_dims=1)
-            for name, before in ended.items()
+            for name, before in finished.items()
         }
 
     def _score(self, candidates: Tensors, length: tf.Tensor, mask_BS: tf.Tensor) -> tf.Tensor:
@@ -356,82 +382,6 @@ class Search:
         if self._config.length_penalty_kind == "gnmt":
             length = (5 + length) / 6
         return length**self._config.length_penalty
-
-    def _penalise_repetition(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
-        """Make tokens that are there already less probable.
-
-        Keskar et al. (2019), "CTRL: a conditional transformer language model", section 4.1.
-        """
-        penalty = self._config.repetition_penalty
-        if penalty == 1:
-            return logits_RV
-        ids_BKT = p.alive["ids_BKT"]
-        seen_RV = _marked(ids_BKT, ids_BKT != PAD, logits_RV.shape[1])
-        less_RV = tf.where(logits_RV > 0, logits_RV / penalty, logits_RV * penalty)
-        return tf.where(seen_RV, less_RV, logits_RV)
-
-    def _constrain(self, logits_RV: tf.Tensor, p: _Progress) -> tf.Tensor:
-        """Forbid what the minimum length, repeated n-grams and the prefix exclude.
-
-        No rule forbids the prefix itself.
-        """
-        free_RV = logits_RV
-        too_early_B = p.t + 1 < p.sentences["minimum_B"]
-
-        def go_on() -> tf.Tensor:
-            too_early_R1 = tf.repeat(too_early_B, self._beams)[:, tf.newaxis]
-            is_eos_V = tf.range(logits_RV.shape[1]) == EOS
-            return tf.where(too_early_R1 & is_eos_V, _IMPOSSIBLE, logits_RV)
-
-        logits_RV = tf.cond(tf.reduce_any(too_early_B), go_on, lambda: logits_RV)
-        size = self._config.no_repeat_ngram
-        if size:
-            banned_RV = self._repeating(p, size, logits_RV.shape[1])
-            logits_RV = tf.where(banned_RV, _IMPOSSIBLE, logits_RV)
-        prefix_BP = p.sentences["prefix_BP"]
-
-        def follow_prefix() -> tf.Tensor:
-            wanted_R1 = tf.repeat(prefix_BP[:, p.t], self._beams)[:, tf.newaxis]
-            wanted_RV = tf.range(logits_RV.shape[1]) == wanted_R1
-            only_RV = tf.where(wanted_RV, free_RV, _IMPOSSIBLE)
-            return tf.where(wanted_R1 == PAD, logits_RV, only_RV)
-
-        return tf.cond(p.t < tf.shape(prefix_BP)[1], follow_prefix, lambda: logits_RV)
-
-    def _repeating(self, p: _Progress, size: int, vocabulary: int) -> tf.Tensor:
-        """Return which tokens would complete an n-gram that is there already.
-
-        EOS is none of them, so a translation can always end.
-        """
-        ids_BKT = p.alive["ids_BKT"]
-        length = tf.shape(ids_BKT)[2]
-        padded = tf.pad(ids_BKT, [[0, 0], [0, 0], [0, size]])
-        places_T = tf.range(length)
-        same_BKT = tf.fill(tf.shape(ids_BKT), True)
-        for i in range(size - 1):
-            last_BK1 = tf.gather(ids_BKT, [tf.maximum(p.t - size + 1 + i, 0)], axis=2)
-            same_BKT &= padded[:, :, i : length + i] == last_BK1
-        same_BKT &= places_T + size - 1 < p.t
-        return _marked(padded[:, :, size - 1 : length + size - 1], same_BKT, vocabulary)
-
-
-def forbid(logits_RV: tf.Tensor) -> tf.Tensor:
-    """Make impossible the tokens that no translation contains: PAD and BOS."""
-    banned = [_IMPOSSIBLE if token in (PAD, BOS) else 0.0 for token in range(logits_RV.shape[1])]
-    return logits_RV + tf.constant(banned)
-
-
-def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:
-    """Return a bool RV: which ids stand in each row where `where_BKT` is True."""
-    ids_RT = tf.reshape(ids_BKT, [-1, tf.shape(ids_BKT)[2]])
-    places_X = tf.where(tf.reshape(where_BKT, tf.shape(ids_RT)))
-    tokens_X = tf.cast(tf.gather_nd(ids_RT, places_X), tf.int64)
-    indices_X2 = tf.stack([places_X[:, 0], tokens_X], axis=1)
-    shape = tf.stack([tf.shape(ids_RT)[0], vocabulary])
-    marked = tf.tensor_scatter_nd_update(
-        tf.fill(shape, False), indices_X2, tf.fill([tf.shape(indices_X2)[0]], True)
-    )
-    return tf.ensure_shape(marked, [None, vocabulary])
 
 
 def _gather(tensors: Tensors, rows: tf.Tensor) -> Tensors:

@@ -1,6 +1,6 @@
 """What differs between greedy decoding, beam search and sampling: a function that chooses tokens.
 
-Suffixes beside those of the seam of `models.seq2seq`: C candidates.
+Suffixes beside those of `models.seq2seq`: C candidates.
 """
 
 from collections.abc import Callable

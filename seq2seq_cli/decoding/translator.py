@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.data.tokenizers.words import Words
 from seq2seq_cli.decoding.alignment import Alignment, align, copy_unknown
@@ -29,7 +29,7 @@ from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.checkpoints import State
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.runtime.devices import in_parallel
+from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import PAD
 
 
@@ -60,7 +60,7 @@ class Translator:
     """Translates with a model at its present weights.
 
     Args:
-        model: any implementation of the seam.
+        model: any Seq2Seq.
         tokenizers: of both languages.
         config: how to search, batch sizes and maximum lengths.
         alignments: whether translations shall have them.

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from sacrebleu.metrics import BLEU, CHRF
 
-from seq2seq_cli.config import DataConfig, DecodingConfig
+from seq2seq_cli.config.data import DataConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.translator import Translator, load_ensemble

@@ -1,10 +1,10 @@
-"""Architectures behind one seam; `build_model` is the only branch on their kind."""
+"""Architectures behind one interface; `build_model` is the only branch on their kind."""
 
 import math
 
 import tensorflow as tf
 
-from seq2seq_cli.config import ModelConfig
+from seq2seq_cli.config.model import ModelConfig
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.seq2seq import Seq2Seq

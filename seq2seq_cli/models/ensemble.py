@@ -41,21 +41,21 @@ class Ensemble(Seq2Seq):
         """See Seq2Seq.initial_state."""
         return _join([m.initial_state(part, max_length) for m, part in self._parts(memory)])
 
-    def widen(self, memory: Memory, times: int) -> Memory:
-        """See Seq2Seq.widen."""
-        return _join([m.widen(part, times) for m, part in self._parts(memory)])
+    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.repeat_for_beams."""
+        return _join([m.repeat_for_beams(part, times) for m, part in self._parts(memory)])
 
-    def extend(self, state: State, max_length: tf.Tensor) -> State:
-        """See Seq2Seq.extend."""
-        return _join([m.extend(part, max_length) for m, part in self._parts(state)])
+    def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.grow_cache."""
+        return _join([m.grow_cache(part, max_length) for m, part in self._parts(state)])
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. The logits are log-probabilities."""
-        return self.stepper()(token_B, state, memory)
+        return self.make_step()(token_B, state, memory)
 
-    def stepper(self, in_place: bool = False) -> Step:
-        """See Seq2Seq.stepper."""
-        steps = [member.stepper(in_place) for member in self.members]
+    def make_step(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.make_step."""
+        steps = [member.make_step(in_place) for member in self.members]
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             parts = self._parts(state, memory)

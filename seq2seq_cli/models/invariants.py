@@ -1,4 +1,4 @@
-"""What holds for every architecture behind the seam, measured on a model and a batch.
+"""What holds for every architecture behind the interface, measured on a model and a batch.
 
 Each function returns the largest deviation from its property: 0 but for rounding. `source` and
 `target` are int32 ids, right-padded with PAD; the target begins with BOS.

@@ -167,10 +167,10 @@ class RNN(Seq2Seq):
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step."""
-        return self.stepper()(token_B, state, memory)
+        return self.make_step()(token_B, state, memory)
 
-    def stepper(self, in_place: bool = False) -> Step:
-        """See Seq2Seq.stepper."""
+    def make_step(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.make_step."""
         del in_place  # a step makes a state anew
         names = self.decoder.state_names
         kernels = {name: rounded(kernel) for name, kernel in self.decoder.kernels().items()}

@@ -1,4 +1,4 @@
-"""The seam between architectures and decoding.
+"""The interface between architectures and decoding.
 
 Suffixes name the dimensions of a tensor, here, in the other models and in `decoding`:
 
@@ -40,8 +40,8 @@ class Seq2Seq(keras.Model):
     `memory` does not change while decoding. `state` changes at each step; each of its tensors that
     is not a scalar leads with B. A search needs to know no more than that.
 
-    Several hypotheses of a sentence are rows that stand together, and their memory is what `widen`
-    makes of the sentence's.
+    The hypotheses of a sentence are rows next to each other. Their memory is what
+    `repeat_for_beams` makes of the sentence's.
     """
 
     @abstractmethod
@@ -68,16 +68,16 @@ class Seq2Seq(keras.Model):
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """Return the state before the first token of at most `max_length`."""
 
-    def widen(self, memory: Memory, times: int) -> Memory:
+    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
         """Return the memory that `decode_step` takes for `times` rows of each sentence."""
         return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
 
-    def extend(self, state: State, max_length: tf.Tensor) -> State:
+    def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
         """Return the same state with room for `max_length` tokens in all."""
         del max_length  # a state that does not grow has room for any number
         return state
 
-    def stepper(self, in_place: bool = False) -> Step:
+    def make_step(self, in_place: bool = False) -> Step:
         """Return `decode_step`, with what it needs of the weights alone computed once.
 
         Args:

@@ -8,7 +8,7 @@ from seq2seq_cli.models.layers.blocks import (
     block_stepper,
     dropout_maker,
     empty_state,
-    extend_state,
+    grow_state,
     layer_cache,
     store,
 )
@@ -147,21 +147,21 @@ class Transformer(Seq2Seq):
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each layer."""
         return empty_state(memory, max_length)
 
-    def extend(self, state: State, max_length: tf.Tensor) -> State:
-        """See Seq2Seq.extend."""
-        return extend_state(state, max_length)
+    def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.grow_cache."""
+        return grow_state(state, max_length)
 
-    def widen(self, memory: Memory, times: int) -> Memory:
-        """See Seq2Seq.widen: cross-attention takes a sentence's rows as it takes its positions."""
+    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.repeat_for_beams. Cross-attention takes a sentence's rows as positions."""
         del times
         return memory
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """See Seq2Seq.decode_step. There must be no more steps than the state has room for."""
-        return self.stepper()(token_B, state, memory)
+        return self.make_step()(token_B, state, memory)
 
-    def stepper(self, in_place: bool = False) -> Step:
-        """See Seq2Seq.stepper."""
+    def make_step(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.make_step."""
         step_blocks = block_stepper(self.decoder, in_place)
         to_logits = self.embeddings.to_logits()
 

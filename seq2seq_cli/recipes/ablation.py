@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from seq2seq_cli.config import MOST_UNITS, Config, ModelConfig, RNNConfig
+from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides
+from seq2seq_cli.config.model import MOST_UNITS, ModelConfig, RNNConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import tokenizers_of
 from seq2seq_cli.decoding.translator import load_run
@@ -137,7 +138,7 @@ def _as_overrides(config: Config) -> Overrides:
     overrides = Overrides()
     for key, value in config.flat().items():
         if value is not None:
-            overrides.put(key, value, "ablate")
+            overrides.set(key, value, "ablate")
     return overrides
 
 

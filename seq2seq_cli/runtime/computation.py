@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from seq2seq_cli.config import TrainingConfig
-from seq2seq_cli.runtime.devices import in_parallel, most_shards, parts_at_once
+from seq2seq_cli.config.training import TrainingConfig
+from seq2seq_cli.runtime.parallel import in_parallel, most_shards, parts_at_once
 
 Clock = Callable[[], float]
 

@@ -17,7 +17,7 @@ class Progress:
     Attributes:
         step: updates made.
         epoch: passes over the data begun.
-        loss: mean of the last updates, nats a token, with label smoothing.
+        loss: mean of the last updates, nats per token, with label smoothing.
         learning_rate: of the last update.
         gradient_norm: of the last update, before clipping.
         pairs_per_second: over the last updates, without validation.
@@ -47,7 +47,7 @@ class Validation:
 
     Attributes:
         step, epoch, seconds: as in Progress.
-        dev_loss: nats a token, without label smoothing.
+        dev_loss: nats per token, without label smoothing.
         dev_bleu, dev_chrf: greedy, with all references.
         signature: sacreBLEU's, of `dev_bleu`.
         is_best: whether no validation before had as high a BLEU.

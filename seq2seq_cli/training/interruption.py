@@ -14,7 +14,7 @@ class Caught:
 
 
 @contextmanager
-def caught_signals(report: Callable[[str], None]) -> Iterator[Caught]:
+def stop_requested(report: Callable[[str], None]) -> Iterator[Caught]:
     """Note SIGINT and SIGTERM, for the loop to end at its next step; a second one ends at once.
 
     `report` is told of the first. Outside the main thread, which alone receives signals, this does

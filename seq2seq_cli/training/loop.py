@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.config import Config, TrainingConfig
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
@@ -20,13 +21,14 @@ from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.checkpoints import Position, State
 from seq2seq_cli.runs.run import COMPUTATION, Run, new_run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
-from seq2seq_cli.runtime.devices import limit_xla_cache
+from seq2seq_cli.runtime.xla_cache import limit_xla_cache
 from seq2seq_cli.training.events import Event, Notice, Phase, Progress, Result, Summary, Validation
-from seq2seq_cli.training.interruption import caught_signals
+from seq2seq_cli.training.interruption import stop_requested
 from seq2seq_cli.training.logs import Logs
 from seq2seq_cli.training.pace import Pace
 from seq2seq_cli.training.requirements import build_trainable, check_shards, memory_errors
-from seq2seq_cli.training.step import Schedule, Updater
+from seq2seq_cli.training.schedule import Schedule
+from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.validation import Validator
 
 REPORT_EVERY_STEPS = 10
@@ -67,7 +69,7 @@ def train(
         report(Phase("Making the vocabulary"))
         tokenizers = tokenizers_of(corpus, config.tokenizer)
     report(Phase("Tokenizing the corpus"))
-    data = TrainingData.suited(corpus, tokenizers, config)
+    data = TrainingData.from_config(corpus, tokenizers, config)
     report(Phase("Building the model"))
     if resume is None:
         check_shards(config.training, data.most_rows)
@@ -161,7 +163,7 @@ class Trainer:
                 self._compile()
             self._report(Phase("Making the first updates"))
         self._saved = self._resumed_updates = time.monotonic()
-        with caught_signals(self._notice) as caught:
+        with stop_requested(self._notice) as caught:
             while not reason:
                 for batch in self._data.batches(position.epoch, skip=position.batch):
                     self._update(batch)

@@ -4,13 +4,14 @@ from contextlib import AbstractContextManager
 
 import tensorflow as tf
 
-from seq2seq_cli.config import Config, TrainingConfig
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model, count_weights
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime import memory
-from seq2seq_cli.runtime.devices import cores
+from seq2seq_cli.runtime.parallel import cores
 
 _FLOAT = 4  # bytes
 _COPIES = 4  # of each weight: itself, its gradient and Adam's two moments

@@ -1,4 +1,4 @@
-"""How fast a model trains and translates, and what memory it takes."""
+"""How fast a model trains, and where the time of a step goes."""
 
 import itertools
 import statistics
@@ -11,43 +11,17 @@ import tensorflow as tf
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
-from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.models.ops.products import Count, counted
 from seq2seq_cli.runtime.computation import choose_computation
-from seq2seq_cli.runtime.devices import in_parallel
 from seq2seq_cli.runtime.memory import peak_memory
+from seq2seq_cli.runtime.parallel import in_parallel
+from seq2seq_cli.training.loss import non_padding_indices
 from seq2seq_cli.training.requirements import build_trainable, check_shards
-from seq2seq_cli.training.step import Updater, real_places
+from seq2seq_cli.training.step import Updater
 
 _RATE = 1e-6  # at which the same updates can be made again and again
+
 _PEAK_SIZE = 2048  # rows and columns of the matrices whose product is the machine's peak
-
-
-@dataclass(frozen=True)
-class DecodingSpeed:
-    """What translating the same sentences several times took.
-
-    Attributes:
-        sentences: how many.
-        tokens: of the translations, EOS included.
-        first_seconds: of the first time, compilation included.
-        seconds: the median of the other times.
-        fastest_seconds, slowest_seconds: of the other times.
-        sentences_per_second, tokens_per_second: at the median.
-        peak_memory_mb: the process' most resident memory, in 10^6 bytes.
-        memory_above_import_mb: the same, without what the import of TensorFlow had taken.
-    """
-
-    sentences: int
-    tokens: int
-    first_seconds: float
-    seconds: float
-    fastest_seconds: float
-    slowest_seconds: float
-    sentences_per_second: float
-    tokens_per_second: float
-    peak_memory_mb: float
-    memory_above_import_mb: float
 
 
 @dataclass(frozen=True)
@@ -73,7 +47,7 @@ class TrainingSpeed:
         optimizer_ms: what an update takes beyond the gradient.
         operations_per_second: floating-point operations of matrix products, padding included:
             those of the loss and twice as many for the gradient, however they are computed.
-        peak_operations_per_second: of large products of matrices in the same precision, as many at
+        peak_operations_per_second: of large matrix products in the same precision, as many at
             once as a batch has parts.
         utilisation: the one by the other.
         peak_memory_mb: the process' most resident memory, in 10^6 bytes.
@@ -118,7 +92,7 @@ def measure_training(
     began = time.perf_counter()
     corpus = read_corpus(config.data)
     tokenizers = tokenizers_of(corpus, config.tokenizer)
-    data = TrainingData.suited(corpus, tokenizers, config)
+    data = TrainingData.from_config(corpus, tokenizers, config)
     check_shards(config.training, data.most_rows)
     model = build_trainable(config, tokenizers)
     computation = choose_computation(config.training, model)
@@ -197,7 +171,7 @@ def measure_training(
 
 
 def peak_operations(precision: str, at_once: int = 1) -> float:
-    """Return how many floating-point operations a second large products of matrices reach.
+    """Return how many floating-point operations a second large matrix products reach.
 
     Args:
         precision: their dtype.
@@ -235,50 +209,10 @@ def _operations(updater: Updater, batches: Sequence[Batch]) -> int:
     found: dict[tuple, int] = {}
     sizes = []
     for batch in batches:
-        sizes.append((*_shape(batch), len(real_places(batch.target_BT[:, 1:]))))
+        sizes.append((*_shape(batch), len(non_padding_indices(batch.target_BT[:, 1:]))))
         if sizes[-1] not in found:
             count = Count()
             with counted(count):
                 updater.predictions(batch.source_BS, batch.target_BT)
             found[sizes[-1]] = count.operations
     return sum(found[size] for size in sizes)
-
-
-def measure_decoding(
-    translator: Translator,
-    sentences: Sequence[str],
-    trials: int,
-    memory_before: int,
-    report: Callable[[str], None],
-) -> DecodingSpeed:
-    """Translate the sentences once to warm up, then so many times by the clock.
-
-    Args:
-        translator: does it.
-        sentences: the texts.
-        trials: at least 1.
-        memory_before: `resident_memory` with TensorFlow imported and nothing else.
-        report: told of each time.
-    """
-    times = []
-    for trial in range(trials + 1):
-        began = time.perf_counter()
-        translations = translator.translate(sentences)
-        times.append(time.perf_counter() - began)
-        report(f"{'warm-up' if trial == 0 else f'trial {trial}'}: {times[-1]:.2f} s")
-    tokens = sum(translation.tokens for translation in translations)
-    first, *others = times
-    median = statistics.median(others)
-    peak = peak_memory()
-    return DecodingSpeed(
-        len(sentences),
-        tokens,
-        first,
-        median,
-        min(others),
-        max(others),
-        len(sentences) / median,
-        tokens / median,
-        peak / 1e6,
-        (peak - memory_before) / 1e6,
-    )

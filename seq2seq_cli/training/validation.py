@@ -11,8 +11,8 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.evaluation.test_split import Scores, evaluate_translator
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.runtime.devices import in_parallel
-from seq2seq_cli.training.step import cross_entropy
+from seq2seq_cli.runtime.parallel import in_parallel
+from seq2seq_cli.training.loss import cross_entropy
 
 
 class Validator:

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.runtime import devices
+from seq2seq_cli.runtime import tensorflow as tensorflow_import
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -304,7 +304,7 @@ class TestTrain:
         def imported(warn) -> None:
             raise AssertionError("TensorFlow was imported")
 
-        monkeypatch.setattr(devices, "import_tensorflow", imported)
+        monkeypatch.setattr(tensorflow_import, "import_tensorflow", imported)
         used, begun = Run(Path("runs/used")), Run(Path("runs/begun"))
         used.write(tiny_config(None), {})
         begun.path.mkdir()
@@ -317,7 +317,7 @@ class TestTrain:
         def interrupted(warn) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(devices, "import_tensorflow", interrupted)
+        monkeypatch.setattr(tensorflow_import, "import_tensorflow", interrupted)
         assert s2s("train") == (130, "", "Starting TensorFlow\n")
         assert list(workdir.iterdir()) == []
 

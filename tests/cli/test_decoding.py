@@ -382,5 +382,5 @@ def test_unknown_words_are_copied_by_attention():
 
 def test_defaults_stand_in_the_config(trained):
     options = Overrides()
-    options.put("decoding.beam", 4, "--beam")
+    options.set("decoding.beam", 4, "--beam")
     assert Run(trained).config(options).decoding.beam == 4

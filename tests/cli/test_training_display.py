@@ -8,7 +8,7 @@ from rich.console import Console
 
 from seq2seq_cli.cli import training_display as module
 from seq2seq_cli.cli.training_display import TrainingDisplay
-from seq2seq_cli.runtime import devices
+from seq2seq_cli.runtime import tensorflow as tensorflow_import
 from seq2seq_cli.training.events import Notice, Phase, Progress, Validation
 
 PROGRESS = Progress(
@@ -126,7 +126,7 @@ def test_the_spinner_moves_while_the_import_of_tensorflow_is_silenced():
             console = Console(file=file, width=60, force_terminal=True, force_interactive=True)
             with TrainingDisplay(console) as display:
                 display(Phase("Starting TensorFlow"))
-                with devices._silent_stderr():
+                with tensorflow_import._silent_stderr():
                     os.write(2, b"noise")
                     console.print("seen")
             assert console.file is file

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import MODELS, Config, TrainingConfig
+from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides, allowed, find_config, load_config, shipped_configs
+from seq2seq_cli.config.model import MODELS
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 
@@ -19,8 +21,8 @@ def error_of(text: str, tmp_path) -> str:
 
 def test_toml_of_a_config_gives_the_config_back(tmp_path):
     overrides = Overrides()
-    overrides.put("data.corpus", '/a "quoted"\\path/ñ\u2028', "test")
-    overrides.put("training.budget_seconds", 90.5, "test")
+    overrides.set("data.corpus", '/a "quoted"\\path/ñ\u2028', "test")
+    overrides.set("training.budget_seconds", 90.5, "test")
     config = load_config(overrides)
     (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
     assert load_config(Overrides.read(tmp_path / "c.toml")) == config
@@ -41,7 +43,7 @@ def test_toml_of_a_config_gives_the_config_back(tmp_path):
 def test_every_value_survives_writing_and_reading(tmp_path_factory, values):
     overrides = Overrides()
     for key, value in values.items():
-        overrides.put(key, value, "test")
+        overrides.set(key, value, "test")
     path = tmp_path_factory.mktemp("config") / "c.toml"
     path.write_text(load_config(overrides).to_toml(), encoding="utf-8")
     again = load_config(Overrides.read(path)).flat()
@@ -62,7 +64,7 @@ def test_every_key_says_what_it_takes(kind):
 def config_of(**values: object) -> Config:
     overrides = Overrides()
     for key, value in values.items():
-        overrides.put(key.replace("__", "."), value, "test")
+        overrides.set(key.replace("__", "."), value, "test")
     return load_config(overrides)
 
 
@@ -199,9 +201,9 @@ def test_contradictions_of_the_tokenizer_name_their_keys(text, keys, tmp_path):
 def test_paths_of_models_are_made_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     overrides = Overrides()
-    overrides.put("tokenizer.model", "a.model", "test")
-    overrides.put("tokenizer.target_model", "~/b.model", "test")
-    overrides.put("tokenizer.vocabularies", "separate", "test")
+    overrides.set("tokenizer.model", "a.model", "test")
+    overrides.set("tokenizer.target_model", "~/b.model", "test")
+    overrides.set("tokenizer.vocabularies", "separate", "test")
     config = load_config(overrides).tokenizer
     assert config.model == str(tmp_path / "a.model")
     assert config.target_model == str(Path.home() / "b.model")
@@ -264,7 +266,7 @@ def test_later_layers_win():
     first, second = Overrides(), Overrides()
     first.put("training.seed", 1, "file")
     first.put("training.epochs", 3, "file")
-    second.put_assignment("training.seed=2")
+    second.set_assignment("training.seed=2")
     config = load_config(first, second)
     assert (config.training.seed, config.training.epochs) == (2, 3)
 
@@ -280,26 +282,26 @@ def test_later_layers_win():
 )
 def test_assignment_is_toml_or_a_plain_string(assignment, value):
     overrides = Overrides()
-    overrides.put_assignment(assignment)
+    overrides.set_assignment(assignment)
     assert load_config(overrides).flat()[assignment.partition("=")[0].strip()] == value
 
 
 def test_assignment_without_a_value_is_an_error():
     with pytest.raises(UsageError, match="expected KEY=VALUE"):
-        Overrides().put_assignment("training.seed")
+        Overrides().set_assignment("training.seed")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
 def test_durations(text, seconds):
     overrides = Overrides()
-    overrides.put_duration("training.budget_seconds", text, "--budget")
+    overrides.set_duration("training.budget_seconds", text, "--budget")
     assert load_config(overrides).training.budget_seconds == seconds
 
 
 @pytest.mark.parametrize("text", ["10", "m", "-5m", "10 minutes", "1:30"])
 def test_other_durations_are_errors(text):
     with pytest.raises(UsageError, match="expected a time such as 90s, 10m or 1.5h"):
-        Overrides().put_duration("training.budget_seconds", text, "--budget")
+        Overrides().set_duration("training.budget_seconds", text, "--budget")
 
 
 @pytest.mark.parametrize(
@@ -316,7 +318,7 @@ def test_other_durations_are_errors(text):
 )
 def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_path):
     overrides = Overrides()
-    overrides.put_attention(name)
+    overrides.set_attention(name)
     config = load_config(overrides)
     assert (config.model.attention, config.model.wiring) == (score, wiring)
     (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
@@ -325,8 +327,8 @@ def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_pa
 
 def test_a_wiring_that_is_given_holds_for_any_score():
     overrides = Overrides()
-    overrides.put("model.wiring", "bahdanau", "test")
-    overrides.put_attention("dot")
+    overrides.set("model.wiring", "bahdanau", "test")
+    overrides.set_attention("dot")
     assert load_config(overrides).model.wiring == "bahdanau"
 
 
@@ -334,16 +336,16 @@ def test_a_wiring_that_is_given_holds_for_any_score():
 @pytest.mark.parametrize(("bidirectional", "width"), [(True, 200), (False, 100)])
 def test_a_dot_product_gets_a_decoder_as_wide_as_the_values(score, bidirectional, width):
     overrides = Overrides()
-    overrides.put_attention(score)
-    overrides.put("model.encoder_units", 100, "test")
-    overrides.put("model.bidirectional", bidirectional, "test")
+    overrides.set_attention(score)
+    overrides.set("model.encoder_units", 100, "test")
+    overrides.set("model.bidirectional", bidirectional, "test")
     assert load_config(overrides).model.decoder_units == width
 
 
 @pytest.mark.parametrize(("score", "penalised"), [("dot", True), ("scaled_dot", False)])
 def test_values_are_kept_small_where_nothing_scales_the_scores(score, penalised):
     overrides = Overrides()
-    overrides.put_attention(score)
+    overrides.set_attention(score)
     assert (load_config(overrides).model.activation_penalty > 0) == penalised
 
 
@@ -368,7 +370,7 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
 def test_some_limit_is_always_in_force():
     assert Config().training.epoch_limit == 4
     overrides = Overrides()
-    overrides.put("training.steps", 5, "test")
+    overrides.set("training.steps", 5, "test")
     assert load_config(overrides).training.epoch_limit is None
 
 

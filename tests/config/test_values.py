@@ -8,15 +8,12 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import (
-    MODELS,
-    Config,
-    DataConfig,
-    DecodingConfig,
-    TokenizerConfig,
-    TrainingConfig,
-)
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import DataConfig, TokenizerConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.config.model import MODELS
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 
 KEYS = sorted({key for kind in MODELS for key in Config(model=MODELS[kind]()).flat()})
@@ -74,7 +71,7 @@ def loads_or_is_refused(overrides: Overrides) -> None:
 def test_any_value_of_any_key_is_taken_or_refused_with_its_origin(given_values):
     overrides = Overrides()
     for key, value in given_values.items():
-        overrides.put(key, value, "test")
+        overrides.set(key, value, "test")
     loads_or_is_refused(overrides)
 
 
@@ -104,7 +101,7 @@ def test_any_file_is_taken_or_refused_by_its_name(tmp_path_factory, tables):
 def test_any_assignment_is_taken_or_refused(key, value):
     try:
         overrides = Overrides()
-        overrides.put_assignment(f"{key}={value}")
+        overrides.set_assignment(f"{key}={value}")
         load_config(overrides)
     except UsageError as error:
         assert str(error).startswith("--set ")
@@ -113,7 +110,7 @@ def test_any_assignment_is_taken_or_refused(key, value):
 def refusal(*assignments: str) -> str:
     overrides = Overrides()
     for assignment in assignments:
-        overrides.put_assignment(assignment)
+        overrides.set_assignment(assignment)
     with pytest.raises(UsageError) as caught:
         load_config(overrides)
     return str(caught.value)

@@ -4,7 +4,7 @@ import urllib.request
 import pytest
 import tensorflow_datasets as tfds
 
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.catalog import CATALOG_URL, read_catalog
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.errors import DataError, UsageError

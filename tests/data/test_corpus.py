@@ -1,6 +1,6 @@
 import pytest
 
-from seq2seq_cli.config import DataConfig, SourceConfig
+from seq2seq_cli.config.data import DataConfig, SourceConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.errors import DataError
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.checking.check import check
 from seq2seq_cli.data.checking.inspection import LineFile
 from seq2seq_cli.data.corpus import read_corpus

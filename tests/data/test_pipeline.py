@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conftest import tiny_config, toy_pairs
 
-from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data import pipeline
 from seq2seq_cli.data.corpus import PairsInMemory, in_memory
 from seq2seq_cli.data.pipeline import TrainingData

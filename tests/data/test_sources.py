@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from seq2seq_cli.config import CORPORA, DataConfig
+from seq2seq_cli.config.data import CORPORA, DataConfig
 from seq2seq_cli.data.named import NAMED
 from seq2seq_cli.data.sources import Reader
 from seq2seq_cli.errors import DataError, UsageError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding import scoring
 from seq2seq_cli.decoding import search as decoding
 from seq2seq_cli.decoding import strategies as choices
@@ -312,7 +312,7 @@ class TestEveryModelAndChoice:
     def test_compaction_and_growth_change_no_output(self, model, config, one, monkeypatch):
         expected = one(SOURCE, LENGTHS)
         monkeypatch.setattr(decoding, "_STAY", 1.0)  # whoever is done leaves at once
-        monkeypatch.setattr(decoding, "_ROOM", 3)
+        monkeypatch.setattr(decoding, "_CAPACITY_STEP", 3)
         assert_equal(search(model, attention=True, **config)(SOURCE, LENGTHS), expected)
 
     def test_a_prefix_is_followed_and_scored(self, model, one):

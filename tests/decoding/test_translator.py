@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import TINY_MODELS, tiny_config, toy_pairs
 
-from seq2seq_cli.config import DecodingConfig
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import Overrides, load_config
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.tokenizers.words import Words
@@ -50,7 +50,7 @@ def test_nothing_gives_nothing(translator):
 @pytest.mark.parametrize("batch", [1, 3, 1000])
 def test_batches_change_no_translation(trained, translator, batch):
     overrides = Overrides()
-    overrides.put("decoding.batch_sentences", batch, "test")
+    overrides.set("decoding.batch_sentences", batch, "test")
     sentences = [source for source, _ in toy_pairs()[::7]]
     expected = translator.translate(sentences)
     other = load_run(Run(trained), fail).translator()

@@ -33,7 +33,8 @@ from seq2seq_cli.models.layers.scores import make_score
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
-from seq2seq_cli.training.step import Updater, cross_entropy
+from seq2seq_cli.training.loss import cross_entropy
+from seq2seq_cli.training.step import Updater
 
 WIRINGS = ["bahdanau", "luong", "luong with input feeding"]
 MASK = tf.sequence_mask([5, 2, 0], 5)  # of three sources, one of which is padding alone

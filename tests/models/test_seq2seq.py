@@ -1,4 +1,4 @@
-"""What holds for every architecture behind the seam."""
+"""What holds for every architecture behind the interface."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds for every stack of Transformer blocks behind the seam."""
+"""What holds for every stack of Transformer blocks behind the interface."""
 
 import numpy as np
 import pytest

@@ -4,7 +4,7 @@ import math
 import pytest
 from conftest import tiny_config
 
-from seq2seq_cli.config import DecoderOnlyConfig, RNNConfig, TransformerConfig
+from seq2seq_cli.config.model import DecoderOnlyConfig, RNNConfig, TransformerConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.recipes import ablation

@@ -154,7 +154,7 @@ def test_only_one_process_trains_in_a_folder(tmp_path):
 
 def put(key: str, value: object) -> Overrides:
     overrides = Overrides()
-    overrides.put(key, value, "test")
+    overrides.set(key, value, "test")
     return overrides
 
 

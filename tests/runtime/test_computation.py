@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.config import TrainingConfig
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.runtime import computation
 from seq2seq_cli.runtime.computation import (
     Computation,

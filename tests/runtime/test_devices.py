@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.config import TrainingConfig
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.runtime import devices
+from seq2seq_cli.runtime import devices, parallel, xla_cache
+from seq2seq_cli.runtime import tensorflow as tensorflow_import
 
 
 def test_importing_prints_nothing():
-    code = "from seq2seq_cli.runtime.devices import import_tensorflow as f; f(); "
+    code = "from seq2seq_cli.runtime.tensorflow import import_tensorflow as f; f(); "
     code += "import tensorflow as tf; "
     code += "tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
@@ -22,17 +23,17 @@ def test_importing_prints_nothing():
 
 
 def test_a_failing_block_shows_what_was_held_back(capfd):
-    with pytest.raises(ValueError, match="x"), devices._silent_stderr():
+    with pytest.raises(ValueError, match="x"), tensorflow_import._silent_stderr():
         os.write(2, b"the reason")
         raise ValueError("x")
     assert capfd.readouterr().err == "the reason"
-    with devices._silent_stderr():
+    with tensorflow_import._silent_stderr():
         os.write(2, b"noise")
     assert capfd.readouterr().err == ""
 
 
 def test_an_interrupted_block_shows_nothing(capfd):
-    with pytest.raises(KeyboardInterrupt), devices._silent_stderr():
+    with pytest.raises(KeyboardInterrupt), tensorflow_import._silent_stderr():
         os.write(2, b"noise")
         raise KeyboardInterrupt
     assert capfd.readouterr().err == ""
@@ -47,7 +48,7 @@ class TestCache:
 
         def imported() -> list[str]:
             warnings = []
-            devices.import_tensorflow(warnings.append)
+            tensorflow_import.import_tensorflow(warnings.append)
             return warnings
 
         return imported
@@ -82,9 +83,9 @@ def test_a_folder_shrinks_by_its_oldest_files(tmp_path):
         path.write_bytes(b"12345")
         os.utime(path, (1e9 - age, 1e9 - age))
     for most, kept in ((20, "0123"), (19, "012"), (12, "01"), (10, "01"), (0, "")):
-        devices.shrink(tmp_path, most)
+        xla_cache.shrink(tmp_path, most)
         assert sorted(p.name for p in tmp_path.rglob("?")) == list(kept)
-    devices.shrink(tmp_path / "none", 0)
+    xla_cache.shrink(tmp_path / "none", 0)
 
 
 @pytest.fixture
@@ -188,16 +189,16 @@ class TestThreads:
     )
     def test_a_batch_is_split_for_the_cores_of_a_cpu(self, settings, shards):
         config = TrainingConfig(**{"compile": "graph", **settings})
-        assert devices.most_shards(config) == shards
+        assert parallel.most_shards(config) == shards
 
     def test_a_gpu_computes_one_thing_at_a_time(self, monkeypatch):
         monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
-        assert devices.most_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
-        assert devices.parts_at_once() == 1
+        assert parallel.most_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
+        assert parallel.parts_at_once() == 1
 
     def test_a_shape_of_batches_costs_more_the_more_is_compiled_for_it(self, monkeypatch):
         def cost(kind: str, how: str) -> int:
-            return devices.cost_of_a_shape(kind, TrainingConfig(compile=how))
+            return parallel.cost_of_a_shape(kind, TrainingConfig(compile=how))
 
         assert cost("rnn", "xla") > cost("rnn", "auto") > cost("rnn", "graph")
         assert cost("transformer", "xla") > cost("transformer", "auto")
@@ -208,7 +209,7 @@ class TestThreads:
     def test_parts_share_the_threads(self, monkeypatch, parts, threads):
         asked = []
         monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", asked.append)
-        devices.share_threads(parts)
+        parallel.share_threads(parts)
         assert asked == [threads]
 
     def test_items_are_computed_at_once_and_given_in_order(self):
@@ -218,7 +219,7 @@ class TestThreads:
             all_begun.wait(timeout=10)
             return item
 
-        assert list(devices.in_parallel(wait, range(8))) == list(range(8))
+        assert list(parallel.in_parallel(wait, range(8))) == list(range(8))
 
     def test_after_an_error_nothing_more_begins(self):
         begun = []
@@ -228,5 +229,5 @@ class TestThreads:
             raise ValueError(item)
 
         with pytest.raises(ValueError, match="0"):
-            list(devices.in_parallel(fail, range(10_000)))
+            list(parallel.in_parallel(fail, range(10_000)))
         assert len(begun) < 10_000

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from seq2seq_cli.training.interruption import caught_signals
+from seq2seq_cli.training.interruption import stop_requested
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def interruptible():
 
 def test_a_second_signal_is_no_longer_caught(interruptible):
     notices = []
-    with caught_signals(notices.append) as caught:
+    with stop_requested(notices.append) as caught:
         os.kill(os.getpid(), signal.SIGINT)
         assert caught.number == signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
@@ -28,7 +28,7 @@ def test_a_second_signal_is_no_longer_caught(interruptible):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_handlers_are_put_back(number):
     before = signal.getsignal(number)
-    with caught_signals(lambda text: None) as caught:
+    with stop_requested(lambda text: None) as caught:
         assert signal.getsignal(number) != before
         os.kill(os.getpid(), number)
         assert caught.number == number
@@ -39,7 +39,7 @@ def test_outside_the_main_thread_nothing_is_caught():
     found = []
 
     def run() -> None:
-        with caught_signals(lambda text: None) as caught:
+        with stop_requested(lambda text: None) as caught:
             found.append(caught.number)
 
     thread = threading.Thread(target=run)

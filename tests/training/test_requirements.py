@@ -8,7 +8,7 @@ from conftest import TINY_MODELS, s2s, tiny_config
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model, count_weights
-from seq2seq_cli.runtime import devices, memory
+from seq2seq_cli.runtime import memory, parallel
 from seq2seq_cli.runtime.memory import memory_errors, most_memory
 from seq2seq_cli.training import requirements
 from seq2seq_cli.training.loop import train
@@ -119,6 +119,6 @@ def test_a_core_has_no_more_than_four_shards(monkeypatch):
 
 
 def test_shards_that_are_not_given_are_bounded_too(monkeypatch):
-    monkeypatch.setattr(devices, "cores", lambda: 200)
+    monkeypatch.setattr(parallel, "cores", lambda: 200)
     config = tiny_config(None, training__batch_tokens=1_000_000).training
-    assert devices.most_shards(config.model_copy(update={"shards": None})) == 64
+    assert parallel.most_shards(config.model_copy(update={"shards": None})) == 64

@@ -8,14 +8,10 @@ from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
-from seq2seq_cli.training.step import (
-    Adam,
-    Schedule,
-    Updater,
-    _greatest,
-    cross_entropy,
-    real_places,
-)
+from seq2seq_cli.training.adam import Adam
+from seq2seq_cli.training.loss import _maximum, cross_entropy, non_padding_indices
+from seq2seq_cli.training.schedule import Schedule
+from seq2seq_cli.training.step import Updater
 
 
 @pytest.mark.parametrize("vocabulary", [11, 64, 263])
@@ -41,8 +37,8 @@ def test_loss_equals_keras(vocabulary, smoothing):
 
 
 @pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
-def test_the_greatest_is_found_wherever_it_stands(width):
-    np.testing.assert_array_equal(_greatest(tf.eye(width)), 1)
+def test_the_maximum_is_found_wherever_it_stands(width):
+    np.testing.assert_array_equal(_maximum(tf.eye(width)), 1)
 
 
 @pytest.mark.parametrize(("real", "found"), [(0, 0), (1, 128), (128, 128), (129, 256), (300, 300)])
@@ -50,7 +46,7 @@ def test_predictions_are_made_where_labels_are_real_and_few_others(real, found):
     labels = np.full(300, PAD, np.int32)
     labels[np.random.default_rng(0).permutation(300)[:real]] = EOS
     labels = labels.reshape(20, 15)
-    places = real_places(tf.constant(labels)).numpy()
+    places = non_padding_indices(tf.constant(labels)).numpy()
     assert len(places) == len(set(places)) == found
     assert (labels.ravel()[places[:real]] == EOS).all()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seq2seq_cli.config import CATALOG, DataConfig
+from seq2seq_cli.config.data import CATALOG, DataConfig
 from seq2seq_cli.data.checking.clean import new_outputs, write_lines
 from seq2seq_cli.data.checking.inspection import REPAIRED, Kind, Line, LineFile
 from seq2seq_cli.data.checking.outliers import (

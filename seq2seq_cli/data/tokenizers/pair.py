@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data.tokenizers.sentencepiece import SentencePiece, train_sentencepiece
 from seq2seq_cli.data.tokenizers.tokenizer import Bytes, Tokenizer
 from seq2seq_cli.data.tokenizers.words import (

@@ -14,7 +14,7 @@ import tensorflow_text as tf_text
 from google.protobuf.message import DecodeError
 from sentencepiece import sentencepiece_model_pb2
 
-from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES, Tokenizer, until_eos
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
@@ -147,9 +147,9 @@ class SentencePiece(Tokenizer):
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Draw a way to divide each sentence into pieces, and return its ids, with EOS.
 
-        For unigram, a division is drawn by its probability to the power of `alpha` (Kudo 2018,
+        For unigram, a segmentation is drawn by its probability to the power of `alpha` (Kudo 2018,
         section 3.2); for BPE, each merge is left out with probability `alpha` (Provilkov et al.
-        2020, BPE-dropout). Every division has the same text.
+        2020, BPE-dropout). Every segmentation has the same text.
 
         Args:
             sentences: the texts.

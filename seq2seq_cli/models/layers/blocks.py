@@ -327,7 +327,7 @@ def empty_state(memory: dict[str, tf.Tensor], max_length: int | tf.Tensor) -> di
     return state
 
 
-def extend_state(state: dict[str, tf.Tensor], max_length: tf.Tensor) -> dict[str, tf.Tensor]:
+def grow_state(state: dict[str, tf.Tensor], max_length: tf.Tensor) -> dict[str, tf.Tensor]:
     """Return a state of `empty_state` with caches of `max_length`, at least as long as they are."""
     after = dict(state)
     for layer in range(len(state) // 2):

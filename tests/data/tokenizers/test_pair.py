@@ -10,7 +10,7 @@ from conftest import toy_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK

@@ -8,7 +8,7 @@ from conftest import toy_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq_cli.config import TokenizerConfig
+from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data.tokenizers.sentencepiece import SentencePiece, train_sentencepiece
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK

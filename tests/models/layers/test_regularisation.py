@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey, part_of_batch, penalise
+from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey, penalise, shard_scope
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5])
@@ -43,7 +43,7 @@ def test_parts_of_a_batch_drop_other_units():
     layer, ones = Dropout(0.5, key, 3), tf.ones([4, 50])
     masks = []
     for number in (0, 1, 2):
-        with part_of_batch(number, 1.0):
+        with shard_scope(number, 1.0):
             masks.append(layer(ones, training=True).numpy())
     assert (masks[0] == layer(ones, training=True).numpy()).all()
     for i in (0, 1):

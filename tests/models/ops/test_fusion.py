@@ -7,7 +7,7 @@ from seq2seq_cli.models.ops.fusion import fused, fusing
 from seq2seq_cli.models.ops.products import products_in
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
-from seq2seq_cli.training.step import cross_entropy
+from seq2seq_cli.training.loss import cross_entropy
 
 SOURCE = tf.constant([[5, 6, 7, EOS], [8, 9, EOS, PAD]])
 TARGET = tf.constant([[BOS, 5, 6, EOS], [BOS, 7, EOS, PAD]])

@@ -1,0 +1,98 @@
+"""What a hypothesis must not or must go on with: functions that change the logits of a step.
+
+Rows R are the K hypotheses of each of B sentences, those of a sentence next to each other. Logits
+are float32; t is the number of tokens that a hypothesis has.
+"""
+
+import tensorflow as tf
+
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
+
+IMPOSSIBLE = float("-inf")
+
+
+def exclude_special_tokens(logits_RV: tf.Tensor) -> tf.Tensor:
+    """Exclude the tokens that no translation contains: PAD and BOS."""
+    excluded = [IMPOSSIBLE if token in (PAD, BOS) else 0.0 for token in range(logits_RV.shape[1])]
+    return logits_RV + tf.constant(excluded)
+
+
+def penalise_repetition(logits_RV: tf.Tensor, ids_BKT: tf.Tensor, penalty: float) -> tf.Tensor:
+    """Make tokens that the hypothesis contains already less probable.
+
+    Keskar et al. (2019), "CTRL: a conditional transformer language model", section 4.1.
+    """
+    seen_RV = _marked(ids_BKT, ids_BKT != PAD, logits_RV.shape[1])
+    less_RV = tf.where(logits_RV > 0, logits_RV / penalty, logits_RV * penalty)
+    return tf.where(seen_RV, less_RV, logits_RV)
+
+
+def require_minimum_length(logits_RV: tf.Tensor, t: tf.Tensor, minimum_B: tf.Tensor) -> tf.Tensor:
+    """Exclude EOS where the translation would have fewer tokens than its minimum."""
+    too_early_B = t + 1 < minimum_B
+
+    def go_on() -> tf.Tensor:
+        too_early_R1 = _by_hypothesis(too_early_B, logits_RV)
+        is_eos_V = tf.range(logits_RV.shape[1]) == EOS
+        return tf.where(too_early_R1 & is_eos_V, IMPOSSIBLE, logits_RV)
+
+    return tf.cond(tf.reduce_any(too_early_B), go_on, lambda: logits_RV)
+
+
+def exclude_repeated_ngrams(
+    logits_RV: tf.Tensor, ids_BKT: tf.Tensor, t: tf.Tensor, size: int
+) -> tf.Tensor:
+    """Exclude the tokens that would complete an n-gram of `size` which is there already.
+
+    EOS is none of them, so a translation can always end.
+    """
+    length = tf.shape(ids_BKT)[2]
+    padded = tf.pad(ids_BKT, [[0, 0], [0, 0], [0, size]])
+    positions_T = tf.range(length)
+    same_BKT = tf.fill(tf.shape(ids_BKT), True)
+    for i in range(size - 1):
+        last_BK1 = tf.gather(ids_BKT, [tf.maximum(t - size + 1 + i, 0)], axis=2)
+        same_BKT &= padded[:, :, i : length + i] == last_BK1
+    same_BKT &= positions_T + size - 1 < t
+    repeated_BKT = padded[:, :, size - 1 : length + size - 1]
+    return tf.where(_marked(repeated_BKT, same_BKT, logits_RV.shape[1]), IMPOSSIBLE, logits_RV)
+
+
+def follow_prefix(
+    logits_RV: tf.Tensor, free_RV: tf.Tensor, t: tf.Tensor, prefix_BP: tf.Tensor
+) -> tf.Tensor:
+    """Exclude all but the prefix's next token, where the prefix goes on.
+
+    Args:
+        logits_RV: where it does not.
+        free_RV: the logits before any constraint; none of them excludes the prefix.
+        t: tokens of each hypothesis.
+        prefix_BP: int32 ids, padded with PAD.
+    """
+
+    def next_token_only() -> tf.Tensor:
+        wanted_R1 = _by_hypothesis(prefix_BP[:, t], logits_RV)
+        wanted_RV = tf.range(logits_RV.shape[1]) == wanted_R1
+        only_RV = tf.where(wanted_RV, free_RV, IMPOSSIBLE)
+        return tf.where(wanted_R1 == PAD, logits_RV, only_RV)
+
+    return tf.cond(t < tf.shape(prefix_BP)[1], next_token_only, lambda: logits_RV)
+
+
+def _by_hypothesis(values_B: tf.Tensor, logits_RV: tf.Tensor) -> tf.Tensor:
+    """Repeat each sentence's value for its hypotheses, as a column."""
+    beams = tf.shape(logits_RV)[0] // tf.maximum(tf.shape(values_B)[0], 1)
+    return tf.repeat(values_B, beams)[:, tf.newaxis]
+
+
+def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:
+    """Return a bool RV: which ids stand in each row where `where_BKT` is True."""
+    ids_RT = tf.reshape(ids_BKT, [-1, tf.shape(ids_BKT)[2]])
+    places_X = tf.where(tf.reshape(where_BKT, tf.shape(ids_RT)))
+    tokens_X = tf.cast(tf.gather_nd(ids_RT, places_X), tf.int64)
+    indices_X2 = tf.stack([places_X[:, 0], tokens_X], axis=1)
+    shape = tf.stack([tf.shape(ids_RT)[0], vocabulary])
+    marked = tf.tensor_scatter_nd_update(
+        tf.fill(shape, False), indices_X2, tf.fill([tf.shape(indices_X2)[0]], True)
+    )
+    return tf.ensure_shape(marked, [None, vocabulary])

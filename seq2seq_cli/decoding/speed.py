@@ -1,0 +1,76 @@
+"""How fast a model translates."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.runtime.memory import peak_memory
+
+
+@dataclass(frozen=True)
+class DecodingSpeed:
+    """What translating the same sentences several times took.
+
+    Attributes:
+        sentences: how many.
+        tokens: of the translations, EOS included.
+        first_seconds: of the first time, compilation included.
+        seconds: the median of the other times.
+        fastest_seconds, slowest_seconds: of the other times.
+        sentences_per_second, tokens_per_second: at the median.
+        peak_memory_mb: the process' most resident memory, in 10^6 bytes.
+        memory_above_import_mb: the same, without what the import of TensorFlow had taken.
+    """
+
+    sentences: int
+    tokens: int
+    first_seconds: float
+    seconds: float
+    fastest_seconds: float
+    slowest_seconds: float
+    sentences_per_second: float
+    tokens_per_second: float
+    peak_memory_mb: float
+    memory_above_import_mb: float
+
+
+def measure_decoding(
+    translator: Translator,
+    sentences: Sequence[str],
+    trials: int,
+    memory_before: int,
+    report: Callable[[str], None],
+) -> DecodingSpeed:
+    """Translate the sentences once to warm up, then so many times by the clock.
+
+    Args:
+        translator: does it.
+        sentences: the texts.
+        trials: at least 1.
+        memory_before: `resident_memory` with TensorFlow imported and nothing else.
+        report: told of each time.
+    """
+    times = []
+    for trial in range(trials + 1):
+        began = time.perf_counter()
+        translations = translator.translate(sentences)
+        times.append(time.perf_counter() - began)
+        report(f"{'warm-up' if trial == 0 else f'trial {trial}'}: {times[-1]:.2f} s")
+    tokens = sum(translation.tokens for translation in translations)
+    first, *others = times
+    median = statistics.median(others)
+    peak = peak_memory()
+    return DecodingSpeed(
+        len(sentences),
+        tokens,
+        first,
+        median,
+        min(others),
+        max(others),
+        len(sentences) / median,
+        tokens / median,
+        peak / 1e6,
+        (peak - memory_before) / 1e6,
+    )

@@ -1,0 +1,56 @@
+"""Importing TensorFlow without its log lines."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from seq2seq_cli.flags import set_flag
+from seq2seq_cli.runtime.xla_cache import _why_no_cache, _xla_cache
+
+
+def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
+    """Import TensorFlow and tensorflow-text, keeping what their C++ parts print to themselves.
+
+    If an import fails, what was printed is shown.
+
+    Args:
+        warn: told if XLA cannot keep what it compiles for the next start.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    cache = _xla_cache()
+    # With a folder that cannot be written, XLA compiles nothing at all.
+    if reason := _why_no_cache(cache):
+        warn(
+            f"{cache}: {reason}. XLA compiles anew at each start. To keep what it compiles, set "
+            "XDG_CACHE_HOME to a folder that can be written"
+        )
+    else:
+        set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={cache}")
+    with _silent_stderr():
+        import tensorflow as tf
+        import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
+
+        tf.config.list_physical_devices()  # the search for a GPU prints too
+
+
+@contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Hold back what is written to file descriptor 2, and show it only if the block fails.
+
+    An interruption by the user is no failure.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as held_back:
+        os.dup2(held_back.fileno(), 2)
+        try:
+            yield
+        except Exception:
+            held_back.seek(0)
+            os.write(saved, held_back.read())
+            raise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
