@@ -8,7 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 OPTIONAL = ("ctranslate2", "joeynmt", "psutil", "torch")  # which the extra `test` does not install
-LIBRARIES = ("peers",)  # of the scripts, and no scripts themselves
+LIBRARIES = ("differences", "peers", "versions")  # of the scripts, and no scripts themselves
 
 
 @pytest.fixture
