@@ -253,7 +253,7 @@ class TestTrain:
         ]
         code, _, err = s2s(*command, "--run", "001-rnn-additive")
         assert code == 2
-        assert "exists already. Go on with it by --resume" in err
+        assert "exists already. Go on with it by: s2s train --resume" in err
         code, _, err = s2s("train", "--resume", "--epochs", "3")
         assert code == 2
         assert "training.epochs: None there, 3 now" in err
