@@ -157,7 +157,7 @@ def test_an_output_that_cannot_be_written_is_named_before_work_begins(
     def start(*arguments: object) -> None:
         raise AssertionError("TensorFlow is imported")
 
-    for module in ("cli", "cli_decoding"):
+    for module in ("cli", "cli.decoding"):
         monkeypatch.setattr(f"seq2seq_cli.{module}.start_tensorflow", start)
     code, out, err = s2s(*command, "--output", "none/x")
     assert (code, out) == (7, "")

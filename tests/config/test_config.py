@@ -233,10 +233,10 @@ def test_no_number_may_be_infinite_or_nan(value, tmp_path):
 
 def test_a_combination_is_told_by_the_options_of_the_command_and_the_file_that_has_a_part():
     written, typed = Overrides(), Overrides()
-    written.put("decoding.beam", 5, "my.toml")
-    written.put("decoding.n_best", 1, "my.toml")
+    written.set("decoding.beam", 5, "my.toml")
+    written.set("decoding.n_best", 1, "my.toml")
     typed.flags = {"decoding.beam": "--beam", "decoding.sample": "--sample"}
-    typed.put("decoding.sample", True, "--sample")
+    typed.set("decoding.sample", True, "--sample")
     with pytest.raises(UsageError) as caught:
         load_config(written, typed)
     assert str(caught.value) == (
@@ -264,8 +264,8 @@ def test_unknown_config_lists_the_shipped_ones():
 
 def test_later_layers_win():
     first, second = Overrides(), Overrides()
-    first.put("training.seed", 1, "file")
-    first.put("training.epochs", 3, "file")
+    first.set("training.seed", 1, "file")
+    first.set("training.epochs", 3, "file")
     second.set_assignment("training.seed=2")
     config = load_config(first, second)
     assert (config.training.seed, config.training.epochs) == (2, 3)

@@ -1,6 +1,7 @@
 """Values of every type for every key: a config, or an error that says what is wrong."""
 
 import datetime
+import math
 from typing import get_args
 
 import pytest
@@ -149,9 +150,10 @@ def test_a_value_that_no_config_can_have_is_named(assignment, message):
 @pytest.mark.parametrize("weight", ["inf", "nan", "1e12", "0", "-1", "1e-9"])
 def test_a_weight_with_which_no_epoch_can_be_made_is_refused(weight):
     number = float(weight) if "." in weight or not weight.lstrip("-").isdigit() else int(weight)
+    finite = "" if math.isfinite(number) else "finite "
     assert refusal(f'data.sources=[{{corpus="a", weight={weight}}}]') == (
-        "--set data.sources: data.sources[0].weight must be a number at least 0.001 and at most "
-        f"1000; it is {number}"
+        f"--set data.sources: data.sources[0].weight must be a {finite}number at least 0.001 and "
+        f"at most 1000; it is {number}"
     )
 
 
@@ -163,7 +165,7 @@ def test_a_weight_with_which_no_epoch_can_be_made_is_refused(weight):
         (f"data.split_seed={2**62}", "a whole number at least 0 and below 2147483648"),
         ("tokenizer.vocabulary_size=1000001", "a whole number at least 300 and at most 1000000"),
         (f"tokenizer.training_pairs={2**62}", "a whole number at least 1 and at most 1000000000"),
-        ("tokenizer.sampling_alpha=nan", "a number at least 0 and at most 1"),
+        ("tokenizer.sampling_alpha=nan", "a finite number at least 0 and at most 1"),
         ("model.encoder_units=200000", "a whole number at least 1 and at most 16384"),
         ("model.encoder_layers=65", "a whole number at least 1 and at most 64"),
         ("training.batch_tokens=1000000000000", "a whole number at least 64 and at most 1000000"),

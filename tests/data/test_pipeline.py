@@ -87,8 +87,7 @@ def test_the_shapes_that_are_compiled_for_are_those_of_the_batches(tokenizer):
     made = data(tokenizer)
     batches = list(made.batches(epoch=0))
     for number in (None, 3):
-        found = {(rows, source, target + 1) for rows, source, target in made.shapes(number)}
-        assert found == shapes(batches[:number])
+        assert set(made.shapes(number)) == shapes(batches[:number])
 
 
 def test_costly_shapes_are_fewer_and_padding_more(tokenizer):
