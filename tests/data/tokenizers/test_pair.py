@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -36,13 +37,13 @@ def ids_of(tokenizer, *sentences: str) -> list[list[int]]:
 
 def test_training_is_repeatable_in_another_process(by_kind):
     code = (
-        "from test_tokenizers import *\n"
+        "from test_pair import *\n"
         "for kind in KINDS:\n"
         "    config = TokenizerConfig(kind=kind, vocabulary_size=400)\n"
         "    print(train_tokenizers(SOURCES, TARGETS, config).source.fingerprint)"
     )
-    folder = os.path.dirname(__file__)
-    path = os.pathsep.join([folder, os.path.dirname(folder), os.getcwd()])
+    folders = (Path(__file__).parent, Path(__file__).parents[2], Path.cwd())  # and of conftest.py
+    path = os.pathsep.join(map(str, folders))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "7"}
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, env=environment, capture_output=True, check=True)
