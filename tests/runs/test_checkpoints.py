@@ -63,7 +63,7 @@ def test_what_was_saved_is_restored(tmp_path):
 
 
 def test_nothing_of_tensorflow_is_imported():
-    code = "import sys, seq2seq_cli.checkpoints; sys.exit('tensorflow' in sys.modules)"
+    code = "import sys, seq2seq_cli.runs.checkpoints; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

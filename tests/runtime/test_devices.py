@@ -70,7 +70,7 @@ class TestCache:
     def test_a_full_disk_costs_a_warning(self, warnings, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         full = SimpleNamespace(free=3_000_000)
-        monkeypatch.setattr(devices.shutil, "disk_usage", lambda folder: full)
+        monkeypatch.setattr(xla_cache.shutil, "disk_usage", lambda folder: full)
         (warning,) = warnings()
         assert "has only 3 MB of free space" in warning
         assert "cache" not in os.environ["TF_XLA_FLAGS"]
