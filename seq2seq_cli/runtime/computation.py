@@ -12,14 +12,16 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
-from seq2seq_cli.runtime.parallel import in_parallel, most_shards, parts_at_once
+from seq2seq_cli.runtime.parallel import most_shards, parts_at_once
 
 Clock = Callable[[], float]
 
 BUDGET_SECONDS = 0.3  # that all measurements of one process take, about
-# A choice that is not the default must be faster by this factor. Where it makes a difference that
-# counts, it does; where it does not, the same seed should train the same model each time.
-MARGIN = 1.25
+# Another choice than the default must be faster by these factors. Where it makes a difference that
+# counts, it does; where it does not, the same seed should train the same model each time. Another
+# process that is busy for a moment makes several parts seem slower than one, but not so much.
+PRECISION_MARGIN = 1.25
+SHARDS_MARGIN = 2.0
 _ROWS = 256  # of a measured product; more rows take longer and tell no more
 _WIDEST = 1024
 PRECISIONS = ("float32", "bfloat16")  # the default first
@@ -93,8 +95,8 @@ def choose_computation(
 ) -> Computation:
     """Choose precision and shards of a training: as the config says, and else what is fastest here.
 
-    Float32 and one part for each core are the defaults. Another choice must be faster by `MARGIN`
-    at products of this model's widths.
+    Float32 and one part for each core are the defaults. Another choice must be clearly
+    faster at products of this model's widths.
 
     Args:
         config: may fix both.
@@ -145,24 +147,26 @@ class Probe:
     def fastest_precision(self, parts: int) -> str:
         """Return float32, or bfloat16 where it is clearly faster, in so many parts at once."""
         return self._fastest(
-            {name: partial(self._products.multiply, name, parts) for name in PRECISIONS}
+            {name: partial(self._products.multiply, name, parts) for name in PRECISIONS},
+            PRECISION_MARGIN,
         )
 
     def fastest_shards(self, precision: str, most: int) -> int:
-        """Return `most`, or a half, a quarter and so on of it where that is clearly faster."""
+        """Return `most`, or a half, a quarter and so on of it where that is twice as fast."""
         names = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
         return names[
             self._fastest(
-                {name: partial(self._products.multiply, precision, n) for name, n in names.items()}
+                {name: partial(self._products.multiply, precision, n) for name, n in names.items()},
+                SHARDS_MARGIN,
             )
         ]
 
-    def _fastest(self, candidates: Mapping[str, Callable[[], None]]) -> str:
+    def _fastest(self, candidates: Mapping[str, Callable[[], None]], margin: float) -> str:
         """Return the first candidate, or the fastest if it is faster by the margin."""
         seconds = measure(candidates, BUDGET_SECONDS / 2, self._clock)
         self.milliseconds.update({name: round(1000 * s, 3) for name, s in seconds.items()})
         default, best = next(iter(seconds)), min(seconds, key=lambda name: seconds[name])
-        return best if seconds[best] * MARGIN < seconds[default] else default
+        return best if seconds[best] * margin < seconds[default] else default
 
 
 def widths_of(model: Model) -> list[tuple[int, int]]:
@@ -197,6 +201,9 @@ def measure(
 class Products:
     """Matrix products as a training step has them, for measuring.
 
+    Parts of the rows are computed as a step computes the parts of a batch: by one graph, in which
+    nothing makes one wait for another.
+
     Args:
         widths: (inputs, outputs) of some of the model's linear maps.
     """
@@ -206,20 +213,27 @@ class Products:
             (_numbers(_ROWS, inputs), _numbers(inputs, outputs), _numbers(_ROWS, outputs))
             for inputs, outputs in widths
         ]
+        self._graphs: dict[tuple[str, int], Callable] = {}
 
     def multiply(self, dtype: str, parts: int) -> None:
         """Compute the maps and their gradients, the rows divided into parts computed at once."""
+        if (dtype, parts) not in self._graphs:
+            products = partial(self._products, dtype, parts)
+            self._graphs[dtype, parts] = tf.function(products, autograph=False)
+        self._graphs[dtype, parts]()
+        tf.test.experimental.sync_devices()
 
-        def part(number: int) -> None:
+    def _products(self, dtype: str, parts: int) -> list[tf.Tensor]:
+        """Return all of them, so that a graph leaves none out."""
+        found = []
+        for number in range(parts):
             for x, kernel, gradient in self._factors:
                 x, gradient = (tf.cast(rows[number::parts], dtype) for rows in (x, gradient))
                 kernel = tf.cast(kernel, dtype)
-                tf.matmul(x, kernel)
-                tf.matmul(gradient, kernel, transpose_b=True)
-                tf.matmul(x, gradient, transpose_a=True)
-
-        list(in_parallel(part, range(parts)))
-        tf.test.experimental.sync_devices()
+                found.append(tf.matmul(x, kernel))
+                found.append(tf.matmul(gradient, kernel, transpose_b=True))
+                found.append(tf.matmul(x, gradient, transpose_a=True))
+        return found
 
 
 def _numbers(rows: int, columns: int) -> tf.Tensor:

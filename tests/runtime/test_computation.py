@@ -90,9 +90,9 @@ def test_a_precision_that_is_set_is_not_measured(machine, clock, precision):
     ("by_parts", "chosen"),
     [
         ({1: 4, 2: 2, 4: 1}, 4),  # four real cores
-        ({1: 2, 2: 1, 4: 1.5}, 2),  # four threads of two cores
-        ({1: 1, 2: 1.5, 4: 2}, 1),  # a container that may use one
-        ({1: 1, 2: 1, 4: 1.05}, 4),
+        ({1: 3, 2: 1, 4: 2.5}, 2),  # four threads that hinder each other on two cores
+        ({1: 1, 2: 1.5, 4: 2.5}, 1),
+        ({1: 1, 2: 1, 4: 1.9}, 4),  # another process may be busy for a moment
     ],
 )
 def test_a_batch_has_as_many_parts_as_are_fastest(machine, clock, by_parts, chosen):
