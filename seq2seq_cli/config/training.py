@@ -35,10 +35,10 @@ class TrainingConfig(Table):
     """So many pairs in each batch, whatever their length, in place of `batch_tokens`."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Parts of a batch that are computed at once; their gradients are added. Where not given, one
-    for each core of a CPU, of at least 512 tokens, or fewer where those
-    are measured to be twice as fast; one in all on a GPU and with `xla`. Each part adds to the graph of an
-    update, which takes longer to compile. A new run takes at most 4 parts for each core, and at
-    most one for each row of its largest batch."""
+    for each core of a CPU, of at least 512 tokens each, or fewer where those are measured to be
+    twice as fast; one in all on a GPU and with `xla`. Each part adds to the graph of an update,
+    which takes longer to compile. A new run takes at most 4 parts for each core, and at most one
+    for each row of its largest batch."""
     max_source_tokens: int = Field(64, ge=4, le=65_534)
     """Longer sources are left out of training."""
     max_target_tokens: int = Field(64, ge=4, le=65_534)
