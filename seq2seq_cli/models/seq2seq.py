@@ -3,6 +3,8 @@
 Suffixes name the dimensions of a tensor, here, in the other models and in `decoding`:
 
     B batch   S source length   T target length   D units   H heads   V vocabulary   K beams
+    C candidates   N hypotheses returned   P prefix length   R rows: the K hypotheses of B sentences
+    X rows of any kind, such as the tokens of a batch
 """
 
 from abc import abstractmethod
@@ -37,8 +39,11 @@ Step = Callable[[tf.Tensor, State, Memory], StepOutput]
 class Seq2Seq(keras.Model):
     """An encoder and an auto-regressive decoder.
 
+    Training uses `encode`, `hidden` and `logits`, and sets `dropout_key`. A search uses `encode`, `initial_state`,
+    `make_step`, `repeat_for_beams` and `grow_cache`. The other methods follow from these.
+
     `memory` does not change while decoding. `state` changes at each step; each of its tensors that
-    is not a scalar leads with B. A search needs to know no more than that.
+    is not a scalar leads with B.
 
     The hypotheses of a sentence are rows next to each other. Their memory is what
     `repeat_for_beams` makes of the sentence's.
