@@ -39,8 +39,9 @@ Step = Callable[[tf.Tensor, State, Memory], StepOutput]
 class Seq2Seq(keras.Model):
     """An encoder and an auto-regressive decoder.
 
-    Training uses `encode`, `hidden` and `logits`, and sets `dropout_key`. A search uses `encode`, `initial_state`,
-    `make_step`, `repeat_for_beams` and `grow_cache`. The other methods follow from these.
+    Training uses `encode`, `hidden` and `logits`, and sets `dropout_key`. A search uses `encode`,
+    `initial_state`, `make_step`, `repeat_for_beams` and `grow_cache`. The other methods follow from
+    these.
 
     `memory` does not change while decoding. `state` changes at each step; each of its tensors that
     is not a scalar leads with B.
