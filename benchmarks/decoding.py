@@ -36,7 +36,8 @@ from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.decoding.translator import load_run
 from seq2seq_cli.models.layers.blocks import Residual
 from seq2seq_cli.models.layers.embeddings import Positions
-from seq2seq_cli.models.layers.normalisation import EPSILON, LayerNorm
+from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.ops.layer_norm import EPSILON
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run, run_path

@@ -73,13 +73,12 @@ def unigram_entropy(data: TrainingData, steps: int) -> float:
 
 def loss_after(config: Config, data: TrainingData, tokenizers: Tokenizers, steps: int) -> float:
     """Train a model, and return its mean loss over the last updates."""
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    model = build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
+    model = build_model(config.model, tokenizers.vocabularies, config.training.seed)
     updater = Updater(model, config.training)
     schedule = Schedule(config.training, data.steps_per_epoch)
     losses = []
     for step, batch in enumerate(itertools.islice(data.batches(epoch=0), steps)):
-        losses.append(updater.step(batch, step, schedule.learning_rate(step, 0))[0])
+        losses.append(updater.update(batch, step, schedule.learning_rate(step, 0))[0])
     return float(np.mean(losses[-MEASURED_STEPS:]))
 
 

@@ -25,7 +25,6 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Pairs, read_corpus
 from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
-from seq2seq_cli.models.layers.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.runtime.parallel import most_shards, share_threads
@@ -39,8 +38,7 @@ class TutorialRNN(Seq2Seq):
     """The model of nmt_with_attention, with an additive score."""
 
     def __init__(self, vocabulary: int):
-        super().__init__()
-        self.dropout_key = DropoutKey()  # that updates set, and Keras' own dropout has no use for
+        super().__init__("tutorial_rnn")
         self.source = layers.Embedding(vocabulary, UNITS, mask_zero=True)
         self.encoder = layers.Bidirectional(layers.GRU(UNITS, return_sequences=True))
         self.values = layers.Dense(UNITS)
@@ -103,8 +101,7 @@ class TutorialTransformer(Seq2Seq):
     """The model of the Transformer tutorial."""
 
     def __init__(self, vocabulary: int):
-        super().__init__()
-        self.dropout_key = DropoutKey()
+        super().__init__("tutorial_transformer")
         self.source = layers.Embedding(vocabulary, UNITS)
         self.target = layers.Embedding(vocabulary, UNITS)
         self.encoder = [Block(cross=False) for _ in range(LAYERS)]
@@ -186,7 +183,7 @@ def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> fl
     def trial() -> float:
         began, pairs = time.perf_counter(), 0
         for number, batch in enumerate(itertools.islice(data.batches(epoch=0), steps)):
-            updater.step(batch, number, 1e-4)
+            updater.update(batch, number, 1e-4)
             pairs += int(batch.pairs)
         return pairs / (time.perf_counter() - began)
 

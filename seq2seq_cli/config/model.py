@@ -88,7 +88,7 @@ class RNNConfig(Table):
     def _widths_of_a_dot_product(self) -> "RNNConfig":
         if self.attention not in DOT_PRODUCTS:
             return self
-        width = 2 * self.encoder_units if self.bidirectional else self.encoder_units
+        width = self.value_units
         if self.decoder_units != width:
             twice = "twice " if self.bidirectional else ""
             raise ValueError(
@@ -99,6 +99,11 @@ class RNNConfig(Table):
                 "which fits any widths"
             )
         return self
+
+    @property
+    def value_units(self) -> int:
+        """Width of the encoder's values, which the decoder attends to."""
+        return 2 * self.encoder_units if self.bidirectional else self.encoder_units
 
     @property
     def label(self) -> str:

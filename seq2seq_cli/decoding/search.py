@@ -20,7 +20,7 @@ from seq2seq_cli.decoding.constraints import (
     require_minimum_length,
 )
 from seq2seq_cli.decoding.strategies import Choose, Options, beam, greedy, sampling, uniform
-from seq2seq_cli.models.ops.products import products_in
+from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step
 from seq2seq_cli.runtime.computation import choose_decoding_precision
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
@@ -160,7 +160,7 @@ class Search:
         number_B: tf.Tensor,
     ) -> Hypotheses:
         """Do what `__call__` does, eagerly or as what a graph is traced from."""
-        with products_in(self._precision):
+        with computing(precision=self._precision):
             begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
             predict = self._model.make_step(in_place=True)
             found = _while(

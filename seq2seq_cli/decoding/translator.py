@@ -240,9 +240,7 @@ def load_run(run: Run, report: Callable[[str], None]) -> LoadedRun:
     checkpoint = checkpoints.best_valid(run.checkpoints, report)
     model = build_model(
         config.model,
-        tokenizers.source.vocabulary_size,
-        tokenizers.target.vocabulary_size,
-        joint_vocabulary=tokenizers.joint,
+        tokenizers.vocabularies,
     )
     checkpoints.restore(checkpoint, checkpoints.MODEL, model.trainable_variables)
     return LoadedRun(

@@ -13,6 +13,7 @@ from seq2seq_cli.models.invariants import INVARIANTS
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
+from seq2seq_cli.vocabularies import Vocabularies
 
 TOLERANCE = 1e-3
 """Of logits, log-probabilities' gradients and weights: float32's rounding stays well below."""
@@ -52,7 +53,9 @@ def check_run(run: Run, report: Callable[[str], None]) -> list[Check]:
 
 def check_fresh(config: Config) -> list[Check]:
     """Check a new model of `config`, with a small vocabulary."""
-    model = build_model(config.model, FRESH_VOCABULARY, FRESH_VOCABULARY, config.training.seed)
+    model = build_model(
+        config.model, Vocabularies(FRESH_VOCABULARY, FRESH_VOCABULARY), config.training.seed
+    )
     return check_model(model, FRESH_VOCABULARY, FRESH_VOCABULARY)
 
 

@@ -4,44 +4,23 @@ import math
 
 import tensorflow as tf
 
-from seq2seq_cli.config.model import ModelConfig
+from seq2seq_cli.config.model import DecoderOnlyConfig, ModelConfig, RNNConfig, TransformerConfig
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
+from seq2seq_cli.vocabularies import Vocabularies
+
+ARCHITECTURES = {RNNConfig: RNN, TransformerConfig: Transformer, DecoderOnlyConfig: DecoderOnly}
 
 
-def build_model(
-    config: ModelConfig,
-    source_vocabulary: int,
-    target_vocabulary: int,
-    seed: int = 0,
-    joint_vocabulary: bool = True,
-) -> Seq2Seq:
-    """Build the model that `config` describes, with initial weights that follow from `seed`.
-
-    With `joint_vocabulary` an id means the same in source and target, and tied embeddings are those
-    of the source too.
-    """
-    options = config.model_dump(exclude={"kind"})
-    if config.kind == "rnn":
-        return RNN(source_vocabulary, target_vocabulary, seed=seed, **options)
-    architecture = Transformer if config.kind == "transformer" else DecoderOnly
-    return architecture(
-        source_vocabulary,
-        target_vocabulary,
-        joint_vocabulary=joint_vocabulary,
-        seed=seed,
-        **options,
-    )
+def build_model(config: ModelConfig, vocabularies: Vocabularies, seed: int = 0) -> Seq2Seq:
+    """Build the model that `config` describes, with initial weights that follow from `seed`."""
+    return ARCHITECTURES[type(config)](config, vocabularies, seed)
 
 
-def count_weights(
-    config: ModelConfig, source_vocabulary: int, target_vocabulary: int, joint_vocabulary: bool
-) -> int:
+def count_weights(config: ModelConfig, vocabularies: Vocabularies) -> int:
     """Return how many trainable weights a model has; no memory is taken for them."""
     with tf.Graph().as_default():  # where variables are described and not made
-        model = build_model(
-            config, source_vocabulary, target_vocabulary, joint_vocabulary=joint_vocabulary
-        )
+        model = build_model(config, vocabularies)
     return sum(math.prod(variable.shape) for variable in model.trainable_variables)

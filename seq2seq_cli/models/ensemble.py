@@ -17,7 +17,7 @@ class Ensemble(Seq2Seq):
     """
 
     def __init__(self, members: Sequence[Seq2Seq], separate: bool = False):
-        super().__init__(name="ensemble")
+        super().__init__("ensemble")
         self.members = list(members)
         self.separate = separate
         self.built = True
@@ -49,12 +49,8 @@ class Ensemble(Seq2Seq):
         """See Seq2Seq.grow_cache."""
         return _join([m.grow_cache(part, max_length) for m, part in self._parts(state)])
 
-    def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
-        """See Seq2Seq.decode_step. The logits are log-probabilities."""
-        return self.make_step()(token_B, state, memory)
-
     def make_step(self, in_place: bool = False) -> Step:
-        """See Seq2Seq.make_step."""
+        """See Seq2Seq.make_step. The logits are log-probabilities."""
         steps = [member.make_step(in_place) for member in self.members]
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:

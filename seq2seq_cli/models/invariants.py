@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from seq2seq_cli.models.seq2seq import Seq2Seq, padding_mask
+from seq2seq_cli.models.masks import padding_mask
+from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.special_tokens import BOS, PAD, UNK
 
 

@@ -153,7 +153,8 @@ def attend(scores_BTS: Tensor, values_BSD: Tensor, mask_BTS: Tensor) -> tuple[Te
     Luong et al. (2015), equation 7, call the weights a_t(s). Vaswani et al. (2017), equation 1,
     write the contexts as softmax(e) V. Both sums are over the positions where the mask is True; it
     may broadcast. A query that may see no position gets zeros.
-    Fast: attention.attention_weights and attend, attention.scaled_dot_product_attention.
+    Fast: attention.attention_weights and attend,
+    multi_head_attention.scaled_dot_product_attention.
     """
     weights_BTS = tf.nn.softmax(tf.where(mask_BTS, scores_BTS, scores_BTS.dtype.min))
     weights_BTS = tf.where(mask_BTS, weights_BTS, 0)
@@ -221,7 +222,7 @@ def multi_head_attention(
 
     `W_QKVO` is the list of W^Q, W^K, W^V and W^O. W^Q holds the W_i^Q side by side, and so on. The
     paper has no biases.
-    Fast: attention.MultiHeadAttention ({query,key,value,output}_{kernel,bias}).
+    Fast: multi_head_attention.MultiHeadAttention ({query,key,value,output}_{kernel,bias}).
     """
     *W_QKV, (W_O, b_O) = W_QKVO
     by_head = [
@@ -313,9 +314,37 @@ def cross_entropy(
 
     p is the softmax of the logits. q'(k) is epsilon / V, plus 1 - epsilon where k is the label. The
     paper writes K for V. The mask is False on labels that do not count.
-    Fast: optimizer.cross_entropy.
+    Fast: ops.cross_entropy.softmax_cross_entropy.
     """
     vocabulary = logits_BTV.shape[-1]
     q_BTV = (1 - epsilon) * tf.one_hot(labels_BT, vocabulary) + epsilon / vocabulary
     losses_BT = -tf.reduce_sum(q_BTV * tf.nn.log_softmax(logits_BTV), axis=-1)
     return tf.reduce_sum(tf.where(mask_BT, losses_BT, 0))
+
+
+def dropout(x: Tensor, kept: Tensor, rate: float) -> Tensor:
+    """X * m / (1 - p): Srivastava et al. (2014), section 4, scaled in training as in section 10.
+
+    m is `kept`, which is True with the probability 1 - p, and p is the rate.
+    Fast: regularisation.Dropout.
+    """
+    return x * tf.cast(kept, x.dtype) / (1 - rate)
+
+
+def adam(
+    theta: Tensor, m: Tensor, v: Tensor, g: Tensor, t: int, alpha: float, betas: tuple[float, float]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One update of Adam: Kingma and Ba (2015), algorithm 1, in the order of section 2, epsilon 0.
+
+        m     = beta_1 m + (1 - beta_1) g
+        v     = beta_2 v + (1 - beta_2) g^2
+        theta = theta - alpha sqrt(1 - beta_2^t) / (1 - beta_1^t) m / sqrt(v)
+
+    g is the gradient at update t, counted from 1. Returns theta, m and v.
+    Fast: training.adam.Adam.
+    """
+    beta_1, beta_2 = betas
+    m = beta_1 * m + (1 - beta_1) * g
+    v = beta_2 * v + (1 - beta_2) * g**2
+    alpha_t = alpha * math.sqrt(1 - beta_2**t) / (1 - beta_1**t)
+    return theta - alpha_t * m / tf.sqrt(v), m, v

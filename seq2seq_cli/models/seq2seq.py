@@ -4,7 +4,7 @@ Suffixes name the dimensions of a tensor, here, in the other models and in `deco
 
     B batch   S source length   T target length   D units   H heads   V vocabulary   K beams
     C candidates   N hypotheses returned   P prefix length   R rows: the K hypotheses of B sentences
-    X rows of any kind, such as the tokens of a batch
+    L capacity of a cache   X rows of any kind, such as the tokens of a batch
 """
 
 from abc import abstractmethod
@@ -14,14 +14,14 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.special_tokens import PAD
+from seq2seq_cli.models.dropout_key import DropoutKey
 
 Memory = dict[str, tf.Tensor]
 State = dict[str, tf.Tensor]
 
 
 class StepOutput(NamedTuple):
-    """What one step of decoding gives.
+    """What one decoding step gives.
 
     logits_BV: float32, unnormalised log-probabilities of the next token.
     attention_BS: float32, weights over the source; 1 in sum, 0 on padding.
@@ -43,12 +43,19 @@ class Seq2Seq(keras.Model):
     `initial_state`, `make_step`, `repeat_for_beams` and `grow_cache`. The other methods follow from
     these.
 
-    `memory` does not change while decoding. `state` changes at each step; each of its tensors that
-    is not a scalar leads with B.
+    `memory` does not change while decoding. `state` changes at each decoding step; each of its
+    tensors that is not a scalar leads with B.
 
     The hypotheses of a sentence are rows next to each other. Their memory is what
-    `repeat_for_beams` makes of the sentence's.
+    `repeat_for_beams` returns for the sentence's.
+
+    Attributes:
+        dropout_key: determines the dropout masks of the next update.
     """
+
+    def __init__(self, name: str):
+        super().__init__(name=name)
+        self.dropout_key = DropoutKey()
 
     @abstractmethod
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
@@ -62,8 +69,8 @@ class Seq2Seq(keras.Model):
     def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return the logits of vectors of any rank.
 
-        They are float32, or what `products.products_in` says: then not yet, to save a pass over
-        them, in the float32 that a loss takes.
+        They are float32 for float32 vectors. For vectors in the precision of products they stay in
+        it, to save a pass over them.
         """
 
     def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
@@ -79,29 +86,26 @@ class Seq2Seq(keras.Model):
         return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
 
     def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
-        """Return the same state with room for `max_length` tokens in all."""
-        del max_length  # a state that does not grow has room for any number
+        """Return the same state with a capacity of `max_length` tokens in all."""
+        del max_length  # a state that does not grow has capacity for any number
         return state
 
+    @abstractmethod
     def make_step(self, in_place: bool = False) -> Step:
-        """Return `decode_step`, with what it needs of the weights alone computed once.
+        """Return a function that reads one token (int32) of each row and predicts the next.
+
+        What it needs of the weights alone is computed once. There must be no more steps than the
+        state has capacity for.
 
         Args:
-            in_place: whether a step may write over the state that it is given.
+            in_place: whether a decoding step may write over the state that it is given.
         """
-        del in_place
-        return self.decode_step
 
-    @abstractmethod
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
-        """Read one token (int32) and predict the next."""
+        """Do a single decoding step; see `make_step`."""
+        return self.make_step()(token_B, state, memory)
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor], training: bool = False) -> tf.Tensor:
         """Return logits_BTV for `(source_BS, target_BT)`; the target begins with BOS."""
         source_BS, target_BT = inputs
         return self.decode(target_BT, self.encode(source_BS, training), training)
-
-
-def padding_mask(ids: tf.Tensor) -> tf.Tensor:
-    """Return True where `ids` holds a token and False where it holds padding."""
-    return tf.not_equal(ids, PAD)

@@ -156,8 +156,7 @@ def _with_equal_parameters(configs: dict[str, Config]) -> dict[str, Config]:
     tokenizers = tokenizers_of(read_corpus(first.data), first.tokenizer)
 
     def count(model: ModelConfig) -> int:
-        sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-        return count_weights(model, *sizes, tokenizers.joint)
+        return count_weights(model, tokenizers.vocabularies)
 
     wanted = count(first.model)
     return {

@@ -3,11 +3,13 @@
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.ops.adam import apply_adam
+
 
 class Adam(keras.optimizers.Adam):
     """Keras' Adam (Kingma and Ba 2015), a weight and its moments updated in one pass over memory.
 
-    It takes gradients that are dense.
+    Its gradients must be dense.
     """
 
     def apply(self, grads: list, trainable_variables: list | None = None) -> None:
@@ -21,15 +23,12 @@ class Adam(keras.optimizers.Adam):
     ) -> None:
         """See keras.optimizers.Optimizer.update_step."""
         index = self._get_variable_index(variable)
-        tf.raw_ops.ResourceApplyAdam(
-            var=variable.handle,
-            m=self._momentums[index].value.handle,
-            v=self._velocities[index].value.handle,
-            beta1_power=self._powers[0],
-            beta2_power=self._powers[1],
-            lr=tf.cast(learning_rate, variable.dtype),
-            beta1=self.beta_1,
-            beta2=self.beta_2,
-            epsilon=self.epsilon,
-            grad=gradient,
+        apply_adam(
+            variable,
+            (self._momentums[index].value, self._velocities[index].value),
+            gradient,
+            tf.cast(learning_rate, variable.dtype),
+            (self.beta_1, self.beta_2),
+            self._powers,
+            self.epsilon,
         )

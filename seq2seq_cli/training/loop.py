@@ -235,7 +235,7 @@ class Trainer:
     def _update(self, batch: Batch) -> None:
         position = self.position
         self._learning_rate = self._schedule.learning_rate(position.step, position.seconds)
-        loss, norm = self.updater.step(batch, position.step, self._learning_rate)
+        loss, norm = self.updater.update(batch, position.step, self._learning_rate)
         self._recent.append((loss, norm, int(batch.pairs)))
         position.step += 1
         position.batch += 1

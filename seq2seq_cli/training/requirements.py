@@ -12,6 +12,7 @@ from seq2seq_cli.models import build_model, count_weights
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime import memory
 from seq2seq_cli.runtime.parallel import cores
+from seq2seq_cli.vocabularies import Vocabularies
 
 _FLOAT = 4  # bytes
 _COPIES = 4  # of each weight: itself, its gradient and Adam's two moments
@@ -24,15 +25,12 @@ def build_trainable(config: Config, tokenizers: Tokenizers) -> Seq2Seq:
     Raises:
         UsageError: if it cannot, with what to lower.
     """
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    check_memory(config, *sizes, tokenizers.joint)
+    check_memory(config, tokenizers.vocabularies)
     with memory_errors(config):
-        return build_model(config.model, *sizes, config.training.seed, tokenizers.joint)
+        return build_model(config.model, tokenizers.vocabularies, config.training.seed)
 
 
-def check_memory(
-    config: Config, source_vocabulary: int, target_vocabulary: int, joint_vocabulary: bool
-) -> None:
+def check_memory(config: Config, vocabularies: Vocabularies) -> None:
     """Refuse a training that needs more memory than there is.
 
     What counts are the weights with what belongs to each, and the logits of a batch. A training
@@ -44,14 +42,12 @@ def check_memory(
     if tf.config.get_visible_devices("GPU"):
         return
     available = memory.most_memory()
-    logits = _FLOAT * config.training.batch_tokens * target_vocabulary
+    logits = _FLOAT * config.training.batch_tokens * vocabularies.target
     if config.training.batch_pairs:
-        logits = _FLOAT * config.training.batch_pairs * target_vocabulary
-    if logits + _FLOAT * _COPIES * _most_weights(config, source_vocabulary, target_vocabulary) <= (
-        available
-    ):
+        logits = _FLOAT * config.training.batch_pairs * vocabularies.target
+    if logits + _FLOAT * _COPIES * _most_weights(config, vocabularies) <= available:
         return
-    weights = count_weights(config.model, source_vocabulary, target_vocabulary, joint_vocabulary)
+    weights = count_weights(config.model, vocabularies)
     needed = logits + _FLOAT * _COPIES * weights
     if needed > available:
         raise UsageError(
@@ -93,7 +89,7 @@ def memory_errors(config: Config) -> AbstractContextManager[None]:
     return memory.memory_errors(f"the training does not fit in memory. {_remedy(config)}")
 
 
-def _most_weights(config: Config, source_vocabulary: int, target_vocabulary: int) -> int:
+def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
     """Return a number that the model's weights do not exceed.
 
     It spares most trainings the count, which takes as long as building the model.
@@ -101,7 +97,7 @@ def _most_weights(config: Config, source_vocabulary: int, target_vocabulary: int
     values = config.model.model_dump()
     width = 2 * max(value for key, value in values.items() if key.endswith("units"))
     layers = sum(value for key, value in values.items() if key.endswith("layers"))
-    ids = source_vocabulary + target_vocabulary + values.get("max_positions", 0)
+    ids = vocabularies.source + vocabularies.target + values.get("max_positions", 0)
     return 8 * (layers + 2) * width * (width + 1) + 2 * ids * width
 
 

@@ -11,7 +11,8 @@ import tensorflow as tf
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
-from seq2seq_cli.models.ops.products import Count, counted
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.models.operations import forward_operations
 from seq2seq_cli.runtime.computation import choose_computation
 from seq2seq_cli.runtime.memory import peak_memory
 from seq2seq_cli.runtime.parallel import in_parallel
@@ -107,7 +108,7 @@ def measure_training(
         batch = next(iterator, None)  # the first of an epoch takes longer, and is one of thousands
         start, waited, number = time.perf_counter(), 0.0, 0
         while batch is not None:
-            updater.step(batch, number, _RATE)
+            updater.update(batch, number, _RATE)
             asked = time.perf_counter()
             batch = next(iterator, None)
             waited += time.perf_counter() - asked
@@ -115,7 +116,7 @@ def measure_training(
         tf.test.experimental.sync_devices()
         return time.perf_counter() - start, waited
 
-    updater.step(next(iter(batches())), 0, _RATE)
+    updater.update(next(iter(batches())), 0, _RATE)
     tf.test.experimental.sync_devices()
     first_step_seconds = time.perf_counter() - began
     report(f"first update: after {first_step_seconds:.1f} s")
@@ -136,7 +137,8 @@ def measure_training(
         report(f"{name} alone: {seconds:.2f} s")
     seconds = statistics.median(times)
     waited = statistics.median(waits)
-    per_second = 3 * _operations(updater, kept) / seconds  # a gradient takes twice a forward pass
+    # A gradient takes twice a forward pass.
+    per_second = 3 * _operations(config, tokenizers, kept) / seconds
     peak = peak_operations(updater.precision, updater.shards)
     pairs = sum(int(batch.pairs) for batch in kept)
     source_tokens = sum(int(tf.math.count_nonzero(b.source_BS)) for b in kept)
@@ -204,15 +206,11 @@ def _shape(batch: Batch) -> tuple[int, ...]:
     return (*batch.source_BS.shape, *batch.target_BT.shape)
 
 
-def _operations(updater: Updater, batches: Sequence[Batch]) -> int:
+def _operations(config: Config, tokenizers: Tokenizers, batches: Sequence[Batch]) -> int:
     """Return the operations of the products that lead from batches to their logits."""
-    found: dict[tuple, int] = {}
-    sizes = []
+    vocabulary, operations = tokenizers.target.vocabulary_size, 0
     for batch in batches:
-        sizes.append((*_shape(batch), len(non_padding_indices(batch.target_BT[:, 1:]))))
-        if sizes[-1] not in found:
-            count = Count()
-            with counted(count):
-                updater.predictions(batch.source_BS, batch.target_BT)
-            found[sizes[-1]] = count.operations
-    return sum(found[size] for size in sizes)
+        (rows, source), target = batch.source_BS.shape, batch.target_BT.shape[1] - 1
+        labels = len(non_padding_indices(batch.target_BT[:, 1:]))
+        operations += forward_operations(config.model, vocabulary, rows, source, target, labels)
+    return operations

@@ -9,9 +9,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
-from seq2seq_cli.models.layers.regularisation import shard_scope
-from seq2seq_cli.models.ops.fusion import fusing
-from seq2seq_cli.models.ops.products import products_in
+from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import PAD, UNK
@@ -20,11 +18,11 @@ from seq2seq_cli.training.loss import cross_entropy, non_padding_indices
 
 
 class Updater:
-    """Runs updates: forward, backward, clipping, Adam.
+    """Updates a model by batches.
 
     Args:
         model: its trainable variables are updated.
-        config: clipping, label smoothing, seed and how the step is compiled.
+        config: clipping, label smoothing, seed and how the update is compiled.
         precision: dtype of matrix products, float32 or bfloat16.
         shards: parts of a batch that are computed at once.
 
@@ -42,14 +40,16 @@ class Updater:
         self._optimizer = Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
         self._xla = config.compile == "xla"
-        self._step = self.compiled(self.update)
+        self._compiled_update = self.compiled(self.update_weights)
 
     @property
     def variables(self) -> list[keras.Variable]:
         """The optimizer's state: moments, number of updates, learning rate."""
         return self._optimizer.variables
 
-    def step(self, batch: Batch, number: int, learning_rate: float) -> tuple[tf.Tensor, tf.Tensor]:
+    def update(
+        self, batch: Batch, number: int, learning_rate: float
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Make update `number`.
 
         Returns:
@@ -58,38 +58,65 @@ class Updater:
         """
         self._model.dropout_key.set(self._config.seed, number)
         self._optimizer.learning_rate.assign(learning_rate)
-        return self._step(batch.source_BS, batch.target_BT)
+        return self._compiled_update(batch.source_BS, batch.target_BT)
 
-    def compile_for(
-        self,
-        shapes: Iterable[tuple[int, int, int]],
-        report: Callable[[int], None] = lambda done: None,
-    ) -> None:
-        """Have the step compiled for shapes of batches, for several at once; nothing is learned.
+    def update_weights(
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Update the model once; return loss and norm as `update` does."""
+        gradients, norm, loss = self.gradients(source_BS, target_BT)
+        self._optimizer.apply(gradients, self._model.trainable_variables)
+        return loss, norm
 
-        Each is compiled by an update of which no trace remains.
+    def gradients(
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor
+    ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor]:
+        """Return the gradient of the loss, clipped, its norm before that, and the loss."""
+        with tf.GradientTape() as tape:
+            loss = self.loss(source_BS, target_BT)
+        gradients = tape.gradient(loss, self._model.trainable_variables)
+        # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
+        # Adam's second moment would be right. A dense tensor sums the repeated rows.
+        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        return *tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm), loss
 
-        Args:
-            shapes: (rows, source length, target length without BOS) of each.
-            report: told how many are done, after each.
-        """
-        before = [variable.numpy() for variable in self.variables]
-        self._optimizer.learning_rate.assign(0.0)  # weights stay as they are; moments do not
+    def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
+        """Return the mean loss of a token, in nats; the shards are computed at once."""
 
-        def update(shape: tuple[int, int, int]) -> None:
-            rows, source, target = shape
-            self._step(tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK))
+        # One function for all shards, so that XLA compiles its kernels once.
+        @functools.partial(tf.function, autograph=False)
+        def shard_loss(
+            source_BS: tf.Tensor, target_BT: tf.Tensor, shard: tf.Tensor, share: tf.Tensor
+        ) -> tuple[tf.Tensor, tf.Tensor]:
+            with computing(shard=shard, share=share):
+                logits, labels = self.predictions(source_BS, target_BT)
+            return cross_entropy(logits, labels, self._config.label_smoothing)
 
-        for done, _ in enumerate(in_parallel(update, shapes), start=1):
-            report(done)
-        for variable, value in zip(self.variables, before, strict=True):
-            variable.assign(value)
+        numbers = tf.unstack(tf.range(self.shards))
+        sources, targets = ([x[n :: self.shards] for n in numbers] for x in (source_BS, target_BT))
+        sizes = [tf.math.count_nonzero(source != PAD, dtype=tf.float32) for source in sources]
+        shares = [tf.math.divide_no_nan(size, tf.add_n(sizes)) for size in sizes]
+        totals, tokens = zip(*map(shard_loss, sources, targets, numbers, shares), strict=True)
+        return tf.add_n(totals) / tf.add_n(tokens)
+
+    def predictions(
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the logits of a batch and their labels, most of those of padding left out."""
+        memory = self._model.encode(source_BS, training=True)
+        hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
+        labels = target_BT[:, 1:]
+        if not self._xla:  # it knows no shape that depends on values
+            indices = non_padding_indices(labels)
+            hidden = tf.gather(tf.reshape(hidden, [-1, hidden.shape[-1]]), indices)
+            labels = tf.gather(tf.reshape(labels, [-1]), indices)
+        return self._model.logits(hidden), labels
 
     def compiled(self, part: Callable) -> Callable:
-        """Compile `loss`, `gradients` or `update` as the config says."""
+        """Compile `loss`, `gradients` or `update_weights` as the config says."""
 
         def traced(source_BS: tf.Tensor, target_BT: tf.Tensor) -> Any:
-            with products_in(self.precision), fusing(self._config.compile == "auto"):
+            with computing(precision=self.precision, fuse=self._config.compile == "auto"):
                 return part(source_BS, target_BT)
 
         # One trace for all shapes; XLA still compiles each of the few that come.
@@ -100,50 +127,28 @@ class Updater:
             autograph=False,
         )
 
-    def predictions(
-        self, source_BS: tf.Tensor, target_BT: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the logits of a batch and their labels, most of those of padding left out."""
-        memory = self._model.encode(source_BS, training=True)
-        hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
-        labels = target_BT[:, 1:]
-        if not self._xla:  # it knows no shape that depends on values
-            places = non_padding_indices(labels)
-            hidden = tf.gather(tf.reshape(hidden, [-1, hidden.shape[-1]]), places)
-            labels = tf.gather(tf.reshape(labels, [-1]), places)
-        return self._model.logits(hidden), labels
+    def compile_for(
+        self,
+        shapes: Iterable[tuple[int, int, int]],
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> None:
+        """Have the update compiled for shapes of batches, for several at once; nothing is learned.
 
-    def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
-        """Return the mean loss of a token, in nats."""
+        Each is compiled by an update of which no trace remains.
 
-        # One function for all parts, so that XLA compiles its kernels once.
-        @functools.partial(tf.function, autograph=False)
-        def sums(source_BS: tf.Tensor, target_BT: tf.Tensor, *part: tf.Tensor) -> tuple:
-            with shard_scope(*part):
-                logits, labels = self.predictions(source_BS, target_BT)
-            return cross_entropy(logits, labels, self._config.label_smoothing)
+        Args:
+            shapes: (rows, source length, target length without BOS) of each.
+            progress: told how many are done, after each.
+        """
+        before = [variable.numpy() for variable in self.variables]
+        self._optimizer.learning_rate.assign(0.0)  # weights stay as they are; moments do not
 
-        numbers = tf.unstack(tf.range(self.shards))
-        sources, targets = ([x[n :: self.shards] for n in numbers] for x in (source_BS, target_BT))
-        sizes = [tf.math.count_nonzero(source != PAD, dtype=tf.float32) for source in sources]
-        shares = [tf.math.divide_no_nan(size, tf.add_n(sizes)) for size in sizes]
-        totals, tokens = zip(*map(sums, sources, targets, numbers, shares), strict=True)
-        return tf.add_n(totals) / tf.add_n(tokens)
+        def update(shape: tuple[int, int, int]) -> None:
+            rows, source, target = shape
+            batch = tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK)
+            self._compiled_update(*batch)
 
-    def gradients(
-        self, source_BS: tf.Tensor, target_BT: tf.Tensor
-    ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor]:
-        """Return the gradient of the loss, clipped, its norm before that, and the loss."""
-        with tf.GradientTape() as tape:
-            loss = self.loss(source_BS, target_BT)
-        # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
-        # Adam's second moment would be right; as tensors the repeated rows are summed.
-        gradients = tape.gradient(loss, self._model.trainable_variables)
-        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return *tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm), loss
-
-    def update(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Update the model once; return what `step` does."""
-        gradients, norm, loss = self.gradients(source_BS, target_BT)
-        self._optimizer.apply(gradients, self._model.trainable_variables)
-        return loss, norm
+        for done, _ in enumerate(in_parallel(update, shapes), start=1):
+            progress(done)
+        for variable, value in zip(self.variables, before, strict=True):
+            variable.assign(value)

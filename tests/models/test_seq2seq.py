@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_models import small_decoder_only, small_rnn, small_transformer
 
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
@@ -34,11 +35,9 @@ def build(
     layers=2,
 ):
     depth = ("layers",) if architecture is DecoderOnly else ("encoder_layers", "decoder_layers")
-    model = architecture(
+    make = small_decoder_only if architecture is DecoderOnly else small_transformer
+    model = make(
         VOCABULARY,
-        VOCABULARY,
-        units=8,
-        heads=2,
         inner_units=6,
         norm=norm,
         activation=activation,
@@ -47,7 +46,6 @@ def build(
         dropout=0.3,
         attention_dropout=0.2,
         tied_embeddings=tied,
-        seed=3,
         **dict.fromkeys(depth, layers),
     )
     rng = np.random.default_rng(0)
@@ -57,7 +55,7 @@ def build(
 
 
 def rnn() -> RNN:
-    model = RNN(VOCABULARY, VOCABULARY, 6, 5, 7, 4, dropout=0.3, seed=3)
+    model = small_rnn(VOCABULARY, dropout=0.3)
     rng = np.random.default_rng(0)
     for variable in model.trainable_variables:
         variable.assign(rng.normal(size=variable.shape, scale=0.4))

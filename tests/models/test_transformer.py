@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_models import small_transformer
 from test_seq2seq import GRID, SIGNATURE, SOURCE, TARGET, VOCABULARY, build, steps
 
+from seq2seq_cli.config.model import DecoderOnlyConfig, TransformerConfig
 from seq2seq_cli.models.decoder_only import DecoderOnly
-from seq2seq_cli.models.ops.products import products_in
+from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
+from seq2seq_cli.vocabularies import Vocabularies
 
 
 @pytest.fixture(
@@ -41,7 +44,7 @@ def test_no_gradient_flows_from_a_logit_to_later_tokens(model):
         assert (gradient[t + 1 :] == 0).all()
 
 
-def test_the_place_of_a_source_token_matters(model):
+def test_the_position_of_a_source_token_matters(model):
     before = model((SOURCE, TARGET)).numpy()[0]
     swapped = tf.gather(SOURCE, [1, 0, 2, 3, 4], axis=1)
     assert not np.allclose(model((swapped, TARGET))[0], before, atol=1e-6)
@@ -101,7 +104,7 @@ def test_a_source_of_padding_alone_gives_no_nan(default):
 
 def test_the_same_seed_gives_the_same_weights():
     def weights(seed: int) -> list[np.ndarray]:
-        model = Transformer(20, 20, 8, 2, 8, 1, 1, seed=seed)
+        model = small_transformer(seed=seed)
         return [v.numpy() for v in model.trainable_variables]
 
     first, same, other = weights(1), weights(1), weights(2)
@@ -119,12 +122,13 @@ def test_the_same_seed_gives_the_same_weights():
 )
 @pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
 def test_tying_shares_tables_where_ids_mean_the_same(architecture, tied, joint, tables):
-    layers = (1,) if architecture is DecoderOnly else (1, 1)
-    target = 20 if joint else 25
-    model = architecture(20, target, 8, 2, 8, *layers, tied_embeddings=tied, joint_vocabulary=joint)
+    sizes = {"units": 8, "heads": 2, "inner_units": 8, "tied_embeddings": tied}
+    vocabularies = Vocabularies(20, 20 if joint else 25, joint)
+    config = DecoderOnlyConfig if architecture is DecoderOnly else TransformerConfig
+    model = architecture(config(**sizes), vocabularies)
     found = [v.path for v in model.trainable_variables if v.path.startswith("embeddings")]
     assert found == [*(f"embeddings/{t}_table" for t in tables), "embeddings/output_bias"]
-    assert model((SOURCE, TARGET % 12)).shape == (3, 4, target)
+    assert model((SOURCE, TARGET % 12)).shape == (3, 4, vocabularies.target)
 
 
 def test_longer_sentences_than_learned_positions_share_the_last():
@@ -146,19 +150,19 @@ def test_decoder_only_equals_one_pass_of_its_stack():
         [model.embeddings.embed_source(source), model.embeddings.embed_target(target)], axis=1
     )
     x = vectors + model.positions(tf.range(9))
-    place = np.arange(9)
+    position = np.arange(9)
     # All of the source; of separator and target, what stands before.
-    mask = tf.constant((place[None] < 5) | (place[:, None] >= place[None]))[tf.newaxis]
+    mask = tf.constant((position[None] < 5) | (position[:, None] >= position[None]))[tf.newaxis]
     for block in model.blocks:
         x = block(x, mask).outputs_BTD
-    expected = model.embeddings.to_logits()(model.norm(x))[:, 5:]
+    expected = model.embeddings.logits(model.norm(x))[:, 5:]
     np.testing.assert_allclose(model((source, target)), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
 def test_products_in_bfloat16_round_logits_and_gradients_and_no_more(architecture):
     def run(dtype):
-        with products_in(dtype), tf.GradientTape() as tape:
+        with computing(precision=dtype), tf.GradientTape() as tape:
             logits = tf.cast(model((SOURCE, TARGET)), tf.float32)
             loss = tf.reduce_mean(tf.nn.log_softmax(logits)[..., EOS])
         gradients = tape.gradient(loss, model.trainable_variables)

@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import tiny_config
+from small_models import small_rnn, small_transformer
 
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
-from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.training.adam import Adam
-from seq2seq_cli.training.loss import _maximum, cross_entropy, non_padding_indices
+from seq2seq_cli.training.loss import cross_entropy, non_padding_indices
 from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.step import Updater
 
@@ -36,19 +36,14 @@ def test_loss_equals_keras(vocabulary, smoothing):
     np.testing.assert_allclose(*gradients, atol=2e-5)
 
 
-@pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
-def test_the_maximum_is_found_wherever_it_stands(width):
-    np.testing.assert_array_equal(_maximum(tf.eye(width)), 1)
-
-
 @pytest.mark.parametrize(("real", "found"), [(0, 0), (1, 128), (128, 128), (129, 256), (300, 300)])
 def test_predictions_are_made_where_labels_are_real_and_few_others(real, found):
     labels = np.full(300, PAD, np.int32)
     labels[np.random.default_rng(0).permutation(300)[:real]] = EOS
     labels = labels.reshape(20, 15)
-    places = non_padding_indices(tf.constant(labels)).numpy()
-    assert len(places) == len(set(places)) == found
-    assert (labels.ravel()[places[:real]] == EOS).all()
+    indices = non_padding_indices(tf.constant(labels)).numpy()
+    assert len(indices) == len(set(indices)) == found
+    assert (labels.ravel()[indices[:real]] == EOS).all()
 
 
 def schedule(steps_per_epoch: int = 100, **settings) -> Schedule:
@@ -89,7 +84,7 @@ def test_the_limit_reached_first_counts(limits, step, seconds, progress):
 
 
 def model() -> RNN:
-    return RNN(20, 20, 6, 5, 7, 4, dropout=0.2, seed=1)
+    return small_rnn(dropout=0.2)
 
 
 def batch(rows: int = 4) -> Batch:
@@ -105,7 +100,7 @@ def updated(compile_: str, steps: int = 3, **settings) -> tuple[list[float], lis
     config = tiny_config("x", training__compile=compile_, **settings).training
     m = model()
     updater = Updater(m, config)
-    losses = [float(updater.step(batch(), n, 0.01)[0]) for n in range(steps)]
+    losses = [float(updater.update(batch(), n, 0.01)[0]) for n in range(steps)]
     return losses, [v.numpy() for v in m.trainable_variables]
 
 
@@ -119,10 +114,7 @@ def test_compiled_and_plain_graphs_make_the_same_updates(compiled):
 
 def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[np.ndarray]:
     config = tiny_config("x", training__compile="graph").training
-    if kind == "rnn":
-        model = RNN(20, 20, 6, 5, 7, 4, seed=1, activation_penalty=0.1)
-    else:
-        model = Transformer(20, 20, 8, 2, 12, 1, 1, seed=1)
+    model = small_rnn(activation_penalty=0.1) if kind == "rnn" else small_transformer()
     updater = Updater(model, config, dtype, shards)
     found = updater.compiled(updater.gradients)(*batch(rows)[:2])
     return [tensor.numpy() for tensor in tf.nest.flatten(found)]
@@ -146,7 +138,7 @@ def test_shards_give_the_gradient_of_the_whole_batch(kind, rows, dtype, shards, 
 
 def compiled_parts(shards: int) -> int:
     """Return how many functions of an update XLA compiles."""
-    model = RNN(20, 20, 6, 5, 7, 4, seed=1)
+    model = small_rnn()
     updater = Updater(model, tiny_config("x", training__compile="auto").training, shards=shards)
     traced = updater.compiled(updater.gradients).get_concrete_function()
     functions = traced.graph.as_graph_def().library.function
@@ -176,7 +168,7 @@ def test_adam_is_that_of_keras(xla):
 
 def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
     config = tiny_config("x", model__dropout=0.0, training__gradient_clip_norm=0.1).training
-    m = RNN(20, 20, 6, 5, 7, 4, seed=1)
+    m = small_rnn()
     before = [v.numpy() for v in m.trainable_variables]
     source, target, _ = batch()
     with tf.GradientTape() as tape:
@@ -186,7 +178,7 @@ def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
     norm = np.sqrt(sum(float(tf.reduce_sum(g**2)) for g in gradients))
     assert norm > 0.1
 
-    found_loss, found_norm = Updater(m, config).step(batch(), 0, 0.01)
+    found_loss, found_norm = Updater(m, config).update(batch(), 0, 0.01)
     np.testing.assert_allclose(found_loss, loss, rtol=1e-6)
     np.testing.assert_allclose(found_norm, norm, rtol=1e-5)
     for old, new, gradient in zip(before, m.trainable_variables, gradients, strict=True):
@@ -199,12 +191,12 @@ def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
 def test_rows_of_padding_change_no_update():
     def after(extra: int) -> list[np.ndarray]:
         config = tiny_config("x").training
-        m = RNN(20, 20, 6, 5, 7, 4, seed=1)
+        m = small_rnn()
         source, target, pairs = batch()
         padded = Batch(
             tf.pad(source, [[0, extra], [0, 0]]), tf.pad(target, [[0, extra], [0, 0]]), pairs
         )
-        Updater(m, config).step(padded, 0, 0.001)
+        Updater(m, config).update(padded, 0, 0.001)
         return [v.numpy() for v in m.trainable_variables]
 
     for a, b in zip(after(0), after(3), strict=True):
@@ -226,7 +218,7 @@ def test_compiling_ahead_changes_no_update():
         for number in range(2):
             if ahead:
                 updater.compile_for([(rows, source, target), (rows, source + 1, target)])
-            updater.step(made, number, 0.01)
+            updater.update(made, number, 0.01)
         return [v.numpy() for v in (*trained.trainable_variables, *updater.variables)]
 
     for plain, prepared in zip(train(ahead=False), train(ahead=True), strict=True):

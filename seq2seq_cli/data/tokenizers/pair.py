@@ -18,6 +18,7 @@ from seq2seq_cli.data.tokenizers.words import (
     read_vocabulary,
 )
 from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.vocabularies import Vocabularies
 
 _INDEX = "tokenizer.json"
 _NAMES = {
@@ -41,6 +42,12 @@ class Tokenizers:
     def joint(self) -> bool:
         """Whether both languages share one vocabulary."""
         return self.source is self.target
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        """The sizes of the vocabularies, as models take them."""
+        source, target = self.source.vocabulary_size, self.target.vocabulary_size
+        return Vocabularies(source, target, self.joint)
 
     @property
     def fingerprints(self) -> dict[str, str]:

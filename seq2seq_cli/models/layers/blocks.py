@@ -1,30 +1,22 @@
 """What the stacks of Transformers are made of: feed-forward, residual, one block."""
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.layers.attention import MultiHeadAttention
-from seq2seq_cli.models.layers.cache import KeysValues, attend_step
-from seq2seq_cli.models.layers.normalisation import LayerNorm, factor_of
-from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey
-from seq2seq_cli.models.ops.products import Affine, rounded
+from seq2seq_cli.config.model import AttentionStackConfig
+from seq2seq_cli.models.layers.linear import Affine, add_affine, joined
+from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
+from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
+from seq2seq_cli.models.ops.cache import KeysValues, attend_step
+from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
 
-MakeDropout = Callable[[float], Dropout]
-
-
-def dropout_maker(key: DropoutKey) -> MakeDropout:
-    """Return a function from a rate to a Dropout, each at a site of its own."""
-    sites = itertools.count()
-
-    def make(rate: float) -> Dropout:
-        site = next(sites)
-        return Dropout(rate, key, site, name=f"dropout_{site}")
-
-    return make
+# f of a residual connection: x -> f(x), and what else it found out
+Sublayer = Callable[[tf.Tensor], tuple[tf.Tensor, Any]]
 
 
 class FeedForward(keras.layers.Layer):
@@ -48,16 +40,10 @@ class FeedForward(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.activation = activation
-        glorot = keras.initializers.GlorotUniform(seed)
-
-        def projection(inputs: int, outputs: int, name: str) -> tuple:
-            kernel = self.add_weight((inputs, outputs), glorot, name=f"{name}_kernel")
-            return kernel, self.add_weight((outputs,), "zeros", name=f"{name}_bias")
-
-        self.inner_kernel, self.inner_bias = projection(units, inner_units, "inner")
+        self.inner_kernel, self.inner_bias = add_affine(self, inner_units, units, seed, "inner_")
         if activation == "swiglu":
-            self.gate_kernel, self.gate_bias = projection(units, inner_units, "gate")
-        self.output_kernel, self.output_bias = projection(inner_units, units, "output")
+            self.gate_kernel, self.gate_bias = add_affine(self, inner_units, units, seed, "gate_")
+        self.output_kernel, self.output_bias = add_affine(self, units, inner_units, seed, "output_")
         self.built = True
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -66,20 +52,25 @@ class FeedForward(keras.layers.Layer):
 
     def maps(self) -> dict[str, Affine]:
         """Return the maps that `transform` takes."""
-        names = ["inner", "output"] + (["gate"] if self.activation == "swiglu" else [])
-        return {name: Affine.of(self, name) for name in names}
+        maps = {
+            "inner": joined((self.inner_kernel, self.inner_bias)),
+            "output": joined((self.output_kernel, self.output_bias)),
+        }
+        if self.activation == "swiglu":
+            maps["gate"] = joined((self.gate_kernel, self.gate_bias))
+        return maps
 
     def transform(self, inputs: tf.Tensor, maps: dict[str, Affine]) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`, given `maps`, as products give them."""
-        inputs = rounded(inputs)
+        """Return outputs of the shape of `inputs`, given `maps`, in the dtype of products."""
+        x = to_product_dtype(inputs)
         if self.activation == "relu":
-            return maps["output"](maps["inner"](inputs, relu=True))
-        inner = tf.cast(maps["inner"](inputs), self.compute_dtype)
+            return dense(dense(x, *maps["inner"], relu=True), *maps["output"])
+        inner = tf.cast(dense(x, *maps["inner"]), self.compute_dtype)
         if self.activation == "gelu":
             inner = tf.nn.gelu(inner)
         else:
-            inner = tf.nn.silu(inner) * tf.cast(maps["gate"](inputs), self.compute_dtype)
-        return maps["output"](rounded(inner))
+            inner = tf.nn.silu(inner) * tf.cast(dense(x, *maps["gate"]), self.compute_dtype)
+        return dense(to_product_dtype(inner), *maps["output"])
 
 
 class Residual(keras.layers.Layer):
@@ -105,14 +96,13 @@ class Residual(keras.layers.Layer):
         self.dropout = dropout
         self.built = True
 
-    def before(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return what goes into f, as products take it."""
-        return factor_of(inputs, self.norm if self.is_pre else None)
-
-    def after(self, inputs: tf.Tensor, outputs: tf.Tensor, training: bool) -> tf.Tensor:
-        """Join x, `inputs`, with f's outputs."""
-        joined = self.dropout.add(inputs, outputs, training)
-        return joined if self.is_pre else self.norm(joined)
+    def around(self, f: Sublayer, x: tf.Tensor, training: bool) -> tuple[tf.Tensor, Any]:
+        """Return the next x, and what else f found out. f takes and returns the products' dtype."""
+        if self.is_pre:
+            outputs, found = f(self.norm(x, dtype=product_dtype(x.dtype)))
+            return self.dropout.add(x, outputs, training), found
+        outputs, found = f(to_product_dtype(x))
+        return self.norm(self.dropout.add(x, outputs, training)), found
 
 
 class BlockOutput(NamedTuple):
@@ -134,13 +124,7 @@ class Block(keras.layers.Layer):
     An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model.
 
     Args:
-        units: width of the inputs, the outputs and all heads together.
-        heads: number of heads; divides `units`.
-        inner_units: width inside the feed-forward network.
-        norm: `pre` or `post`.
-        activation: `relu`, `gelu` or `swiglu`.
-        dropout: rate on the outputs of each sublayer.
-        attention_dropout: rate on attention weights.
+        config: widths, heads, norm, activation and dropout rates.
         make_dropout: gives each dropout its site.
         cross: whether there is a cross-attention.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
@@ -148,26 +132,21 @@ class Block(keras.layers.Layer):
 
     def __init__(
         self,
-        units: int,
-        heads: int,
-        inner_units: int,
-        norm: str,
-        activation: str,
-        dropout: float,
-        attention_dropout: float,
+        config: AttentionStackConfig,
         make_dropout: MakeDropout,
         cross: bool = False,
         seed: Any = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        units = config.units
 
         def attention(name: str) -> MultiHeadAttention:
-            weights_dropout = make_dropout(attention_dropout)
-            return MultiHeadAttention(units, heads, dropout=weights_dropout, seed=seed, name=name)
+            dropout = make_dropout(config.attention_dropout)
+            return MultiHeadAttention(units, config.heads, dropout=dropout, seed=seed, name=name)
 
         def residual(name: str) -> Residual:
-            return Residual(units, norm, make_dropout(dropout), name=name)
+            return Residual(units, config.norm, make_dropout(config.dropout), name=name)
 
         with keras.name_scope(self.name):  # for the variables' paths
             self.self_attention = attention("self_attention")
@@ -176,7 +155,7 @@ class Block(keras.layers.Layer):
                 self.cross_attention = attention("cross_attention")
                 self.cross_residual = residual("cross_residual")
             self.feed_forward = FeedForward(
-                units, inner_units, activation, seed, name="feed_forward"
+                units, config.inner_units, config.activation, seed, name="feed_forward"
             )
             self.feed_forward_residual = residual("feed_forward_residual")
         self.has_cross = cross
@@ -203,34 +182,37 @@ class Block(keras.layers.Layer):
             memory_mask_BS: bool, False on padding of `memory`.
             training: whether to drop.
         """
-        x = inputs_BTD
-        query, keys_values = self.self_attention.project_self(self.self_residual.before(x))
-        seen = prefix.extend(keys_values) if prefix is not None else keys_values
-        outputs, weights = self.self_attention.combine(
-            query, seen, attention_mask, causal, training
-        )
-        x = self.self_residual.after(x, outputs, training)
 
-        if memory is not None:
-            query = self.cross_attention.project_query(self.cross_residual.before(x))
-            outputs, weights = self.cross_attention.combine(
-                query, memory, memory_mask_BS, training=training
+        def attend_to_itself(x: tf.Tensor) -> tuple:
+            query, own = self.self_attention.project_self(x)
+            seen = own if prefix is None else prefix.join(own)
+            outputs, weights = self.self_attention.combine(
+                query, seen, attention_mask, causal, training
             )
-            x = self.cross_residual.after(x, outputs, training)
+            return outputs, (own, weights)
 
-        outputs = self.feed_forward(self.feed_forward_residual.before(x))
-        return BlockOutput(
-            self.feed_forward_residual.after(x, outputs, training), keys_values, weights
-        )
+        def attend_to_memory(memory: KeysValues, x: tf.Tensor) -> tuple:
+            query = self.cross_attention.project_query(x)
+            return self.cross_attention.combine(query, memory, memory_mask_BS, training=training)
 
-    def step_weights(self) -> dict[str, Affine]:
+        def feed_forward(x: tf.Tensor) -> tuple:
+            return self.feed_forward.transform(x, self.feed_forward.maps()), None
+
+        x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_BTD, training)
+        if memory is not None:
+            x, weights = self.cross_residual.around(partial(attend_to_memory, memory), x, training)
+        x, _ = self.feed_forward_residual.around(feed_forward, x, training)
+        return BlockOutput(x, own, weights)
+
+    def maps(self) -> dict[str, Affine]:
         """Return the maps that `step` takes."""
+        own = self.self_attention
         maps = self.feed_forward.maps()
-        maps["self"] = Affine.of(self.self_attention, "query", "key", "value")
-        maps["self_output"] = Affine.of(self.self_attention, "output")
+        maps["self"] = joined(own.query_map, own.key_map, own.value_map)
+        maps["self_output"] = joined(own.output_map)
         if self.has_cross:
-            maps["cross"] = Affine.of(self.cross_attention, "query")
-            maps["cross_output"] = Affine.of(self.cross_attention, "output")
+            maps["cross"] = joined(self.cross_attention.query_map)
+            maps["cross_output"] = joined(self.cross_attention.output_map)
         return maps
 
     def step(
@@ -247,7 +229,7 @@ class Block(keras.layers.Layer):
 
         Args:
             inputs_RD: the position's vectors.
-            maps: `step_weights`.
+            maps: what the method `maps` returned.
             cache: keys and values of the positions before `position`, of R rows.
             position: int32 scalar, where in the cache the inputs belong.
             memory: keys and values of B sentences: what the cross-attention sees, or without one
@@ -259,77 +241,30 @@ class Block(keras.layers.Layer):
             The inputs of the next block; the new cache; and weights_RHS over the memory, without a
             cross-attention over the cache too.
         """
-        x = inputs_RD
+        units, dtype = inputs_RD.shape[1], inputs_RD.dtype
         by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
-        projected = tf.cast(maps["self"](self.self_residual.before(x)), x.dtype)
-        query, keys, values = (
-            tf.reshape(each, by_heads) for each in tf.split(projected, 3, axis=1)
-        )
-        cache = cache.write(KeysValues(keys, values), position, in_place)
-        written_1L = tf.range(tf.shape(cache.keys_BHSD)[2])[tf.newaxis] <= position
-        source = (memory, memory_mask_BS)
-        heads_RHD, weights = attend_step(
-            query, (cache, written_1L), None if self.has_cross else source
-        )
-        outputs = maps["self_output"](tf.reshape(heads_RHD, tf.shape(x)))
-        x = self.self_residual.after(x, outputs, training=False)
+        capacity = tf.shape(cache.keys_BHSD)[2]
+        written_1L = tf.range(capacity)[tf.newaxis] <= position
+        source = memory, memory_mask_BS
 
+        def attend_to_itself(x: tf.Tensor) -> tuple:
+            projected = tf.split(tf.cast(dense(x, *maps["self"]), dtype), 3, axis=1)
+            query, keys, values = (tf.reshape(each, by_heads) for each in projected)
+            own = cache.write(KeysValues(keys, values), position, in_place)
+            seen = [(own, written_1L)] if self.has_cross else [source, (own, written_1L)]
+            heads_RHD, weights = attend_step(query, *seen)
+            return dense(tf.reshape(heads_RHD, [-1, units]), *maps["self_output"]), (own, weights)
+
+        def attend_to_memory(x: tf.Tensor) -> tuple:
+            query = tf.reshape(tf.cast(dense(x, *maps["cross"]), dtype), by_heads)
+            heads_RHD, weights = attend_step(query, source)
+            return dense(tf.reshape(heads_RHD, [-1, units]), *maps["cross_output"]), weights
+
+        def feed_forward(x: tf.Tensor) -> tuple:
+            return self.feed_forward.transform(x, maps), None
+
+        x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_RD, False)
         if self.has_cross:
-            query = tf.cast(maps["cross"](self.cross_residual.before(x)), x.dtype)
-            query = tf.reshape(query, by_heads)
-            heads_RHD, weights = attend_step(query, None, source)
-            outputs = maps["cross_output"](tf.reshape(heads_RHD, tf.shape(x)))
-            x = self.cross_residual.after(x, outputs, training=False)
-
-        outputs = self.feed_forward.transform(self.feed_forward_residual.before(x), maps)
-        return self.feed_forward_residual.after(x, outputs, training=False), cache, weights
-
-
-def block_stepper(blocks: Sequence[Block], in_place: bool) -> Callable[..., tuple]:
-    """Return a function that does a step of decoding in all of `blocks`, as `Block.step` in one.
-
-    It takes inputs_RD, a state and a memory, and returns outputs_RD, the last block's weights_RHS
-    and the next state.
-    """
-    maps = [block.step_weights() for block in blocks]
-
-    def step(x: tf.Tensor, state: dict[str, tf.Tensor], memory: dict[str, tf.Tensor]) -> tuple:
-        position = state["position"]
-        after, weights = {"position": position + 1}, None
-        for i, block in enumerate(blocks):
-            own, source = layer_cache(state, i), layer_cache(memory, i)
-            x, cache, weights = block.step(
-                x, maps[i], own, position, source, memory["mask"], in_place
-            )
-            store(after, i, cache)
-        return x, weights, after
-
-    return step
-
-
-def layer_cache(tensors: dict[str, tf.Tensor], layer: int) -> KeysValues:
-    """Return a layer's keys and values from a memory or a state."""
-    return KeysValues(tensors[f"keys_{layer}"], tensors[f"values_{layer}"])
-
-
-def store(tensors: dict[str, tf.Tensor], layer: int, keys_values: KeysValues) -> None:
-    """Put a layer's keys and values where `layer_cache` finds them."""
-    tensors[f"keys_{layer}"], tensors[f"values_{layer}"] = keys_values
-
-
-def empty_state(memory: dict[str, tf.Tensor], max_length: int | tf.Tensor) -> dict[str, tf.Tensor]:
-    """Return position 0 and caches of `max_length`, for as many layers as `memory` has."""
-    state = {"position": tf.constant(0)}
-    for name, like_BHSD in memory.items():
-        if name.startswith(("keys_", "values_")):
-            batch, heads, width = tf.shape(like_BHSD)[0], like_BHSD.shape[1], like_BHSD.shape[3]
-            state[name] = tf.zeros([batch, heads, max_length, width], like_BHSD.dtype)
-    return state
-
-
-def grow_state(state: dict[str, tf.Tensor], max_length: tf.Tensor) -> dict[str, tf.Tensor]:
-    """Return a state of `empty_state` with caches of `max_length`, at least as long as they are."""
-    after = dict(state)
-    for layer in range(len(state) // 2):
-        store(after, layer, layer_cache(state, layer).resize(max_length))
-    return after
+            x, weights = self.cross_residual.around(attend_to_memory, x, False)
+        x, _ = self.feed_forward_residual.around(feed_forward, x, False)
+        return x, own, weights

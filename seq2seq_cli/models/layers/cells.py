@@ -7,15 +7,15 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.layers.regularisation import Dropout
-from seq2seq_cli.models.ops.products import linear
-from seq2seq_cli.models.ops.recurrence import LINEAR, Factors, Product, Tensors, product, recurrence
+from seq2seq_cli.models.ops.products import dense
+from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, product, scan
 
 
 class Cell(keras.layers.Layer):
     """A recurrent cell: what it makes of the inputs, of its state, and gates that join the two.
 
-    The part that depends on the inputs alone, `project`, is computed for all steps at once. A state
-    is a list of tensors BD, the first of which is the cell's output.
+    The part that depends on the inputs alone, `project`, is computed for all positions at once. A
+    state is a list of tensors BD, the first of which is the cell's output.
 
     Args:
         units: width of the state.
@@ -24,7 +24,7 @@ class Cell(keras.layers.Layer):
 
     Attributes:
         state_names: a letter for each tensor of the state, as the papers have it.
-        gates: how many products of width `units` a step needs, candidate included.
+        gates: how many products of width `units` the cell needs, candidate included.
     """
 
     state_names: ClassVar[tuple[str, ...]]
@@ -47,8 +47,8 @@ class Cell(keras.layers.Layer):
         self.built = True
 
     def project(self, inputs: tf.Tensor) -> Tensors:
-        """Return W x + b, one tensor a gate; `inputs` is of any rank."""
-        return tf.split(linear(inputs, self.kernel, self.bias), self.gates, axis=-1)
+        """Return W x + b, one tensor for each gate; `inputs` is of any rank."""
+        return tf.split(dense(inputs, self.kernel, self.bias), self.gates, axis=-1)
 
     def zeros(self, batch: int | tf.Tensor, dtype: tf.DType = tf.float32) -> Tensors:
         """Return a state of zeros."""
@@ -61,7 +61,7 @@ class Cell(keras.layers.Layer):
 
     @abstractmethod
     def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
-        """Return the next state, given W x + b and U h, one tensor a gate."""
+        """Return the next state, given W x + b and U h, one tensor for each gate."""
 
 
 class GRUCell(Cell):
@@ -86,8 +86,9 @@ class GRUCell(Cell):
         (xz, xr, xn), (hz, hr, hn) = projected, recurrent
         bz, br, bn = tf.split(self.recurrent_bias, 3)
         z = tf.sigmoid(xz + hz + bz)
-        candidate = tf.tanh(xn + tf.sigmoid(xr + hr + br) * (hn + bn))
-        return [z * state[0] + (1 - z) * candidate]
+        r = tf.sigmoid(xr + hr + br)
+        n = tf.tanh(xn + r * (hn + bn))
+        return [z * state[0] + (1 - z) * n]
 
 
 class LSTMCell(Cell):
@@ -113,8 +114,8 @@ class LSTMCell(Cell):
     def update(self, projected: Tensors, recurrent: Tensors, state: Tensors) -> Tensors:
         """See Cell.update."""
         i, f, g, o = map(tf.add, projected, recurrent)
-        memory = tf.sigmoid(f) * state[1] + tf.sigmoid(i) * tf.tanh(g)
-        return [tf.sigmoid(o) * tf.tanh(memory), memory]
+        c = tf.sigmoid(f) * state[1] + tf.sigmoid(i) * tf.tanh(g)
+        return [tf.sigmoid(o) * tf.tanh(c), c]
 
 
 CELLS: dict[str, type[Cell]] = {"gru": GRUCell, "lstm": LSTMCell}
@@ -123,13 +124,13 @@ CELLS: dict[str, type[Cell]] = {"gru": GRUCell, "lstm": LSTMCell}
 def run_cell(cell: Cell, inputs_BTD: tf.Tensor, state: Tensors) -> tf.Tensor:
     """Return a cell's outputs_BTD over a whole sequence that begins in `state`."""
 
-    def step(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
+    def body(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
         recurrent = product(LINEAR, state[0], factors["kernel"], cell.gates)
         return cell.update(slices, recurrent, state), []
 
     projected = cell.project(tf.transpose(inputs_BTD, [1, 0, 2]))
     kernel = tf.convert_to_tensor(cell.recurrent_kernel)
-    states, _ = recurrence(step, projected, state, {"kernel": kernel})
+    states, _ = scan(body, projected, state, {"kernel": kernel})
     return tf.transpose(states[0], [1, 0, 2])
 
 
@@ -173,7 +174,7 @@ class UpperLayers(keras.layers.Layer):
     def step(
         self, inputs_BD: tf.Tensor, states: Tensors, masks: Tensors
     ) -> tuple[tf.Tensor, Tensors]:
-        """Return a step's output and the next states; `masks` is a step of those of `masks`."""
+        """Return the output and the next states at one position, with its slice of `masks`."""
         after: Tensors = []
         for i, cell in enumerate(self.cells):
             dropped_BD = inputs_BD * masks[i] if masks else inputs_BD

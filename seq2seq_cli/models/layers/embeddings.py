@@ -1,4 +1,4 @@
-"""What stands before a Transformer's blocks: a vector for each token, and one for its place."""
+"""What stands before a Transformer's blocks: a vector for each token and for each position."""
 
 import math
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.ops.products import Affine, linear_by_table, rounded
+from seq2seq_cli.models.layers.linear import Affine
+from seq2seq_cli.models.ops.products import dense, to_product_dtype
+from seq2seq_cli.vocabularies import Vocabularies
 
 
 class Embeddings(keras.layers.Layer):
@@ -17,20 +19,18 @@ class Embeddings(keras.layers.Layer):
     embedding to improve language models").
 
     Args:
-        source_vocabulary, target_vocabulary: number of ids.
+        vocabularies: their sizes, and whether an id means the same in source and target.
         units: width of a vector.
-        tied: whether the target's table is the output's too, and with `joint` the source's.
-        joint: whether an id means the same in source and target.
+        tied: whether the target's table is the output's too, and the source's where its ids mean
+            the same.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
     """
 
     def __init__(
         self,
-        source_vocabulary: int,
-        target_vocabulary: int,
+        vocabularies: Vocabularies,
         units: int,
         tied: bool,
-        joint: bool,
         seed: Any = None,
         **kwargs: Any,
     ):
@@ -41,12 +41,11 @@ class Embeddings(keras.layers.Layer):
             return self.add_weight((vocabulary, units), normal, name=f"{name}_table")
 
         self.scale = math.sqrt(units)
-        self.target_table = table(target_vocabulary, "target")
-        self.source_table = (
-            self.target_table if tied and joint else table(source_vocabulary, "source")
-        )
-        self.output_table = self.target_table if tied else table(target_vocabulary, "output")
-        self.output_bias = self.add_weight((target_vocabulary,), "zeros", name="output_bias")
+        self.target_table = table(vocabularies.target, "target")
+        joint = tied and vocabularies.joint
+        self.source_table = self.target_table if joint else table(vocabularies.source, "source")
+        self.output_table = self.target_table if tied else table(vocabularies.target, "output")
+        self.output_bias = self.add_weight((vocabularies.target,), "zeros", name="output_bias")
         self.built = True
 
     def embed_source(self, ids: tf.Tensor) -> tf.Tensor:
@@ -59,17 +58,15 @@ class Embeddings(keras.layers.Layer):
 
     def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return the logits of hidden vectors, along the last axis of any rank."""
-        return linear_by_table(
-            hidden, tf.convert_to_tensor(self.output_table), tf.convert_to_tensor(self.output_bias)
-        )
+        return dense(hidden, self.output_table, self.output_bias, transpose=True)
 
-    def to_logits(self) -> Affine:
+    def logits_map(self) -> Affine:
         """Return the map from hidden vectors to logits, for many steps of few vectors each.
 
         The table is transposed for them, once: up to some hundred vectors are multiplied faster.
         """
-        kernel_DV = tf.transpose(rounded(tf.convert_to_tensor(self.output_table)))
-        return Affine(kernel_DV, rounded(tf.convert_to_tensor(self.output_bias)))
+        kernel_DV = tf.transpose(to_product_dtype(tf.convert_to_tensor(self.output_table)))
+        return kernel_DV, to_product_dtype(tf.convert_to_tensor(self.output_bias))
 
 
 class Positions(keras.layers.Layer):

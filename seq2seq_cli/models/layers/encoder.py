@@ -5,9 +5,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.layers.cells import Cell
+from seq2seq_cli.config.model import RNNConfig
+from seq2seq_cli.models.layers.cells import CELLS, Cell
 from seq2seq_cli.models.layers.regularisation import Dropout
-from seq2seq_cli.models.ops.recurrence import LINEAR, Factors, Product, Tensors, recurrence
+from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, scan
 
 
 class EncoderLayer(keras.layers.Layer):
@@ -51,7 +52,7 @@ class EncoderLayer(keras.layers.Layer):
             sequences += [tf.reverse(mask_SB1, [0]), *self.backward_cell.project(reversed_SBD)]
         size, gates = len(self.forward_cell.state_names), self.forward_cell.gates
 
-        def step(slices: Tensors, states: Tensors, factors: Factors, product: Product) -> tuple:
+        def body(slices: Tensors, states: Tensors, factors: Factors, product: Product) -> tuple:
             after: Tensors = []
             for i, cell in enumerate(cells):
                 state = states[i * size : (i + 1) * size]
@@ -66,7 +67,7 @@ class EncoderLayer(keras.layers.Layer):
             f"kernel_{i}": tf.convert_to_tensor(cell.recurrent_kernel)
             for i, cell in enumerate(cells)
         }
-        states, _ = recurrence(step, sequences, zeros * len(cells), factors)
+        states, _ = scan(body, sequences, zeros * len(cells), factors)
         last = [states_SBD[-1] for states_SBD in states[-size:]]
         outputs = states[::size]
         outputs[1:] = [tf.reverse(outputs_SBD, [0]) for outputs_SBD in outputs[1:]]
@@ -77,34 +78,19 @@ class Encoder(keras.layers.Layer):
     """Encoder layers upon one another; from the third on each adds its input to its output.
 
     Args:
-        cell: the kind of cell.
-        layers: how many, at least 1.
-        units: width of each cell.
-        input_units: width of the inputs.
-        bidirectional: whether each layer reads from the end too.
+        config: the model's table.
         dropouts: for the input of each layer but the first.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
-
-    Attributes:
-        value_units: width of the values: `units`, or twice that where bidirectional.
     """
 
-    def __init__(
-        self,
-        cell: type[Cell],
-        layers: int,
-        units: int,
-        input_units: int,
-        bidirectional: bool,
-        dropouts: list[Dropout],
-        seed: Any = None,
-        **kwargs: Any,
-    ):
+    def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
-        self.value_units = 2 * units if bidirectional else units
-        widths = [input_units] + [self.value_units] * (layers - 1)
+        widths = [config.embedding_units] + [config.value_units] * (config.encoder_layers - 1)
+        cell, units = CELLS[config.cell], config.encoder_units
         self.layers = [
-            EncoderLayer(cell, units, width, bidirectional, seed, name=f"{self.name}_{number}")
+            EncoderLayer(
+                cell, units, width, config.bidirectional, seed, name=f"{self.name}_{number}"
+            )
             for number, width in enumerate(widths, start=1)
         ]
         self.dropouts = dropouts

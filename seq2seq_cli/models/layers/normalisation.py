@@ -1,21 +1,17 @@
-"""Layer normalisation, with a gradient that keeps and reads little."""
+"""Layer normalisation."""
 
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.ops.fusion import fused
-from seq2seq_cli.models.ops.products import column_sums, rounded, rounded_dtype
-
-EPSILON = 1e-6  # Keras has 1e-3, which is too much for small vectors
+from seq2seq_cli.models.ops.layer_norm import layer_norm
 
 
 class LayerNorm(keras.layers.Layer):
-    """Layer normalisation: gamma (x - mean) / sqrt(variance + EPSILON) + beta, over the last axis.
+    """gamma (x - mean) / sqrt(variance + epsilon) + beta, over the last axis.
 
-    Ba, Kiros, Hinton (2016), "Layer normalization", equation 4. The gradient, too, is written out:
-    derived, it would keep and read again far more of what was computed on the way.
+    Ba, Kiros, Hinton (2016), "Layer normalization", equation 4.
 
     Args:
         units: width of the inputs.
@@ -28,55 +24,6 @@ class LayerNorm(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs: tf.Tensor, dtype: Any = None) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`, rounded to `dtype` if it is given."""
+        """Return outputs of the shape of `inputs`, cast to `dtype` if it is given."""
         gamma, beta = tf.convert_to_tensor(self.gamma), tf.convert_to_tensor(self.beta)
-
-        @tf.custom_gradient
-        def normalise(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tuple:
-            def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-                dinputs, dgamma = _normalise_gradient(inputs, gamma, upstream)
-                return dinputs, column_sums(dgamma), tf.cast(column_sums(upstream), beta.dtype)
-
-            return _normalise(inputs, gamma, beta, dtype or inputs.dtype), gradient
-
-        return normalise(inputs, gamma, beta)
-
-
-def _normal(inputs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    centred = inputs - _mean(inputs)
-    scale = tf.math.rsqrt(_mean(tf.square(centred)) + EPSILON)
-    return centred * scale, scale
-
-
-def _mean(x: tf.Tensor) -> tf.Tensor:
-    """Return the mean over the last axis, which stays."""
-    if tf.config.get_visible_devices("GPU"):  # whose products may round to TF32
-        return tf.reduce_mean(x, -1, keepdims=True)
-    # XLA's product with a vector takes less time on a CPU than its sum.
-    units = x.shape[-1]
-    shares = tf.fill([units, 1], tf.constant(1 / units, x.dtype))
-    means = tf.matmul(tf.reshape(x, [-1, units]), shares)
-    return tf.reshape(means, tf.concat([tf.shape(x)[:-1], [1]], axis=0))
-
-
-@fused
-def _normalise(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    return tf.cast(_normal(inputs)[0] * gamma + beta, dtype)
-
-
-@fused
-def _normalise_gradient(
-    inputs: tf.Tensor, gamma: tf.Tensor, upstream: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the gradients of the inputs, and of gamma before it is summed over all places."""
-    normal, scale = _normal(inputs)
-    upstream = tf.cast(upstream, inputs.dtype)
-    dnormal = upstream * gamma
-    share = _mean(dnormal * normal)
-    dinputs = scale * (dnormal - _mean(dnormal) - normal * share)
-    return dinputs, upstream * normal
-
-
-def factor_of(inputs: tf.Tensor, norm: LayerNorm | None) -> tf.Tensor:
-    """Return the inputs, normalised where there is a `norm`, as products take them."""
-    return norm(inputs, dtype=rounded_dtype(inputs)) if norm else rounded(inputs)
+        return layer_norm(inputs, gamma, beta, dtype)

@@ -7,8 +7,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from seq2seq_cli.models.ops.products import batched_matmul, matmul
-from seq2seq_cli.models.ops.recurrence import Product, product
+from seq2seq_cli.models.ops.products import batched_matmul, dense
+from seq2seq_cli.models.ops.scan import Product, product
 
 
 class Score(keras.layers.Layer):
@@ -53,7 +53,7 @@ class Score(keras.layers.Layer):
             scores_BS, or scores_BTS for several queries.
         """
         if self.query_kernel is not None:
-            query = matmul(query, tf.cast(self.query_kernel, query.dtype))
+            query = dense(query, self.query_kernel)
         return self.score_projected(query, projected_keys_BSD)
 
 
@@ -96,7 +96,7 @@ class AdditiveScore(Score):
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
         """Return Wk k + b."""
-        projected = matmul(keys_BSD, tf.cast(self.key_kernel, keys_BSD.dtype))
+        projected = dense(keys_BSD, self.key_kernel)
         return projected if self.bias is None else projected + tf.cast(self.bias, keys_BSD.dtype)
 
     def score_projected(
@@ -162,7 +162,7 @@ class GeneralScore(DotScore):
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
         """Return W k."""
-        return matmul(keys_BSD, tf.cast(self.kernel, keys_BSD.dtype))
+        return dense(keys_BSD, self.kernel)
 
 
 def make_score(kind: str, units: int, query_units: int, key_units: int, seed: Any = None) -> Score:
@@ -194,16 +194,3 @@ def make_score(kind: str, units: int, query_units: int, key_units: int, seed: An
         "Invalid value for the kind of score. Expected one of 'additive', 'dot', 'general', "
         f"'concat', 'scaled_dot'. Received: {kind!r}"
     )
-
-
-def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
-    """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
-
-    A row that is masked everywhere gets zeros, not NaN.
-    """
-    scores = tf.cast(scores, tf.float32)
-    if mask is not None:
-        scores = tf.where(mask, scores, tf.float32.min)
-    # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
-    weights = tf.exp(tf.nn.log_softmax(scores))
-    return weights if mask is None else tf.where(mask, weights, 0.0)

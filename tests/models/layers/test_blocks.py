@@ -3,10 +3,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.layers.blocks import FeedForward, Residual
 from seq2seq_cli.models.layers.embeddings import Embeddings, Positions
-from seq2seq_cli.models.layers.normalisation import EPSILON
-from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey
+from seq2seq_cli.models.layers.regularisation import Dropout
+from seq2seq_cli.models.ops.layer_norm import EPSILON
+from seq2seq_cli.models.ops.products import dense
+from seq2seq_cli.vocabularies import Vocabularies
 
 
 def randomised(layer: keras.layers.Layer) -> keras.layers.Layer:
@@ -63,13 +66,13 @@ def test_learned_positions_are_rows_of_a_table_the_last_for_all_later_ones():
 
 
 def test_embeddings_are_scaled_and_logits_are_not():
-    layer = Embeddings(5, 5, 4, tied=True, joint=True, seed=0)
+    layer = Embeddings(Vocabularies(5, 5), 4, tied=True, seed=0)
     table = layer.target_table.numpy()
     np.testing.assert_allclose(layer.embed_source(tf.constant([3])), table[[3]] * 2)
     hidden = INPUTS.numpy()
     layer.output_bias.assign(np.arange(5.0))
-    logits = layer.to_logits()(INPUTS)
-    np.testing.assert_allclose(logits, hidden @ table.T + np.arange(5), atol=1e-6)
+    for logits in (layer.logits(INPUTS), dense(INPUTS, *layer.logits_map())):
+        np.testing.assert_allclose(logits, hidden @ table.T + np.arange(5), atol=1e-6)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -78,6 +81,7 @@ def test_residual_normalises_before_or_after(norm):
     oracle = keras.layers.LayerNormalization(epsilon=EPSILON)
     oracle.build((None, 4))
     oracle.set_weights([w.numpy() for w in layer.trainable_variables])
-    found = layer.after(INPUTS, 3 * layer.before(INPUTS), training=False)
+    found, also = layer.around(lambda x: (3 * x, "also"), INPUTS, training=False)
+    assert also == "also"
     expected = INPUTS + 3 * oracle(INPUTS) if norm == "pre" else oracle(INPUTS + 3 * INPUTS)
     np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -5,9 +5,10 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.layers.cells import CELLS, Cell, GRUCell, LSTMCell, UpperLayers, run_cell
-from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey
-from seq2seq_cli.models.ops.recurrence import scan
+from seq2seq_cli.models.layers.regularisation import Dropout
+from seq2seq_cli.models.ops.scan import scan
 
 ORACLES = {
     "gru": lambda units, **options: keras.layers.GRU(units, reset_after=True, **options),

@@ -6,20 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cells import ORACLES, SIZES, keras_weights, randomise
 
+from seq2seq_cli.config.model import RNNConfig
+from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.layers.cells import CELLS
 from seq2seq_cli.models.layers.encoder import Encoder
-from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey
+from seq2seq_cli.models.layers.regularisation import Dropout
 
 
 def make_encoder(kind, layers, units, inputs, bidirectional, rate=0.0, variational=False):
     key = DropoutKey()
     dropouts = [Dropout(rate, key, site, variational) for site in range(layers - 1)]
-    encoder = Encoder(CELLS[kind], layers, units, inputs, bidirectional, dropouts)
+    sizes = {"encoder_layers": layers, "encoder_units": units, "embedding_units": inputs}
+    encoder = Encoder(RNNConfig(cell=kind, bidirectional=bidirectional, **sizes), dropouts)
     randomise(encoder)
     return encoder
 
 
-def stacked_keras_layers(encoder, kind, units, inputs):
+def stacked_keras_layers(encoder, kind, units):
     """Return the same layers of Keras as a function of inputs and mask."""
     oracles = []
     for layer in encoder.layers:
@@ -27,7 +30,7 @@ def stacked_keras_layers(encoder, kind, units, inputs):
         oracle = ORACLES[kind](units, return_sequences=True, return_state=True)
         if layer.backward_cell is not None:
             oracle = keras.layers.Bidirectional(oracle)
-        oracle.build((None, None, inputs if not oracles else encoder.value_units))
+        oracle.build((None, None, layer.forward_cell.kernel.shape[0]))
         oracle.set_weights([w for cell in cells if cell is not None for w in keras_weights(cell)])
         oracles.append(oracle)
 
@@ -48,7 +51,7 @@ def test_equals_keras_forward_and_backward(
     kind, bidirectional, layers, lengths, inputs, units, seed
 ):
     encoder = make_encoder(kind, layers, units, inputs, bidirectional)
-    oracle = stacked_keras_layers(encoder, kind, units, inputs)
+    oracle = stacked_keras_layers(encoder, kind, units)
     rng = np.random.default_rng(seed)
     x = tf.constant(rng.normal(size=(len(lengths), max(lengths), inputs)), tf.float32)
     mask = tf.sequence_mask(lengths)
@@ -70,13 +73,13 @@ def test_compiled_by_xla_equals_keras():
     x = tf.constant(np.random.default_rng(2).normal(size=(3, 6, 3)), tf.float32)
     mask = tf.sequence_mask([6, 2, 4], 6)
     values, last = tf.function(lambda x, m: encoder(x, m), jit_compile=True)(x, mask)
-    expected, expected_last = stacked_keras_layers(encoder, "gru", 4, 3)(x, mask)
+    expected, expected_last = stacked_keras_layers(encoder, "gru", 4)(x, mask)
     real = mask.numpy()
     np.testing.assert_allclose(values.numpy()[real], expected.numpy()[real], atol=1e-5)
     np.testing.assert_allclose(last[0], expected_last[0], atol=1e-5)
 
 
-def test_variational_dropout_keeps_its_units_at_all_places():
+def test_variational_dropout_keeps_its_units_at_all_positions():
     encoder = make_encoder("gru", 2, 8, 3, True, rate=0.5, variational=True)
     seen = []
     encoder.layers[1].call = lambda inputs, mask: (seen.append(inputs), (inputs, []))[1]

@@ -5,11 +5,11 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq_cli.models.layers.attention import (
+from seq2seq_cli.models.layers.multi_head_attention import (
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
-from seq2seq_cli.models.layers.cache import KeysValues
+from seq2seq_cli.models.ops.cache import KeysValues
 
 SHAPES = st.tuples(*(st.integers(1, 5) for _ in range(5)))
 

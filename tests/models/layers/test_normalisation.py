@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.layers.normalisation import EPSILON, LayerNorm
+from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.ops.layer_norm import EPSILON
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey, penalise, shard_scope
+from seq2seq_cli.models.dropout_key import DropoutKey
+from seq2seq_cli.models.layers.regularisation import Dropout, penalise
+from seq2seq_cli.models.ops.compute import computing
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5])
@@ -37,13 +39,13 @@ def test_a_penalty_of_nothing_but_padding_is_none():
     np.testing.assert_array_equal(tape.gradient(loss, values), tf.ones([1, 2, 3]))
 
 
-def test_parts_of_a_batch_drop_other_units():
+def test_shards_of_a_batch_drop_other_units():
     key = DropoutKey()
     key.set(1, 2)
     layer, ones = Dropout(0.5, key, 3), tf.ones([4, 50])
     masks = []
     for number in (0, 1, 2):
-        with shard_scope(number, 1.0):
+        with computing(shard=number):
             masks.append(layer(ones, training=True).numpy())
     assert (masks[0] == layer(ones, training=True).numpy()).all()
     for i in (0, 1):

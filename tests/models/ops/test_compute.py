@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_models import small_decoder_only, small_transformer
 
 from seq2seq_cli.models.decoder_only import DecoderOnly
-from seq2seq_cli.models.ops.fusion import fused, fusing
-from seq2seq_cli.models.ops.products import products_in
+from seq2seq_cli.models.ops.compute import Compute, computing, current, fused
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.training.loss import cross_entropy
@@ -14,19 +14,19 @@ TARGET = tf.constant([[BOS, 5, 6, EOS], [BOS, 7, EOS, PAD]])
 
 
 def transformer(**options) -> Transformer:
-    sizes = {"units": 8, "heads": 2, "inner_units": 12, "encoder_layers": 2, "decoder_layers": 2}
-    return Transformer(20, 20, **sizes, dropout=0.2, attention_dropout=0.2, **options)
+    layers = {"encoder_layers": 2, "decoder_layers": 2}
+    return small_transformer(dropout=0.2, attention_dropout=0.2, **layers, **options)
 
 
 def decoder_only() -> DecoderOnly:
-    return DecoderOnly(20, 20, units=8, heads=2, inner_units=12, layers=2, dropout=0.2)
+    return small_decoder_only(dropout=0.2)
 
 
 def loss_and_gradients(model, fuses: bool, dtype: str) -> list[tf.Tensor]:
     model.dropout_key.set(3, 4)
 
     def run():
-        with fusing(fuses), products_in(dtype), tf.GradientTape() as tape:
+        with computing(fuse=fuses, precision=dtype), tf.GradientTape() as tape:
             logits = model((SOURCE, TARGET[:, :-1]), training=True)
             total, _ = cross_entropy(logits, TARGET[:, 1:], 0.1)
         gradients = tape.gradient(total, model.trainable_variables)
@@ -49,7 +49,7 @@ def test_fused_is_what_is_not_fused(make, dtype, bound):
     assert any(tf.reduce_max(abs(gradient)) > 0.1 for gradient in plain[1:])
 
 
-def test_fused_is_one_operation_inside_fusing_alone():
+def test_fused_is_one_operation_where_compute_says_so():
     @fused
     def polynomial(x, power):
         return x**power + x + inner(x)
@@ -61,7 +61,7 @@ def test_fused_is_one_operation_inside_fusing_alone():
     def operations(fuses: bool) -> set[str]:
         @tf.function
         def run(x):
-            with fusing(fuses):
+            with computing(fuse=fuses):
                 return polynomial(x, 2)
 
         assert run(tf.constant(3.0)) == 18
@@ -70,3 +70,11 @@ def test_fused_is_one_operation_inside_fusing_alone():
 
     assert "Pow" in operations(False)
     assert not operations(True) & {"Pow", "Mul", "AddV2"}
+
+
+def test_a_block_changes_what_it_names_and_nothing_after_it():
+    with computing(precision="bfloat16", shard=2):
+        with computing(fuse=True):
+            assert current() == Compute("bfloat16", True, 2, 1.0)
+        assert current() == Compute("bfloat16", False, 2, 1.0)
+    assert current() == Compute()

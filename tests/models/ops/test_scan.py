@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.ops.fusion import fusing
-from seq2seq_cli.models.ops.products import products_in
-from seq2seq_cli.models.ops.recurrence import LINEAR, product, recurrence
+from seq2seq_cli.models.ops.compute import computing
+from seq2seq_cli.models.ops.scan import LINEAR, product, scan
 
 RNG = np.random.default_rng(0)
 
@@ -19,8 +18,8 @@ FACTORS = {"kernel": random(4, 10), "values": random(3, 7, 4), "shift": random(3
 BIAS = tf.Variable(random(4))
 
 
-def step(slices, state, factors, product):
-    """A step with all that may occur: a mask, products of both kinds, a variable, an output."""
+def body(slices, state, factors, product):
+    """A body with all that may occur: a mask, products of both kinds, a variable, an output."""
     first, second = product(LINEAR, state[0], factors["kernel"], [4, 6])
     weights = tf.nn.softmax(tf.tanh(state[1] + second))
     weights = tf.concat([weights, weights[:, :1]], axis=1)
@@ -31,14 +30,14 @@ def step(slices, state, factors, product):
     return state, [weights * 2.0]
 
 
-def by_recurrence(sequences, state, factors):
-    return recurrence(step, sequences, state, factors)
+def by_scan(sequences, state, factors):
+    return scan(body, sequences, state, factors)
 
 
 def by_python(sequences, state, factors):
     states, outputs = [], []
     for t in range(5):
-        state, output = step([x[t] for x in sequences], state, factors, product)
+        state, output = body([x[t] for x in sequences], state, factors, product)
         states.append(state)
         outputs.append(output)
     return [tf.stack(s) for s in zip(*states, strict=True)], [
@@ -56,14 +55,14 @@ def results_and_gradients(run):
 
 
 @pytest.mark.parametrize("compiled", ["eager", "graph", "fused", "xla"])
-def test_recurrence_is_a_loop_with_the_loop_s_gradient(compiled):
+def test_a_scan_is_a_loop_with_the_loop_s_gradient(compiled):
     def run(run):
-        with fusing(compiled == "fused"):
+        with computing(fuse=compiled == "fused"):
             return results_and_gradients(run)
 
     if compiled != "eager":
         run = tf.function(run, jit_compile=compiled == "xla")
-    found, expected = run(by_recurrence), results_and_gradients(by_python)
+    found, expected = run(by_scan), results_and_gradients(by_python)
     for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
         np.testing.assert_allclose(a, b, atol=2e-5)
 
@@ -75,13 +74,13 @@ def test_a_factor_that_is_not_one_of_the_factors_is_refused():
         return product(LINEAR, state[0], stranger), []
 
     with pytest.raises(ValueError, match="one of the factors"):
-        recurrence(bad, [random(5, 3, 4)], [random(3, 4)], {"kernel": random(4, 4)})
+        scan(bad, [random(5, 3, 4)], [random(3, 4)], {"kernel": random(4, 4)})
 
 
 def test_in_bfloat16_what_is_in_a_loop_is_exact_and_gradients_of_kernels_are_rounded():
-    exact = results_and_gradients(by_recurrence)
-    with products_in("bfloat16"):
-        rounded = results_and_gradients(by_recurrence)
+    exact = results_and_gradients(by_scan)
+    with computing(precision="bfloat16"):
+        rounded = results_and_gradients(by_scan)
     for a, b in zip(tf.nest.flatten(rounded), tf.nest.flatten(exact), strict=True):
         assert a.dtype == tf.float32
         assert tf.norm(a - b) / tf.norm(b) < 0.01
@@ -90,11 +89,11 @@ def test_in_bfloat16_what_is_in_a_loop_is_exact_and_gradients_of_kernels_are_rou
     assert tf.norm(rounded[2][2]["kernel"] - exact[2][2]["kernel"]) > 1e-3
 
 
-def test_a_step_without_a_product_has_a_gradient_too():
+def test_a_body_without_a_product_has_a_gradient_too():
     sequence, state = random(5, 3), random(3)
     with tf.GradientTape() as tape:
         tape.watch([sequence, state])
-        (states,), _ = recurrence(lambda x, s, *_: ([x[0] * s[0]], []), [sequence], [state], {})
+        (states,), _ = scan(lambda x, s, *_: ([x[0] * s[0]], []), [sequence], [state], {})
         last = states[-1]
     np.testing.assert_allclose(last, tf.reduce_prod(sequence, 0) * state, rtol=1e-5)
     dsequence, dstate = tape.gradient(last, [sequence, state])

@@ -1,12 +1,12 @@
-"""The loop that runs a recurrent step over time, and its gradient."""
+"""The loop that runs the body of a recurrence over time, and its gradient."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import tensorflow as tf
 
-from seq2seq_cli.models.ops.fusion import fused
-from seq2seq_cli.models.ops.products import counted, einsum, products_in
+from seq2seq_cli.models.ops.compute import computing, fused
+from seq2seq_cli.models.ops.products import einsum
 
 Tensors = list[tf.Tensor]
 Factors = dict[str, tf.Tensor]
@@ -24,8 +24,8 @@ class Product(Protocol):
         """See `product`."""
 
 
-# step(slices, state, factors, product) -> (state, outputs)
-Step = Callable[[Tensors, Tensors, Factors, Product], tuple[Tensors, Tensors]]
+# body(slices, state, factors, product) -> (state, outputs)
+Body = Callable[[Tensors, Tensors, Factors, Product], tuple[Tensors, Tensors]]
 
 
 def product(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) -> Tensors:
@@ -33,49 +33,50 @@ def product(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) ->
     return tf.split(einsum(equation, x, factor), parts, axis=-1)
 
 
-def recurrence(
-    step: Step, sequences: Tensors, state: Tensors, factors: Factors
+def scan(
+    body: Body, sequences: Tensors, state: Tensors, factors: Factors
 ) -> tuple[Tensors, Tensors]:
-    """Run a step over the first axis of `sequences`, with a gradient of few, large products.
+    """Run the body of a recurrence over the first axis of `sequences`.
 
-    Derived automatically, the gradient of a loop keeps all that a step computes, and adds at each
-    step a tensor of each factor's size. Here states and products are kept, the rest of a step is
-    computed once more on the way back, and the gradient of a factor is one product over all steps,
-    after the loop: that of W in y = x W is the sum of x_t^T dy_t (Appleyard et al. 2016,
-    "Optimizing performance of recurrent neural networks on GPUs", section 3).
+    Its gradient takes few, large products. Derived automatically, the gradient of a loop keeps all
+    that the body computes, and adds a tensor of each factor's size at each iteration. Here only
+    states and products are kept. The way back computes the rest once more. The gradient of a factor
+    is one product over all iterations, after the loop: for y = x W it is the sum of x_t^T dy_t
+    (Appleyard et al. 2016, "Optimizing performance of recurrent neural networks on GPUs", section
+    3).
 
-    What a step divides should come divided: XLA is many times slower at a part of a slice than at
-    a slice. So a sequence has one tensor a gate, and a product gives its parts.
+    XLA is many times slower at a part of a tensor than at a whole one. So `sequences` has one
+    tensor for each gate, and a product returns its parts.
 
     Args:
-        step: `step(slices, state, factors, product) -> (state, outputs)`. It multiplies by what it
-            is given in the place of the function `product`, wherever x changes with the steps and
-            the factor is one of `factors`, which it then uses for nothing else.
-        sequences: of one length, at least 1; `slices` is one of each.
-        state: before the first step.
-        factors: what else the gradient flows to; the same at each step.
+        body: `body(slices, state, factors, product) -> (state, outputs)`. Where x changes with the
+            iterations and the factor is one of `factors`, it multiplies by the `product` that it is
+            given, and uses the factor for nothing else.
+        sequences: tensors of one length, at least 1. `slices` has one slice of each.
+        state: before the first iteration.
+        factors: the other tensors that the gradient flows to, the same at each iteration.
 
     Returns:
-        The states after each step, and the outputs of each step, stacked along a new first axis.
+        The states after each iteration, and the outputs of each, stacked along a new first axis.
 
     Raises:
-        ValueError: if the step multiplies by something else than a factor.
+        ValueError: if the body multiplies by something else than a factor.
     """
     inputs = (sequences, state, factors)
 
     @tf.custom_gradient
     def run(*flat: tf.Tensor) -> tuple:
-        return _Recurrence(step, *tf.nest.pack_sequence_as(inputs, flat)).run()
+        return _Scan(body, *tf.nest.pack_sequence_as(inputs, flat)).run()
 
     results = list(run(*tf.nest.flatten(inputs)))
     return results[: len(state)], results[len(state) :]
 
 
-class _Recurrence:
-    """The two loops of `recurrence`."""
+class _Scan:
+    """The two loops of `scan`."""
 
-    def __init__(self, step: Step, sequences: Tensors, state: Tensors, factors: Factors):
-        self._step = step
+    def __init__(self, body: Body, sequences: Tensors, state: Tensors, factors: Factors):
+        self._body = body
         self._sequences = sequences
         self._state = state
         self._factors = factors
@@ -84,7 +85,7 @@ class _Recurrence:
         self._kept: list[Tensors] = []  # the parts of each product
 
     def run(self) -> tuple:
-        """Return what `recurrence` does, in one list, and the function of its gradient."""
+        """Return what `scan` does, in one list, and the function of its gradient."""
         self._results, self._kept = _one_kernel(self._forward)(
             self._sequences, self._state, self._factors
         )
@@ -93,24 +94,24 @@ class _Recurrence:
     def _forward(
         self, sequences: Tensors, state: Tensors, factors: Factors
     ) -> tuple[Tensors, list[Tensors]]:
-        """Return the states and outputs of all steps, and the parts of all products."""
+        """Return the states and outputs of all iterations, and the parts of all products."""
         names = {id(factor): name for name, factor in factors.items()}
         products: list[Tensors] = []
 
         def kept(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) -> Tensors:
             if id(factor) not in names:
-                raise ValueError(f"A step must multiply by one of the factors. Received: {factor}")
+                raise ValueError(f"A body must multiply by one of the factors. Received: {factor}")
             self._products.append((equation, names[id(factor)]))
             products.append(product(equation, x, factor, parts))
             return products[-1]
 
-        def step(slices: Tensors, state: Tensors) -> tuple[Tensors, Tensors]:
-            self._products.clear()  # a loop's step is traced more than once
+        def keeping(slices: Tensors, state: Tensors) -> tuple[Tensors, Tensors]:
+            self._products.clear()  # a loop's body is traced more than once
             products.clear()
-            state, outputs = self._step(slices, state, factors, kept)
+            state, outputs = self._body(slices, state, factors, kept)
             return state, [*state, *outputs, *tf.nest.flatten(products)]
 
-        _, stacked = scan(step, sequences, state)
+        _, stacked = _loop(keeping, sequences, state)
         number = len(stacked) - len(tf.nest.flatten(products))
         return stacked[:number], tf.nest.pack_sequence_as(products, stacked[number:])
 
@@ -147,22 +148,22 @@ class _Recurrence:
     def _backward(
         self, sequences: list, factors: Factors, others: list[str], variables: Sequence[Any]
     ) -> tuple[Tensors, ...]:
-        """Go back through the steps.
+        """Go back through the iterations.
 
         Args:
-            sequences: what each step had: slices, the state before it, parts of its products, and
-                the gradient of its results.
-            factors: what the steps multiplied by, and more that the gradient flows to.
+            sequences: what each iteration had: slices, the state before it, parts of its products,
+                and the gradient of its results.
+            factors: what the body multiplies by, and more that the gradient flows to.
             others: names of the latter.
-            variables: those that the steps read.
+            variables: those that the body reads.
 
         Returns:
             The gradients of the sequences, of the state before the first step, of the others and of
-            the variables; and of each product the x of all steps, and the gradients of the results.
+            the variables; and of each product all x, and the gradients of the results.
         """
         size, number = len(self._state), len(self._products)
 
-        def step(flat: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
+        def back(flat: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
             slices, state, kept, upstream = tf.nest.pack_sequence_as(sequences, flat)
             probes = tf.nest.map_structure(tf.zeros_like, kept)
             xs: Tensors = []
@@ -177,7 +178,7 @@ class _Recurrence:
             watched = [_floating(slices), probes, state, [factors[name] for name in others]]
             with tf.GradientTape() as tape:
                 tape.watch(watched)
-                after, outputs = self._step(slices, state, factors, replayed)
+                after, outputs = self._body(slices, state, factors, replayed)
             doutputs = [*map(tf.add, upstream[:size], carried[:size]), *upstream[size:]]
             dslices, dproducts, dstate, *dsums = tape.gradient(
                 [*after, *outputs],
@@ -191,22 +192,22 @@ class _Recurrence:
 
         summed = [*(factors[name] for name in others), *variables]
         zeros = [tf.zeros_like(x) for x in (*self._state, *summed)]
-        carried, stacked = scan(step, tf.nest.flatten(sequences), zeros, reverse=True)
+        carried, stacked = _loop(back, tf.nest.flatten(sequences), zeros, reverse=True)
         dstate, sums = carried[:size], carried[size:]
         slices = len(stacked) - 2 * number
         xs, dys = stacked[slices : slices + number], stacked[slices + number :]
         return stacked[:slices], dstate, sums[: len(others)], sums[len(others) :], xs, dys
 
 
-def _one_kernel(loop: Callable) -> Callable:
-    """Let XLA compile a loop where functions are fused, since its steps are many small operations.
+def _one_kernel(function: Callable) -> Callable:
+    """Let XLA compile a loop where functions are fused: its body has many small operations.
 
     In a loop products are small, and those of XLA faster in float32 than in bfloat16.
     """
 
     def exact(*arguments: Any) -> Any:
-        with products_in("float32"):
-            return loop(*arguments)
+        with computing(precision="float32"):
+            return function(*arguments)
 
     return fused(exact)
 
@@ -242,18 +243,18 @@ def _subscripts(equation: str) -> list[str]:
     return equation.replace("->", ",").split(",")
 
 
-def scan(
-    step: Callable[[Tensors, Tensors], tuple[Tensors, Tensors]],
+def _loop(
+    body: Callable[[Tensors, Tensors], tuple[Tensors, Tensors]],
     sequences: Tensors,
     state: Tensors,
     reverse: bool = False,
 ) -> tuple[Tensors, Tensors]:
-    """Run `step(slices, state) -> (state, outputs)` over the first axis of `sequences`.
+    """Run `body(slices, state) -> (state, outputs)` over the first axis of `sequences`.
 
     Args:
-        step: what to run.
+        body: what to run.
         sequences: of one length, at least 1.
-        state: before the first step.
+        state: before the first iteration.
         reverse: begin at the last slice; outputs stand where their slices stood all the same.
 
     Returns:
@@ -262,19 +263,18 @@ def scan(
     length = tf.shape(sequences[0])[0]
     inputs = [tf.TensorArray(x.dtype, size=length).unstack(x) for x in sequences]
 
-    def body(t: tf.Tensor, state: Tensors, arrays: list[tf.TensorArray]) -> tuple:
-        place = length - 1 - t if reverse else t
-        state, outputs = step([array.read(place) for array in inputs], state)
-        return t + 1, state, [a.write(place, o) for a, o in zip(arrays, outputs, strict=True)]
+    def iterate(t: tf.Tensor, state: Tensors, arrays: list[tf.TensorArray]) -> tuple:
+        index = length - 1 - t if reverse else t
+        state, outputs = body([array.read(index) for array in inputs], state)
+        return t + 1, state, [a.write(index, o) for a, o in zip(arrays, outputs, strict=True)]
 
     # The outputs' shapes and dtypes are needed before the loop exists.
-    with counted(None):
-        _, examples = step([x[0] for x in sequences], state)
+    _, examples = body([x[0] for x in sequences], state)
     arrays = [
         tf.TensorArray(e.dtype, size=length, element_shape=e.shape, clear_after_read=False)
         for e in examples
     ]
     _, state, arrays = tf.while_loop(
-        lambda t, *_: t < length, body, (0, state, arrays), maximum_iterations=length
+        lambda t, *_: t < length, iterate, (0, state, arrays), maximum_iterations=length
     )
     return state, [array.stack() for array in arrays]

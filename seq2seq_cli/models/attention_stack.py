@@ -1,0 +1,127 @@
+"""What the models made of Transformer blocks share."""
+
+from abc import abstractmethod
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.config.model import AttentionStackConfig
+from seq2seq_cli.models.layers.blocks import Block
+from seq2seq_cli.models.layers.embeddings import Embeddings
+from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.regularisation import dropout_maker
+from seq2seq_cli.models.ops.cache import KeysValues
+from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
+from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
+from seq2seq_cli.vocabularies import Vocabularies
+
+
+class AttentionStack(Seq2Seq):
+    """A model whose target side is a stack of blocks with caches of keys and values.
+
+    A subclass makes the blocks, says how a token is embedded and reads the attention to the source
+    from the last block's weights. Its memory holds the `mask` of the source, and each block's keys
+    and values of it; its state holds the position and each block's cache.
+
+    Args:
+        config: the model's table.
+        vocabularies: their sizes.
+        seed: determines the initial weights.
+        name: the model's.
+    """
+
+    def __init__(
+        self,
+        config: AttentionStackConfig,
+        vocabularies: Vocabularies,
+        seed: keras.random.SeedGenerator,
+        name: str,
+    ):
+        super().__init__(name)
+        self._make_dropout = dropout_maker(self.dropout_key)
+        self.embeddings = Embeddings(
+            vocabularies, config.units, config.tied_embeddings, seed, name="embeddings"
+        )
+
+    @property
+    @abstractmethod
+    def target_blocks(self) -> list[Block]:
+        """The blocks that a target token goes through."""
+
+    @property
+    @abstractmethod
+    def target_norm(self) -> LayerNorm | None:
+        """The normalisation after them, which a pre-norm stack needs."""
+
+    @abstractmethod
+    def embed_next(self, token_R: tf.Tensor, position: tf.Tensor, memory: Memory) -> tf.Tensor:
+        """Return vectors_RD of the tokens at a position (int32 scalar) of the target."""
+
+    @abstractmethod
+    def attention_to_source(self, weights_RHX: tf.Tensor, memory: Memory) -> tf.Tensor:
+        """Return attention_RS, given the last block's weights."""
+
+    def logits(self, hidden: tf.Tensor) -> tf.Tensor:
+        """See Seq2Seq.logits."""
+        return self.embeddings.logits(hidden)
+
+    def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
+        """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each block."""
+        state = {"position": tf.constant(0)}
+        for i, _ in enumerate(self.target_blocks):
+            like_BHSD = layer_cache(memory, i).keys_BHSD
+            batch, heads, width = tf.shape(like_BHSD)[0], like_BHSD.shape[1], like_BHSD.shape[3]
+            shape = [batch, heads, max_length, width]
+            # Two tensors, since a decoding step may write over each.
+            zeros = (tf.zeros(shape, like_BHSD.dtype) for _ in KeysValues._fields)
+            state |= cache_tensors(i, KeysValues(*zeros))
+        return state
+
+    def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
+        """See Seq2Seq.grow_cache. `max_length` is at least the capacity that the caches have."""
+        after = {"position": state["position"]}
+        for i, _ in enumerate(self.target_blocks):
+            after |= cache_tensors(i, layer_cache(state, i).grow(max_length))
+        return after
+
+    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+        """See Seq2Seq.repeat_for_beams. The rows of a sentence attend to the same keys."""
+        del times
+        return memory
+
+    def make_step(self, in_place: bool = False) -> Step:
+        """See Seq2Seq.make_step."""
+        blocks = [(block, block.maps()) for block in self.target_blocks]
+        logits_map = self.embeddings.logits_map()
+
+        def step(token_R: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            position = state["position"]
+            after, weights_RHX = {"position": position + 1}, None
+            x = self.embed_next(token_R, position, memory)
+            for i, (block, maps) in enumerate(blocks):
+                cache, source = layer_cache(state, i), layer_cache(memory, i)
+                x, cache, weights_RHX = block.step(
+                    x, maps, cache, position, source, memory["mask"], in_place
+                )
+                after |= cache_tensors(i, cache)
+            logits_RV = tf.cast(dense(self.normalised(x), *logits_map), tf.float32)
+            return StepOutput(logits_RV, self.attention_to_source(weights_RHX, memory), after)
+
+        return step
+
+    def normalised(self, x: tf.Tensor) -> tf.Tensor:
+        """Return what `logits` takes of the last block's outputs, in the dtype of products."""
+        if self.target_norm is None:
+            return to_product_dtype(x)
+        return self.target_norm(x, dtype=product_dtype(x.dtype))
+
+
+def layer_cache(tensors: dict[str, tf.Tensor], layer: int) -> KeysValues:
+    """Return a layer's keys and values from a memory or a state."""
+    return KeysValues(tensors[f"keys_{layer}"], tensors[f"values_{layer}"])
+
+
+def cache_tensors(layer: int, keys_values: KeysValues) -> dict[str, tf.Tensor]:
+    """Return a layer's keys and values by the names that `layer_cache` reads."""
+    keys, values = keys_values
+    return {f"keys_{layer}": keys, f"values_{layer}": values}

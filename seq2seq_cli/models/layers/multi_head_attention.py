@@ -1,0 +1,211 @@
+"""Scaled dot-product attention, and several of them side by side."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.models.layers.linear import add_affine, joined
+from seq2seq_cli.models.masks import causal_mask
+from seq2seq_cli.models.ops.cache import KeysValues
+from seq2seq_cli.models.ops.products import batched_matmul, dense, to_product_dtype
+from seq2seq_cli.models.ops.softmax import masked_softmax
+
+
+def scaled_dot_product_attention(
+    query: tf.Tensor,
+    key: tf.Tensor,
+    value: tf.Tensor,
+    mask: tf.Tensor | None = None,
+    causal: bool = False,
+    dropout: Callable[[tf.Tensor], tf.Tensor] | None = None,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V.
+
+    Vaswani et al. (2017), "Attention is all you need", equation 1; Q, K, V and d_k are `query`,
+    `key`, `value` and the last axis of `query`. Scores are normalised in float32 whatever the dtype
+    of the inputs.
+
+    Args:
+        query: queries_BTD, or one a sentence, BD; or by heads, BHTD or BHD.
+        key: keys_BSD (BHSD by heads), as wide as the queries.
+        value: values_BSD (BHSD by heads), of any width.
+        mask: bool, False where a key is not to be seen: BS, as padding masks are, or BTS; where
+            its B or T is 1 it counts for all. The same for all heads.
+        causal: hide from query t all keys after the t-th.
+        dropout: applied to the weights before they are used; the weights returned are without it.
+
+    Returns:
+        The outputs, of the query's shape but as wide as the values and of the values' dtype; and
+        the float32 weights, BTS (BS, BHTS, BHS as the query is). Weights over keys that are all
+        masked are 0, and so is the output.
+    """
+    if query.shape.rank < key.shape.rank:
+        outputs, weights = scaled_dot_product_attention(
+            tf.expand_dims(query, -2), key, value, mask, causal, dropout
+        )
+        return tf.squeeze(outputs, -2), tf.squeeze(weights, -2)
+    # Scaling the queries costs less than scaling the scores where sentences are long.
+    scores = batched_matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True)
+    weights = masked_softmax(scores, _scores_mask(scores, mask, causal))
+    kept = weights if dropout is None else dropout(weights)
+    return batched_matmul(tf.cast(kept, value.dtype), value), weights
+
+
+def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.Tensor | None:
+    """Bring a mask to the rank of `scores`, and join it with the causal one."""
+    if mask is not None:
+        mask = mask if mask.shape.rank == 3 else mask[:, tf.newaxis, :]
+        mask = mask if scores.shape.rank == 3 else mask[:, tf.newaxis]
+    if not causal:
+        return mask
+    not_after = causal_mask(*tf.unstack(tf.shape(scores)[-2:]))
+    return not_after if mask is None else tf.logical_and(mask, not_after)
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """Several attentions side by side, each over its own projection.
+
+        MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O
+        head_i             = Attention(Q W_i^Q, K W_i^K, V W_i^V)
+
+    Vaswani et al. (2017), section 3.2.2. The W_i^Q stand side by side in `query_kernel`, and so on;
+    each projection has a bias; d_k = d_v = units / heads. Equal to keras.layers.MultiHeadAttention
+    with key_dim = units / heads. One product projects the same inputs for several purposes.
+
+    Args:
+        units: width of all heads together.
+        heads: number of heads; divides `units`.
+        query_units: width of the queries and of the outputs; None for `units`.
+        key_units: width of the keys; None for `units`.
+        value_units: width of the values; None for that of the keys.
+        dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+
+    Raises:
+        ValueError: if `heads` does not divide `units`.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        heads: int,
+        query_units: int | None = None,
+        key_units: int | None = None,
+        value_units: int | None = None,
+        dropout: keras.layers.Layer | None = None,
+        seed: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        if units % heads:
+            raise ValueError(f"heads must divide units. Received: heads={heads}, units={units}")
+        self.units = units
+        self.heads = heads
+        self.dropout = dropout
+        query_units = query_units or units
+        key_units = key_units or units
+        value_units = value_units or key_units
+        self.query_map = self.query_kernel, self.query_bias = add_affine(
+            self, units, query_units, seed, "query_"
+        )
+        self.key_map = self.key_kernel, self.key_bias = add_affine(
+            self, units, key_units, seed, "key_"
+        )
+        self.value_map = self.value_kernel, self.value_bias = add_affine(
+            self, units, value_units, seed, "value_"
+        )
+        self.output_map = self.output_kernel, self.output_bias = add_affine(
+            self, query_units, units, seed, "output_"
+        )
+        self.built = True
+
+    def call(
+        self,
+        query: tf.Tensor,
+        key: tf.Tensor | None = None,
+        value: tf.Tensor | None = None,
+        attention_mask: tf.Tensor | None = None,
+        causal: bool = False,
+        training: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Let queries attend to keys and take in the values.
+
+        Args:
+            query: queries_BTD, or one a sentence, BD.
+            key: keys_BSD; None for the queries themselves (self-attention, BTD only).
+            value: values_BSD; None for the keys.
+            attention_mask: the `mask` of `scaled_dot_product_attention`.
+            causal: see there.
+            training: whether to drop weights.
+
+        Returns:
+            The outputs, of the query's shape; and the float32 weights_BHTS (BHS for one query).
+        """
+        if query.shape.rank == 2:
+            outputs, weights = self.call(
+                query[:, tf.newaxis], key, value, attention_mask, causal, training
+            )
+            return tf.squeeze(outputs, 1), tf.squeeze(weights, 2)
+        if key is None:
+            query_BHTD, keys_values = self.project_self(query)
+        else:
+            query_BHTD = self.project_query(query)
+            keys_values = self.project_keys_values(key, value)
+        outputs, weights = self.combine(query_BHTD, keys_values, attention_mask, causal, training)
+        return tf.cast(outputs, query.dtype), weights
+
+    def project_self(self, inputs_BTD: tf.Tensor) -> tuple[tf.Tensor, KeysValues]:
+        """Return query_BHTD, and keys and values of the same inputs."""
+        query, keys, values = self._by_heads(
+            inputs_BTD, self.query_map, self.key_map, self.value_map
+        )
+        return query, KeysValues(keys, values)
+
+    def project_query(self, query_BTD: tf.Tensor) -> tf.Tensor:
+        """Return query_BHTD."""
+        return self._by_heads(query_BTD, self.query_map)[0]
+
+    def project_keys_values(
+        self, key_BSD: tf.Tensor, value_BSD: tf.Tensor | None = None
+    ) -> KeysValues:
+        """Return keys and values by heads, which need not be computed more than once."""
+        if value_BSD is None:
+            return KeysValues(*self._by_heads(key_BSD, self.key_map, self.value_map))
+        (keys,) = self._by_heads(key_BSD, self.key_map)
+        (values,) = self._by_heads(value_BSD, self.value_map)
+        return KeysValues(keys, values)
+
+    def combine(
+        self,
+        query_BHTD: tf.Tensor,
+        keys_values: KeysValues,
+        mask: tf.Tensor | None = None,
+        causal: bool = False,
+        training: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Attend with what has been projected already, with the arguments of `call`.
+
+        Returns:
+            What `call` does, but the outputs in the dtype of products.
+        """
+        dropout = None
+        if self.dropout is not None:
+            dropout = functools.partial(self.dropout, training=training)
+        heads_BHTD, weights_BHTS = scaled_dot_product_attention(
+            query_BHTD, *keys_values, mask, causal, dropout
+        )
+        heads_BTHD = tf.transpose(to_product_dtype(heads_BHTD), [0, 2, 1, 3])
+        batch, length = tf.unstack(tf.shape(heads_BTHD)[:2])
+        concatenated_BTD = tf.reshape(heads_BTHD, [batch, length, self.units])
+        return dense(concatenated_BTD, *self.output_map), weights_BHTS
+
+    def _by_heads(self, inputs_BTD: tf.Tensor, *projections: tuple) -> list[tf.Tensor]:
+        """Return several projections of the same inputs, each BHTD, by one product."""
+        batch, length = tf.unstack(tf.shape(inputs_BTD)[:2])
+        shape = [batch, length, len(projections), self.heads, self.units // self.heads]
+        projected = dense(to_product_dtype(inputs_BTD), *joined(*projections))
+        by_heads = tf.transpose(tf.reshape(projected, shape), [2, 0, 3, 1, 4])
+        return [tf.cast(each_BHTD, self.compute_dtype) for each_BHTD in tf.unstack(by_heads)]

@@ -1,0 +1,18 @@
+"""The two masks of attention: bool, True where a key may be seen."""
+
+import tensorflow as tf
+
+from seq2seq_cli.special_tokens import PAD
+
+
+def padding_mask(ids: tf.Tensor) -> tf.Tensor:
+    """Return True where `ids` holds a token and False where it holds padding."""
+    return tf.not_equal(ids, PAD)
+
+
+def causal_mask(queries: tf.Tensor | int, keys: tf.Tensor | int) -> tf.Tensor:
+    """Return mask_TS: query t sees the keys up to the t-th, of so many queries and keys.
+
+    Vaswani et al. (2017), section 3.2.3.
+    """
+    return tf.range(queries)[:, tf.newaxis] >= tf.range(keys)

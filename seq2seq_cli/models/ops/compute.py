@@ -1,0 +1,70 @@
+"""How operations are computed: in which precision, fused or not, for which shard of a batch."""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+
+class Compute(NamedTuple):
+    """What a block of code that traces a graph sets for all operations in it; see `computing`.
+
+    precision: dtype of matrix products of float32 tensors: float32 or bfloat16. Only the factors,
+        the product and a bias added to it are rounded. The sums inside a product stay float32, and
+        so does all that is no product: softmax, normalisation, loss, weights and their updates.
+        The products of `batched_matmul`, and those inside a `scan`, stay float32 too.
+    fuse: whether XLA compiles each function marked `fused` into one kernel. This is for plain
+        graphs that see few shapes, since XLA compiles once a shape. It must be off inside a
+        function that XLA compiles as a whole: one inside another is many times slower.
+    shard: int32, the number of the part of a batch that is computed, from 0 on. Each part draws
+        dropout masks of its own.
+    share: how much of the batch's source tokens are in that part, from 0 to 1.
+    """
+
+    precision: str = "float32"
+    fuse: bool = False
+    shard: tf.Tensor | int = 0
+    share: tf.Tensor | float = 1.0
+
+
+_DEFAULT = Compute()
+_CURRENT: ContextVar[Compute] = ContextVar("compute", default=_DEFAULT)
+
+
+def current() -> Compute:
+    """Return what the innermost `computing` block says."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def computing(**changes: Any) -> Iterator[None]:
+    """Change fields of the current Compute for what is traced, or runs eagerly, in a block."""
+    token = _CURRENT.set(current()._replace(**changes))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def fused(function: Callable) -> Callable:
+    """Let XLA compile a function of tensors into one kernel where `Compute.fuse` says so.
+
+    A plain graph reads and writes the whole tensor at each operation; one kernel does so once. The
+    function's gradient should be another such function: derived automatically, it would make the
+    kernel write all that the gradient needs.
+    """
+
+    def alone(*arguments: Any) -> Any:
+        with computing(fuse=False):
+            return function(*arguments)
+
+    compiled = tf.function(alone, jit_compile=True, autograph=False)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return (compiled if current().fuse else function)(*arguments)
+
+    return call

@@ -1,0 +1,74 @@
+"""Dropout by random bytes, alone or together with the sum that it enters."""
+
+import tensorflow as tf
+
+from seq2seq_cli.models.ops.compute import fused
+
+BYTES = 256  # different random bytes
+
+
+def dropout(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
+    """Return the inputs, 0 where a byte is below `dropped`, and else times 256 / (256 - dropped).
+
+    Args:
+        inputs: of a float dtype.
+        bytes_: uint8, of a shape that broadcasts to that of the inputs.
+        dropped: from 1 to 255.
+    """
+
+    @tf.custom_gradient
+    def drop(inputs: tf.Tensor) -> tuple:
+        def gradient(upstream: tf.Tensor) -> tf.Tensor:
+            return _drop(upstream, bytes_, dropped, inputs.dtype)
+
+        return _drop(inputs, bytes_, dropped, inputs.dtype), gradient
+
+    return drop(inputs)
+
+
+def add_dropout(x: tf.Tensor, inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
+    """Return x + dropout(inputs), in the dtype of x, which the inputs need not have."""
+
+    @tf.custom_gradient
+    def add(x: tf.Tensor, inputs: tf.Tensor) -> tuple:
+        def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return upstream, _drop(upstream, bytes_, dropped, inputs.dtype)
+
+        return _add_dropped(x, inputs, bytes_, dropped), gradient
+
+    return add(x, inputs)
+
+
+def random_bytes(key: tf.Tensor, counter: list, shape: tf.Tensor) -> tf.Tensor:
+    """Return uint8 random bytes of a shape, which are the same for the same key and counter.
+
+    They are Philox's (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). Integers
+    are the same in XLA's and in TensorFlow's own kernels, floats are not. A value has one byte,
+    since making them takes a noticeable part of a training update.
+
+    Args:
+        key: int64, of one number.
+        counter: two int32 numbers, where Philox's counter begins.
+        shape: int32.
+    """
+    size = tf.reduce_prod(shape)
+    integers = tf.raw_ops.StatelessRandomUniformFullIntV2(
+        shape=(size[tf.newaxis] + 3) // 4,
+        key=tf.bitcast(key, tf.uint64),
+        counter=tf.bitcast(tf.stack([[0, 0], counter]), tf.uint64),
+        alg=tf.random.Algorithm.PHILOX.value,
+        dtype=tf.int32,
+    )
+    bytes_ = tf.reshape(tf.bitcast(integers, tf.uint8), [-1])
+    return tf.reshape(tf.slice(bytes_, [0], [size]), shape)
+
+
+@fused
+def _drop(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int, dtype: tf.DType) -> tf.Tensor:
+    scaled = inputs * tf.cast(BYTES / (BYTES - dropped), inputs.dtype)
+    return tf.cast(tf.where(bytes_ >= dropped, scaled, 0), dtype)
+
+
+@fused
+def _add_dropped(x: tf.Tensor, inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
+    return x + _drop(tf.cast(inputs, x.dtype), bytes_, dropped, x.dtype)
