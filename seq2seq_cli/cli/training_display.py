@@ -67,7 +67,7 @@ class TrainingDisplay:
         match event:
             case Summary():
                 self._progress = None
-                show_rows(event.rows, self._to)
+                show_rows(summary_rows(event), self._to)
             case Notice():
                 self._to.print(Text(event.text, style="dim"), soft_wrap=True)
             case Phase():
@@ -127,6 +127,48 @@ def _on_own_descriptor(console: Console) -> Iterator[None]:
             yield
         finally:
             console.file = before
+
+
+def summary_rows(event: Summary) -> list[tuple[str, str]]:
+    """Return labels and texts that say what a training is about to do."""
+    data, model, training = event.config.data, event.config.model, event.config.training
+    limits = [
+        training.epoch_limit and f"{training.epoch_limit} epochs",
+        training.steps and f"{training.steps} steps",
+        training.budget_seconds and f"{training.budget_seconds / 60:g} minutes",
+    ]
+    dropped = [f"{count:,} {reason}" for reason, count in event.dropped.items() if count]
+    if training.batch_pairs:
+        size = f"{training.batch_pairs:,} pairs"
+    else:
+        size = f"about {training.batch_tokens:,} tokens"
+    computation = event.computation
+    measured = [f"{name} {ms:.1f} ms" for name, ms in computation.milliseconds.items()]
+    rows = [
+        ("run", event.run),
+        (
+            "data",
+            f"{event.corpus}, {data.source_language} to {data.target_language}, "
+            f"{event.pairs:,} pairs",
+        ),
+        (
+            "splits",
+            f"{event.train_pairs:,} train, {event.dev_pairs:,} dev, {event.test_pairs:,} test; "
+            f"{event.shared_pairs or 'no'} train pairs share a sentence with the others",
+        ),
+        ("dropped", ", ".join(dropped) or "nothing"),
+        ("vocabulary", event.vocabulary),
+        ("model", f"{model.description}, {event.parameters:,} parameters"),
+        (
+            "batches",
+            f"{event.batches_per_epoch:,} an epoch of {size}, {event.padding_share:.1%} padding",
+        ),
+        ("until", " or ".join(limit for limit in limits if limit)),
+        ("device", f"{computation.device}, {computation.described(training.compile)}"),
+    ]
+    if measured:
+        rows.append(("measured", ", ".join(measured)))
+    return rows
 
 
 def _figures(event: Progress) -> list[tuple[str, str]]:

@@ -10,7 +10,8 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model, count_weights
 from seq2seq_cli.runtime import memory, parallel
 from seq2seq_cli.runtime.memory import memory_errors, most_memory
-from seq2seq_cli.training import requirements
+from seq2seq_cli.training import requirements, setup
+from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.requirements import check_memory, check_shards
 from seq2seq_cli.training.step import Updater
@@ -49,7 +50,7 @@ def test_a_training_that_cannot_fit_in_memory_is_refused_before_its_model_is_bui
     settings, corpus, workdir, monkeypatch
 ):
     monkeypatch.setattr(memory, "most_memory", lambda: 10**9)
-    monkeypatch.setattr(requirements, "build_model", lambda *args: pytest.fail("was built"))
+    monkeypatch.setattr(setup, "build_model", lambda *args: pytest.fail("was built"))
     options = [f"--set={key}={value}" for key, value in settings.items()]
     code, _, error = s2s("train", "--data", str(corpus), "--device", "cpu", *options)
     assert code == 2
@@ -84,10 +85,10 @@ def test_a_training_that_runs_out_of_memory_says_what_to_lower(
         r"training.shards \(1\), .*model.encoder_units \(24\)"
     )
     with pytest.raises(UsageError, match=message):
-        train(tiny_config(corpus), lambda event: None)
+        train(tiny_config(corpus), ignore)
 
 
-def test_other_internal_errors_are_not_taken_for_a_want_of_memory():
+def test_other_internal_errors_are_not_taken_for_a_lack_of_memory():
     with pytest.raises(tf.errors.InternalError), memory_errors("too large"):
         raise tf.errors.InternalError(None, None, "cuDNN failed")
 
@@ -108,7 +109,7 @@ def test_a_batch_has_no_more_shards_than_rows(corpus, workdir, monkeypatch):
         r"raise training.batch_pairs \(8\)$"
     )
     with pytest.raises(UsageError, match=message):
-        train(tiny_config(corpus, training__shards=20, training__batch_pairs=8), lambda event: None)
+        train(tiny_config(corpus, training__shards=20, training__batch_pairs=8), ignore)
 
 
 def test_a_core_has_no_more_than_four_shards(monkeypatch):

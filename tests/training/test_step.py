@@ -10,7 +10,6 @@ from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.training.adam import Adam
 from seq2seq_cli.training.loss import _maximum, cross_entropy, non_padding_indices
-from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.step import Updater
 
 
@@ -49,43 +48,6 @@ def test_predictions_are_made_where_labels_are_real_and_few_others(real, found):
     places = non_padding_indices(tf.constant(labels)).numpy()
     assert len(places) == len(set(places)) == found
     assert (labels.ravel()[places[:real]] == EOS).all()
-
-
-def schedule(steps_per_epoch: int = 100, **settings) -> Schedule:
-    return Schedule(tiny_config("x", **settings).training, steps_per_epoch)
-
-
-def test_rate_rises_to_the_peak_and_falls_to_zero():
-    s = schedule(training__steps=1000, training__warmup_steps=50, training__peak_learning_rate=0.01)
-    rates = [s.learning_rate(step, 0) for step in range(1001)]
-    assert np.argmax(rates) == 49
-    assert max(rates) == pytest.approx(0.01, rel=0.01)
-    assert np.all(np.diff(rates[:50]) > 0)
-    assert np.all(np.diff(rates[50:]) < 0)
-    assert rates[500] == pytest.approx(0.005)
-    assert rates[1000] == pytest.approx(0, abs=1e-9)
-
-
-def test_a_short_training_is_not_all_warmup():
-    s = schedule(training__steps=100, training__warmup_steps=4000)
-    rates = [s.learning_rate(step, 0) for step in range(100)]
-    assert np.argmax(rates) == 10
-
-
-@pytest.mark.parametrize(
-    ("limits", "step", "seconds", "progress"),
-    [
-        ({"training__epochs": 4}, 100, 1e9, 0.25),
-        ({"training__steps": 50}, 25, 1e9, 0.5),
-        ({"training__budget_seconds": 60.0}, 10**9, 15, 0.25),
-        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 100, 30, 0.5),
-        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 300, 30, 0.75),
-        ({"training__steps": 50, "training__epochs": 4}, 60, 0, 1.0),
-        ({}, 200, 0, 0.5),
-    ],
-)
-def test_the_limit_reached_first_counts(limits, step, seconds, progress):
-    assert schedule(**limits).progress(step, seconds) == pytest.approx(progress)
 
 
 def model() -> RNN:
