@@ -1,4 +1,4 @@
-"""When a training saves its state, and how it returns to it."""
+"""When a training saves its state, and how it restores it."""
 
 import importlib.metadata
 import time
@@ -22,7 +22,7 @@ class Checkpointer:
         run: holds the checkpoints.
         setup: the model and the data.
         updater: the optimizer.
-        warn: receives what is worth knowing, as a sentence.
+        warn: receives a sentence about what was restored, or about damaged checkpoints.
     """
 
     def __init__(self, run: Run, setup: Setup, updater: Updater, warn: Callable[[str], None]):
@@ -40,10 +40,12 @@ class Checkpointer:
         Without any checkpoint nothing changes, and the position is that of the start.
 
         Raises:
-            CheckpointError: if all checkpoints are damaged, or if it is of other data.
+            CheckpointError: if all are damaged, or if the newest valid one is of other data.
         """
         if not checkpoints.checkpoints(self._run.checkpoints):
-            self._warn(f"{self._run.path}: has no checkpoint yet; training begins anew")
+            self._warn(
+                f"{self._run.path}: has no checkpoint yet; training starts from the beginning"
+            )
             return Position.at_start()
         path = checkpoints.newest_valid(self._run.checkpoints, self._warn)
         state = checkpoints.read_state(path)
@@ -55,7 +57,7 @@ class Checkpointer:
             )
         checkpoints.restore(path, checkpoints.MODEL, self._model.trainable_variables)
         checkpoints.restore(path, checkpoints.OPTIMIZER, self._updater.variables)
-        self._warn(f"Going on from {path}")
+        self._warn(f"Continuing from {path}")
         return state.position
 
     def save(self, position: Position, validated: bool) -> None:
@@ -90,5 +92,5 @@ class Checkpointer:
         self._saved = time.monotonic()
 
     def is_due(self) -> bool:
-        """Return whether `training.checkpoint_minutes` are over since the last checkpoint."""
+        """Return whether the last checkpoint is `training.checkpoint_minutes` old."""
         return time.monotonic() - self._saved >= 60 * self._config.checkpoint_minutes

@@ -1,4 +1,4 @@
-"""Leaving in good order when a signal asks for it."""
+"""Ending a training in good order when a signal comes."""
 
 import signal
 import threading
@@ -11,7 +11,11 @@ from seq2seq_cli.errors import RunInterruptedError
 
 
 class StopRequest:
-    """The number of the signal that came, or 0."""
+    """Whether a signal has come.
+
+    Attributes:
+        signal_number: of the signal, or 0.
+    """
 
     signal_number = 0
 
@@ -35,7 +39,7 @@ def stop_requested(warn: Callable[[str], None]) -> Iterator[StopRequest]:
         request.signal_number = number
         for each, handler in before.items():
             signal.signal(each, handler)
-        warn("Saving a checkpoint before leaving; once more leaves at once")
+        warn("Saving a checkpoint before ending; a second signal ends at once")
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
@@ -57,6 +61,6 @@ def interrupted(signal_number: int, updates: int, run: Path) -> RunInterruptedEr
     """
     return RunInterruptedError(
         f"Stopped by {signal.Signals(signal_number).name} at step {updates}, which is saved. "
-        f"Go on by: s2s train --resume --run {run}",
+        f"Continue with: s2s train --resume --run {run}",
         signal_number,
     )

@@ -35,7 +35,7 @@ def train(
     Args:
         config: everything that determines the result.
         on_event: receives everything that a person watching wants to know.
-        resume: the run to continue, from its start if it has no checkpoint; None begins a new run.
+        resume: the run to continue, or to start if it has no checkpoint; None for a new run.
         name: of a new run; None for the next number.
         device: a description of it, for the summary.
 
@@ -62,13 +62,13 @@ def train(
 
 
 class Trainer:
-    """The loop, and what it calls.
+    """Makes updates, validates and saves until the training ends.
 
     Args:
-        setup: what the training works with.
-        run: its folder.
+        setup: everything that the training works with.
+        run: receives checkpoints and logs.
         computation: how updates are computed.
-        on_event: see train.
+        on_event: receives all events but the Summary.
 
     Attributes:
         position: how far the training is.
@@ -91,7 +91,7 @@ class Trainer:
         self._checkpointer = Checkpointer(run, setup, self.updater, self._warn)
 
     def restore(self) -> None:
-        """Go back to the run's newest valid checkpoint; without any, begin anew.
+        """Restore the run's newest valid checkpoint; without any, start from the beginning.
 
         Raises:
             CheckpointError: if all are damaged, or it is one of other data.
@@ -99,7 +99,12 @@ class Trainer:
         self.position = self._checkpointer.restore()
 
     def train(self) -> Result:
-        """Run the loop to its end."""
+        """Make updates until the training ends.
+
+        Raises:
+            DivergedError: if the loss or a gradient is no longer finite.
+            RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
+        """
         position = self.position
         self._logs = Logs(self._run, position.step, self._warn)
         self._began = time.monotonic() - position.seconds

@@ -124,14 +124,14 @@ def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Co
         try:
             before = Computation.from_json(text)
         except ValueError as error:
-            on_event(Notice(f"{run.path / COMPUTATION} cannot be read ({error}); measuring anew"))
+            on_event(Notice(f"{run.path / COMPUTATION} cannot be read ({error}); measuring again"))
         else:
             if differences := before.differences(device):
                 on_event(
                     Notice(
-                        f"This run was begun elsewhere: {'; '.join(differences)}. It goes on as "
-                        f"it was begun, {before.described(compile_)}, but the last "
-                        "digits of its results may differ"
+                        f"This run began elsewhere: {'; '.join(differences)}. It continues as it "
+                        f"began, {before.described(compile_)}, but the last digits of its results "
+                        "may differ"
                     )
                 )
             return before

@@ -56,7 +56,7 @@ def test_a_summary_is_put_in_words():
         ("dropped", "16 duplicate"),
         ("vocabulary", "44 words, shared by both languages"),
         ("model", "rnn, additive attention, bahdanau wiring, 29,169 parameters"),
-        ("batches", "1,800 an epoch of about 512 tokens, 23.4% padding"),
+        ("batches", "1,800 per epoch, of about 512 tokens each, 23.4% padding"),
         ("until", "3 epochs"),
         ("device", "CPU (A), plain graph, float32, 2 parts of a batch at once"),
     ]
@@ -78,7 +78,7 @@ def test_a_summary_names_what_applies():
     )
     assert rows["splits"].endswith("; 7 train pairs share a sentence with the others")
     assert rows["dropped"] == "nothing"
-    assert rows["batches"].startswith("1,800 an epoch of 64 pairs, ")
+    assert rows["batches"].startswith("1,800 per epoch, of 64 pairs each, ")
     assert rows["until"] == "4 steps or 1.5 minutes"
     assert rows["measured"] == "float32 1.2 ms, bfloat16 2.0 ms"
 

@@ -22,7 +22,7 @@ def test_a_second_signal_is_no_longer_caught(interruptible):
         assert request.signal_number == signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
-    assert notices == ["Saving a checkpoint before leaving; once more leaves at once"]
+    assert notices == ["Saving a checkpoint before ending; a second signal ends at once"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -50,7 +50,7 @@ def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
     assert len(loaded.translator().translate(["I see one apples.", ""])) == 2
 
 
-def test_it_learns_tells_and_logs(corpus):
+def test_it_learns_sends_events_and_logs(corpus):
     events = []
     config = tiny_config(corpus, training__epochs=4, training__peak_learning_rate=0.01)
     result = train(config, events.append, device="a device")
@@ -228,7 +228,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(ended):
     train(ended, events.append, resume=find_run("ended"))
     notices = [e.text for e in events if isinstance(e, Notice)]
     assert any("step-00000004: damaged: model.safetensors" in text for text in notices)
-    assert any("Going on from runs/ended/checkpoints/step-00000002" in text for text in notices)
+    assert any("Continuing from runs/ended/checkpoints/step-00000002" in text for text in notices)
     assert weights("runs/ended") == expected
 
 
@@ -255,7 +255,7 @@ def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
     shutil.rmtree(run.checkpoints)
     events = []
     assert train(ended, events.append, resume=run).run == "runs/ended"
-    assert Notice("runs/ended: has no checkpoint yet; training begins anew") in events
+    assert Notice("runs/ended: has no checkpoint yet; training starts from the beginning") in events
     assert weights("runs/ended") == before
     assert [e["step"] for e in run.metrics() if e["kind"] == "validation"] == [2, 4]
 
@@ -360,6 +360,6 @@ def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, 
     assert process.returncode == expected[number], errors
     checkpoint = checkpoints.newest_valid(root, ignore)
     if number != signal.SIGKILL:
-        assert f"which is saved. Go on by: s2s train --resume --run {root.parts[-3]}" in errors
+        assert f"which is saved. Continue with: s2s train --resume --run {root.parts[-3]}" in errors
     state = json.loads((checkpoint / "state.json").read_text())
     assert state["position"]["step"] == state["step"] > 0
