@@ -14,19 +14,18 @@ import json
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
-from seq2seq_cli.data.tokenizers.pair import Tokenizers
-from seq2seq_cli.models import build_model
+from seq2seq_cli.data.pipeline import TrainingData
+from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.special_tokens import BOS, PAD
 from seq2seq_cli.training.schedule import Schedule
-from seq2seq_cli.training.step import Updater
+from seq2seq_cli.training.setup import Setup, build_trainable, set_up
 
 Options = dict[str, str | int | bool]
 MEASURED_STEPS = 30
@@ -71,13 +70,12 @@ def unigram_entropy(data: TrainingData, steps: int) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def loss_after(config: Config, data: TrainingData, tokenizers: Tokenizers, steps: int) -> float:
+def loss_after(setup: Setup, steps: int) -> float:
     """Train a model, and return its mean loss over the last updates."""
-    model = build_model(config.model, tokenizers.vocabularies, config.training.seed)
-    updater = Updater(model, config.training)
-    schedule = Schedule(config.training, data.steps_per_epoch)
+    updater = setup.updater(Computation("float32", shards=1))
+    schedule = Schedule(setup.config.training, setup.data.steps_per_epoch)
     losses = []
-    for step, batch in enumerate(itertools.islice(data.batches(epoch=0), steps)):
+    for step, batch in enumerate(itertools.islice(setup.data.batches(epoch=0), steps)):
         losses.append(updater.update(batch, step, schedule.learning_rate(step, 0))[0])
     return float(np.mean(losses[-MEASURED_STEPS:]))
 
@@ -94,10 +92,8 @@ def main() -> None:
     training |= {"batch_tokens": 512, "max_source_tokens": 24, "max_target_tokens": 24}
     tables = {"data": {"corpus": options.data}, "tokenizer": {"vocabulary_size": 4000}}
     config = Config.model_validate({**tables, "training": training})
-    corpus = read_corpus(config.data)
-    tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
-    data = TrainingData(corpus.train, tokenizers, config.training)
-    bound = unigram_entropy(data, options.steps)
+    common = set_up(config)
+    bound = unigram_entropy(common.data, options.steps)
     print(f"unigram {bound:.3f}", flush=True)
     losses = json.loads(options.json.read_text("utf-8")) if options.json.exists() else {}
     for model in combinations():
@@ -105,7 +101,8 @@ def main() -> None:
         if name not in losses:
             began = time.monotonic()
             config = Config.model_validate({**tables, "training": training, "model": model})
-            losses[name] = loss_after(config, data, tokenizers, options.steps)
+            setup = replace(common, config=config, model=build_trainable(config, common.tokenizers))
+            losses[name] = loss_after(setup, options.steps)
             print(f"{losses[name]:.3f}  {time.monotonic() - began:.0f} s  {name}", flush=True)
             options.json.write_text(json.dumps(losses, indent=1), "utf-8")
     above = [name for name, loss in losses.items() if math.isnan(loss) or loss >= bound]

@@ -3,11 +3,11 @@
     python benchmarks/tutorial.py --model transformer --batch 64 --steps 60
     python benchmarks/tutorial.py --model rnn --batch 64 --steps 60 --loop s2s
 
-`nmt_with_attention` has a bidirectional GRU, a GRU that decodes and attention to the encoder's
-values after it; `transformer` the post-norm stacks of Vaswani et al. (2017). `--loop fit` trains as
-those do: Keras' `fit` on batches of sentences in random order, padded to the longest, in float32.
-`--loop s2s` gives the same layers to this project's batches, loss and updates. Prints JSON: the
-pairs per second after as many batches again, which are not counted.
+`nmt_with_attention` has a bidirectional GRU, a GRU decoder and, after it, attention to the
+encoder's values. `transformer` has the post-norm stacks of Vaswani et al. (2017). `--loop fit`
+trains as the tutorials do: Keras' `fit` on batches of sentences in random order, padded to the
+longest, in float32. `--loop s2s` uses the same layers with the batches, loss and updates of s2s.
+The program prints JSON with the pairs per second, after as many batches for warming up.
 """
 
 import argparse

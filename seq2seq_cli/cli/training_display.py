@@ -25,10 +25,10 @@ _GAP = 2  # between two of them
 
 
 class TrainingDisplay:
-    """Shows a training as it goes: live on a terminal, else a line from time to time.
+    """Shows a training: live on a terminal, and elsewhere as a line every few seconds.
 
     Args:
-        to: where it is shown.
+        to: the console to print on.
     """
 
     SECONDS_BETWEEN_LINES = 10.0
@@ -67,7 +67,7 @@ class TrainingDisplay:
         match event:
             case Summary():
                 self._progress = None
-                show_rows(event.rows, self._to)
+                show_rows(summary_rows(event), self._to)
             case Notice():
                 self._to.print(Text(event.text, style="dim"), soft_wrap=True)
             case Phase():
@@ -95,7 +95,7 @@ class TrainingDisplay:
             self._live.refresh()
 
     def _frame(self) -> RenderableType:
-        """Return what is live: how training stands, and what is being done."""
+        """Return the live part: how far training is, and what is being done."""
         # Another thread calls this, so each is read once.
         progress, phase = self._progress, self._phase
         parts: list[RenderableType] = []
@@ -112,9 +112,9 @@ class TrainingDisplay:
 
 @contextmanager
 def _on_own_descriptor(console: Console) -> Iterator[None]:
-    """Have a console write to its terminal even while descriptor 2 leads elsewhere.
+    """Let a console write to its terminal even while file descriptor 2 is redirected.
 
-    It does while TensorFlow is imported, which prints what nobody needs.
+    It is redirected while TensorFlow is imported, to hide what TensorFlow prints.
     """
     before = console.file
     if not isinstance(before, io.TextIOWrapper):  # it has no descriptor
@@ -127,6 +127,49 @@ def _on_own_descriptor(console: Console) -> Iterator[None]:
             yield
         finally:
             console.file = before
+
+
+def summary_rows(event: Summary) -> list[tuple[str, str]]:
+    """Return labels and texts that say what a training is about to do."""
+    data, model, training = event.config.data, event.config.model, event.config.training
+    limits = [
+        training.epoch_limit and f"{training.epoch_limit} epochs",
+        training.steps and f"{training.steps} steps",
+        training.budget_seconds and f"{training.budget_seconds / 60:g} minutes",
+    ]
+    dropped = [f"{count:,} {reason}" for reason, count in event.dropped.items() if count]
+    if training.batch_pairs:
+        size = f"of {training.batch_pairs:,} pairs"
+    else:
+        size = f"of about {training.batch_tokens:,} tokens"
+    computation = event.computation
+    measured = [f"{name} {ms:.1f} ms" for name, ms in computation.milliseconds.items()]
+    rows = [
+        ("run", event.run),
+        (
+            "data",
+            f"{event.corpus}, {data.source_language} to {data.target_language}, "
+            f"{event.pairs:,} pairs",
+        ),
+        (
+            "splits",
+            f"{event.train_pairs:,} train, {event.dev_pairs:,} dev, {event.test_pairs:,} test; "
+            f"{event.shared_pairs or 'no'} train pairs share a sentence with the others",
+        ),
+        ("dropped", ", ".join(dropped) or "nothing"),
+        ("vocabulary", event.vocabulary),
+        ("model", f"{model.description}, {event.parameters:,} parameters"),
+        (
+            "batches",
+            f"{event.batches_per_epoch:,} per epoch, {size} each, "
+            f"{event.padding_share:.1%} padding",
+        ),
+        ("until", " or ".join(limit for limit in limits if limit)),
+        ("device", f"{computation.device}, {computation.described(training.compile)}"),
+    ]
+    if measured:
+        rows.append(("measured", ", ".join(measured)))
+    return rows
 
 
 def _figures(event: Progress) -> list[tuple[str, str]]:
@@ -151,7 +194,7 @@ def _progress_line(event: Progress) -> str:
 def _progress_panel(event: Progress, width: int) -> list[RenderableType]:
     """Return a bar and a row of the figures that fit.
 
-    The most important ones are always there, in more rows if need be.
+    The most important ones are always shown, in several rows if necessary.
     """
     bar = Table.grid()  # a bar by itself does not end its line
     bar.add_row(ProgressBar(total=1.0, completed=event.share_done, width=min(72, width)))

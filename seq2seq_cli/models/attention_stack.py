@@ -72,9 +72,7 @@ class AttentionStack(Seq2Seq):
             like_BHSD = layer_cache(memory, i).keys_BHSD
             batch, heads, width = tf.shape(like_BHSD)[0], like_BHSD.shape[1], like_BHSD.shape[3]
             shape = [batch, heads, max_length, width]
-            # Two tensors, since a decoding step may write over each.
-            zeros = (tf.zeros(shape, like_BHSD.dtype) for _ in KeysValues._fields)
-            state |= cache_tensors(i, KeysValues(*zeros))
+            state |= cache_tensors(i, KeysValues.empty(shape, like_BHSD.dtype))
         return state
 
     def grow_cache(self, state: State, max_length: tf.Tensor) -> State:

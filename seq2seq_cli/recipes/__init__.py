@@ -1,1 +1,1 @@
-"""Several trainings as one."""
+"""Recipes: several trainings as one command."""

@@ -1,40 +1,34 @@
-"""`s2s ablate`: the same training with different models, and one table of what became of them."""
+"""`s2s ablate`: the same training with different models, compared in one table."""
 
 import dataclasses
 import json
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides
-from seq2seq_cli.config.model import MOST_UNITS, ModelConfig, RNNConfig
-from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import tokenizers_of
 from seq2seq_cli.decoding.translator import load_run
-from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_split import evaluate
-from seq2seq_cli.models import count_weights
+from seq2seq_cli.recipes.parameter_matching import with_equal_parameters
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.run import Run, resumed_config
-from seq2seq_cli.training.events import Notice
-from seq2seq_cli.training.loop import Report, train
-
-PARAMETERS_TOLERANCE = 0.03
+from seq2seq_cli.training.events import Notice, OnEvent
+from seq2seq_cli.training.loop import train
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one variant.
+    """The result of one variant.
 
     Attributes:
         name: of the variant and its run's folder.
         bleu, chrf: on the test split, greedy.
-        dev_bleu: the best of the validations.
-        pairs_per_second: median over the training's reports.
+        dev_bleu: of the best validation.
+        pairs_per_second: the median of the training's progress events.
         parameters: number of trainable weights.
         steps, seconds: of training, validation included.
         bleu_signature, chrf_signature: sacreBLEU's.
@@ -55,31 +49,32 @@ class Row:
 def ablate(
     configs: dict[str, Config],
     folder: Path,
-    report: Report,
+    on_event: OnEvent,
     equal_parameters: bool = False,
     device: str = "",
 ) -> list[Row]:
     """Train each variant that has not been trained yet, and score all on the test split.
 
-    Done again with the same folder, it goes on where it was interrupted.
+    Called again with the same folder, it continues where it was interrupted.
 
     Args:
         configs: of the variants, by name; they differ in `[model]` and what follows from it.
-        folder: where the runs, results.json and results.md come.
-        report: told of what a training tells.
-        equal_parameters: give each variant as many weights as the first, by its widths.
+        folder: receives the runs, results.json and results.md.
+        on_event: receives the events of each training.
+        equal_parameters: change the widths of each variant until it has as many weights as the
+            first.
         device: a description of it, for the trainings' summaries.
 
     Raises:
         UsageError: if the folder has runs of other configs.
     """
     if equal_parameters:
-        report(Notice("Fitting the widths"))
-        configs = _with_equal_parameters(configs)
+        on_event(Notice("Fitting the widths"))
+        configs = with_equal_parameters(configs)
     rows = []
     for number, (name, config) in enumerate(configs.items(), start=1):
-        report(Notice(f"Variant {number} of {len(configs)}: {name}"))
-        rows.append(_row(name, config, folder / name, report, device))
+        on_event(Notice(f"Variant {number} of {len(configs)}: {name}"))
+        rows.append(_row(name, config, folder / name, on_event, device))
         _write(rows, folder)
     return rows
 
@@ -101,21 +96,21 @@ def to_markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, config: Config, path: Path, report: Report, device: str) -> Row:
-    """Return the result of a variant, training it as far as that has not been done."""
+def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) -> Row:
+    """Return the result of a variant, and train it unless that has been done."""
     result_file = path / "result.json"
     run = Run(path)
     if run.has_config:
         resumed_config(run, _as_overrides(config))
         if result_file.is_file():
             return Row(**json.loads(result_file.read_text("utf-8")))
-    result = train(config, report, run if run.has_config else None, str(path.absolute()), device)
+    result = train(config, on_event, run if run.has_config else None, str(path.absolute()), device)
 
-    def notice(text: str) -> None:
-        report(Notice(text))
+    def warn(text: str) -> None:
+        on_event(Notice(text))
 
-    scores = evaluate([run], config.data, "test", notice).scores
-    weights = load_run(run, notice).model.trainable_variables
+    scores = evaluate([run], config.data, "test", warn).scores
+    weights = load_run(run, warn).model.trainable_variables
     rates = [entry["pairs_per_second"] for entry in run.metrics() if "pairs_per_second" in entry]
     row = Row(
         name,
@@ -134,7 +129,7 @@ def _row(name: str, config: Config, path: Path, report: Report, device: str) -> 
 
 
 def _as_overrides(config: Config) -> Overrides:
-    """Return all values of a config, to be compared with those that a run was begun with."""
+    """Return all values of a config, to compare them with those of an existing run."""
     overrides = Overrides()
     for key, value in config.flat().items():
         if value is not None:
@@ -143,100 +138,8 @@ def _as_overrides(config: Config) -> Overrides:
 
 
 def _write(rows: Sequence[Row], folder: Path) -> None:
-    """Write what is known so far, for programs and for people."""
+    """Write the rows so far as JSON and as Markdown."""
     records = [dataclasses.asdict(row) for row in rows]
     with checkpoints.disk_errors(folder):
         checkpoints.write_durably(folder / "results.json", json.dumps(records, indent=1).encode())
         checkpoints.write_durably(folder / "results.md", to_markdown(rows).encode())
-
-
-def _with_equal_parameters(configs: dict[str, Config]) -> dict[str, Config]:
-    """Widen or narrow each variant but the first until it has as many weights as that."""
-    first = next(iter(configs.values()))
-    tokenizers = tokenizers_of(read_corpus(first.data), first.tokenizer)
-
-    def count(model: ModelConfig) -> int:
-        return count_weights(model, tokenizers.vocabularies)
-
-    wanted = count(first.model)
-    return {
-        name: config.model_copy(update={"model": fit_parameters(config.model, wanted, count)})
-        for name, config in configs.items()
-    }
-
-
-def fit_parameters(
-    model: ModelConfig, wanted: int, count: Callable[[ModelConfig], int]
-) -> ModelConfig:
-    """Return the model with its widths changed by one factor, so that it has `wanted` weights.
-
-    Args:
-        model: its heads, layers and kind stay.
-        wanted: number of weights.
-        count: counts them.
-
-    Raises:
-        UsageError: if no factor comes within 3 %.
-    """
-    best = _nearest(model, _widened, wanted, count)
-    if not isinstance(best, RNNConfig):  # their units, divided among the heads, go in large steps
-        best = _nearest(best, _widened_inside, wanted, count)
-    if abs(count(best) / wanted - 1) > PARAMETERS_TOLERANCE:
-        raise UsageError(
-            f"{model.label} cannot have {wanted:,} parameters within "
-            f"{PARAMETERS_TOLERANCE:.0%}: the nearest is {count(best):,}"
-        )
-    return best
-
-
-def _nearest(
-    model: ModelConfig,
-    widen: Callable[[ModelConfig, float], ModelConfig],
-    wanted: int,
-    count: Callable[[ModelConfig], int],
-) -> ModelConfig:
-    """Return what comes nearest to `wanted` weights of the model widened by factors."""
-    low, high = 0.1, 10.0
-    best, distance = model, abs(count(model) - wanted)
-    for _ in range(16):
-        factor = math.sqrt(low * high)
-        tried = widen(model, factor)
-        found = count(tried)
-        if abs(found - wanted) <= distance:
-            best, distance = tried, abs(found - wanted)
-        low, high = (factor, high) if found < wanted else (low, factor)
-    return best
-
-
-def _widened(model: ModelConfig, factor: float) -> ModelConfig:
-    """Return the model with all its widths multiplied by about `factor`."""
-    if isinstance(model, RNNConfig):
-        encoder = _width(model.encoder_units * factor)
-        widths = {
-            "embedding_units": _width(model.embedding_units * factor),
-            "encoder_units": encoder,
-            "decoder_units": _width(
-                encoder * model.decoder_units // model.encoder_units, 2 * MOST_UNITS
-            ),
-            "attention_units": _width(model.attention_units * factor),
-        }
-    else:
-        step = 2 * model.heads
-        widths = {
-            "units": _width(model.units * factor, step=step),
-            "inner_units": _width(model.inner_units * factor, 4 * MOST_UNITS),
-        }
-    return type(model)(**{**model.model_dump(), **widths})
-
-
-def _width(wanted: float, most: int = MOST_UNITS, step: int = 1) -> int:
-    """Return the multiple of `step` nearest to a width that a config may have."""
-    return step * min(max(1, round(wanted / step)), most // step)
-
-
-def _widened_inside(model: ModelConfig, factor: float) -> ModelConfig:
-    """Return a Transformer with its feed-forward networks wider by about `factor`."""
-    values = model.model_dump()
-    return type(model)(
-        **{**values, "inner_units": _width(values["inner_units"] * factor, 4 * MOST_UNITS)}
-    )

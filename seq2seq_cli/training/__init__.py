@@ -1,1 +1,1 @@
-"""Training: the loop, the step, the loss, the schedule, and what is logged."""
+"""Training: the setup, the loop, the update, the loss, the schedule, checkpoints and logs."""

@@ -1,29 +1,65 @@
 """What a training tells whoever watches it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seq2seq_cli.config import Config
+
+if TYPE_CHECKING:
+    from seq2seq_cli.runtime.computation import Computation  # which imports TensorFlow
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What is about to happen, as (label, text)."""
+    """What a training is about to do, in figures.
 
-    rows: list[tuple[str, str]]
+    Attributes:
+        run: path of the run's folder.
+        config: everything that determines the result.
+        corpus: name and files of the corpus.
+        pairs: of the whole corpus.
+        train_pairs: in an epoch, repetitions by weight included.
+        dev_pairs, test_pairs: of those splits.
+        shared_pairs: train pairs that share a sentence with dev or test.
+        dropped: pairs left out, by reason.
+        vocabulary: size and kind of the vocabularies.
+        parameters: trainable weights of the model.
+        batches_per_epoch: updates in a pass over the data.
+        padding_share: share of the positions in the batches that holds no token.
+        computation: how the updates are computed, and where.
+    """
+
+    run: str
+    config: Config
+    corpus: str
+    pairs: int
+    train_pairs: int
+    dev_pairs: int
+    test_pairs: int
+    shared_pairs: int
+    dropped: dict[str, int]
+    vocabulary: str
+    parameters: int
+    batches_per_epoch: int
+    padding_share: float
+    computation: "Computation"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How training stands.
+    """How far training is, and the figures of the updates since the last Progress.
 
     Attributes:
         step: updates made.
         epoch: passes over the data begun.
-        loss: mean of the last updates, nats per token, with label smoothing.
+        loss: mean of these updates, nats per token, with label smoothing.
         learning_rate: of the last update.
         gradient_norm: of the last update, before clipping.
-        pairs_per_second: over the last updates, without validation.
-        padding_share: part of the batches that holds no token.
+        pairs_per_second: of these updates, without validation.
+        padding_share: as in Summary.
         seconds: spent in training so far.
-        share_done: from 0 to 1.
+        share_done: share of the training that is done, from 0 to 1.
         seconds_left: an estimate; None until there is one.
         dev_bleu: of the last validation, if there was one.
     """
@@ -50,7 +86,7 @@ class Validation:
         dev_loss: nats per token, without label smoothing.
         dev_bleu, dev_chrf: greedy, with all references.
         signature: sacreBLEU's, of `dev_bleu`.
-        is_best: whether no validation before had as high a BLEU.
+        is_best: whether every validation before had a lower BLEU.
         samples: (source, reference, translation) of a few sentences.
     """
 
@@ -67,11 +103,11 @@ class Validation:
 
 @dataclass(frozen=True)
 class Phase:
-    """Work that has begun and may take a while. The next phase, progress or validation ends it.
+    """Work that has begun and may take a while. The next Phase, Progress or Validation ends it.
 
     Attributes:
         text: what is being done.
-        detail: how far it is, or which part of it; may change while `text` stays.
+        detail: how much is done, or which part is being done; may change while `text` stays.
     """
 
     text: str
@@ -87,7 +123,15 @@ class Notice:
 
 @dataclass(frozen=True)
 class Result:
-    """What a training came to."""
+    """What a training came to, as `train` returns it.
+
+    Attributes:
+        run: path of the run's folder.
+        reason: why the training ended, as a clause.
+        step: updates made.
+        seconds: spent in training.
+        best_step, best_dev_bleu: of the best validation, if there was one.
+    """
 
     run: str
     reason: str
@@ -98,3 +142,9 @@ class Result:
 
 
 Event = Summary | Phase | Progress | Validation | Notice
+
+OnEvent = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:
+    """Do nothing with an event."""

@@ -1,4 +1,4 @@
-"""What stays of a training's events: metrics.jsonl and TensorBoard's logs in the run folder."""
+"""The figures of a training on disk: metrics.jsonl and TensorBoard's logs in the run folder."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -23,13 +23,14 @@ class Logs:
 
     Args:
         run: the run's folder.
-        step: entries of later updates, which a resumed training makes again, are dropped.
-        report: told of broken lines, which are dropped too.
+        updates: how many were made. A resumed training makes later ones again, so their entries
+            are dropped.
+        warn: receives a sentence about broken lines, which are dropped too.
     """
 
-    def __init__(self, run: Run, step: int, report: Callable[[str], None]):
+    def __init__(self, run: Run, updates: int, warn: Callable[[str], None]):
         self._run = run
-        run.forget_metrics_after(step, report)
+        run.forget_metrics_after(updates, warn)
         self._writer = tf.summary.create_file_writer(str(run.logs))
 
     def write(self, event: Progress | Validation) -> None:

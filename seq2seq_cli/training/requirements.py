@@ -6,10 +6,8 @@ import tensorflow as tf
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
-from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.models import build_model, count_weights
-from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.models import count_weights
 from seq2seq_cli.runtime import memory
 from seq2seq_cli.runtime.parallel import cores
 from seq2seq_cli.vocabularies import Vocabularies
@@ -19,22 +17,11 @@ _COPIES = 4  # of each weight: itself, its gradient and Adam's two moments
 _SHARDS_PER_CORE = 4
 
 
-def build_trainable(config: Config, tokenizers: Tokenizers) -> Seq2Seq:
-    """Build the model that a config describes, unless its training cannot fit in memory.
-
-    Raises:
-        UsageError: if it cannot, with what to lower.
-    """
-    check_memory(config, tokenizers.vocabularies)
-    with memory_errors(config):
-        return build_model(config.model, tokenizers.vocabularies, config.training.seed)
-
-
 def check_memory(config: Config, vocabularies: Vocabularies) -> None:
     """Refuse a training that needs more memory than there is.
 
-    What counts are the weights with what belongs to each, and the logits of a batch. A training
-    needs more than that. A GPU's memory is not known beforehand; there nothing is refused.
+    Counted are the weights, their gradients, Adam's moments and the logits of a batch. A training
+    needs more than that. A GPU's memory is not known beforehand, so nothing is refused there.
 
     Raises:
         UsageError: if it is refused, with what to lower.
@@ -59,11 +46,11 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
 
 
 def check_shards(config: TrainingConfig, most_rows: int) -> None:
-    """Refuse more parts of a batch than it has rows, or than the cores can gain by.
+    """Refuse more shards than a batch has rows, or than make the cores faster.
 
     Args:
-        config: may give the number of parts.
-        most_rows: of any batch.
+        config: may give the number of shards.
+        most_rows: rows of the largest batch.
 
     Raises:
         UsageError: if `training.shards` is too large.
@@ -85,14 +72,14 @@ def check_shards(config: TrainingConfig, most_rows: int) -> None:
 
 
 def memory_errors(config: Config) -> AbstractContextManager[None]:
-    """Turn a want of memory in a training into an error that says what to lower."""
+    """Turn a lack of memory in the block into an error that says what to lower."""
     return memory.memory_errors(f"the training does not fit in memory. {_remedy(config)}")
 
 
 def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
-    """Return a number that the model's weights do not exceed.
+    """Return an upper bound of the number of the model's weights.
 
-    It spares most trainings the count, which takes as long as building the model.
+    With it most trainings need no exact count, which takes as long as building the model.
     """
     values = config.model.model_dump()
     width = 2 * max(value for key, value in values.items() if key.endswith("units"))
@@ -102,7 +89,7 @@ def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
 
 
 def _remedy(config: Config) -> str:
-    """Return which keys to lower, with their values."""
+    """Return the advice to lower one of some config keys, with their values."""
     training = config.training
     keys = ["batch_pairs" if training.batch_pairs else "batch_tokens"]
     keys += ["max_source_tokens", "max_target_tokens"]

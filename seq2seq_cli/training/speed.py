@@ -1,38 +1,36 @@
-"""How fast a model trains, and where the time of a step goes."""
+"""How fast a model trains, and where the time of an update goes."""
 
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
-from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.operations import forward_operations
 from seq2seq_cli.runtime.computation import choose_computation
 from seq2seq_cli.runtime.memory import peak_memory
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.training.loss import non_padding_indices
-from seq2seq_cli.training.requirements import build_trainable, check_shards
+from seq2seq_cli.training.setup import Setup, set_up
 from seq2seq_cli.training.step import Updater
 
-_RATE = 1e-6  # at which the same updates can be made again and again
+_RATE = 1e-6  # a learning rate so low that the same updates can be made again and again
 
-_PEAK_SIZE = 2048  # rows and columns of the matrices whose product is the machine's peak
+_PEAK_SIZE = 2048  # rows and columns of the matrices that `peak_operations` multiplies
 
 
 @dataclass(frozen=True)
 class TrainingSpeed:
-    """What the same updates took, several times.
+    """How long the same updates took in several trials.
 
     Attributes:
         steps: updates in each trial: the first of an epoch, or all.
         pairs, target_tokens: in a trial; EOS included, BOS not.
-        padding_share: part of all places of its batches that holds no token.
+        padding_share: share of the positions in its batches that holds no token.
         shapes: number of different shapes of batches.
         precision: dtype of matrix products.
         shards: parts of a batch that are computed at once.
@@ -41,17 +39,17 @@ class TrainingSpeed:
         seconds: the median of the other trials.
         fastest_seconds, slowest_seconds: of the other trials.
         pairs_per_second, target_tokens_per_second: at the median.
-        step_ms: of an update, with its batch, at the median.
-        input_ms: of that, waiting for the batch.
-        forward_ms: of the loss alone, by a graph of its own.
-        backward_ms: what the gradient takes beyond that.
-        optimizer_ms: what an update takes beyond the gradient.
-        operations_per_second: floating-point operations of matrix products, padding included:
-            those of the loss and twice as many for the gradient, however they are computed.
+        step_ms: of an update and the wait for its batch, at the median.
+        input_ms: of the wait for the batch.
+        forward_ms: of the loss alone, computed by its own graph.
+        backward_ms: of the gradient, without the loss.
+        optimizer_ms: of the rest of an update, without gradient, loss and wait.
+        operations_per_second: floating-point operations of matrix products, padding included. The
+            gradient counts as twice as many as the loss, however it is computed.
         peak_operations_per_second: of large matrix products in the same precision, as many at
-            once as a batch has parts.
-        utilisation: the one by the other.
-        peak_memory_mb: the process' most resident memory, in 10^6 bytes.
+            once as there are shards.
+        utilisation: `operations_per_second` divided by `peak_operations_per_second`.
+        peak_memory_mb: the maximum of the process' resident memory, in 10^6 bytes.
     """
 
     steps: int
@@ -79,8 +77,28 @@ class TrainingSpeed:
     peak_memory_mb: float
 
 
+@dataclass(frozen=True)
+class _Times:
+    """What was measured, in seconds.
+
+    Attributes:
+        first_update: from reading the corpus to the end of the first update.
+        warm_up: of all updates, the first time.
+        trials: of all updates, in each trial.
+        waits: of each trial, waiting for batches.
+        loss, gradient: of computing these alone for all batches.
+    """
+
+    first_update: float
+    warm_up: float
+    trials: list[float]
+    waits: list[float]
+    loss: float
+    gradient: float
+
+
 def measure_training(
-    config: Config, steps: int, trials: int, report: Callable[[str], None]
+    config: Config, steps: int, trials: int, progress: Callable[[str], None]
 ) -> TrainingSpeed:
     """Make the first updates of a training, again and again.
 
@@ -88,95 +106,96 @@ def measure_training(
         config: of the training.
         steps: updates in each trial.
         trials: at least 1, after one to warm up.
-        report: told of each time.
+        progress: receives a line with each time.
     """
     began = time.perf_counter()
-    corpus = read_corpus(config.data)
-    tokenizers = tokenizers_of(corpus, config.tokenizer)
-    data = TrainingData.from_config(corpus, tokenizers, config)
-    check_shards(config.training, data.most_rows)
-    model = build_trainable(config, tokenizers)
-    computation = choose_computation(config.training, model)
-    updater = Updater(model, config.training, computation.precision, computation.shards)
+    setup = set_up(config)
+    updater = setup.updater(choose_computation(config.training, setup.model))
 
-    def batches() -> Iterable[Batch]:
-        return itertools.islice(data.batches(epoch=0), steps)
+    def batches(most: int) -> Iterator[Batch]:
+        return itertools.islice(setup.data.batches(epoch=0), most)
 
-    def trial() -> tuple[float, float]:
-        """Return the seconds of all updates, and those of waiting for batches."""
-        iterator = iter(batches())
-        batch = next(iterator, None)  # the first of an epoch takes longer, and is one of thousands
-        start, waited, number = time.perf_counter(), 0.0, 0
-        while batch is not None:
-            updater.update(batch, number, _RATE)
-            asked = time.perf_counter()
-            batch = next(iterator, None)
-            waited += time.perf_counter() - asked
-            number += 1
-        tf.test.experimental.sync_devices()
-        return time.perf_counter() - start, waited
-
-    updater.update(next(iter(batches())), 0, _RATE)
-    tf.test.experimental.sync_devices()
-    first_step_seconds = time.perf_counter() - began
-    report(f"first update: after {first_step_seconds:.1f} s")
-    warm_up_seconds, _ = trial()
-    report(f"warm-up: {warm_up_seconds:.2f} s")
-    times, waits = [], []
+    _trial(updater, batches(1))
+    first_update = time.perf_counter() - began
+    progress(f"first update: after {first_update:.1f} s")
+    warm_up, _ = _trial(updater, batches(steps))
+    progress(f"warm-up: {warm_up:.2f} s")
+    seconds, waits = [], []
     for number in range(1, trials + 1):
-        seconds, waited = trial()
-        times.append(seconds)
+        taken, waited = _trial(updater, batches(steps))
+        seconds.append(taken)
         waits.append(waited)
-        report(f"trial {number}: {seconds:.2f} s")
+        progress(f"trial {number}: {taken:.2f} s")
 
-    kept = list(batches())
-    parts = []
-    for name, part in (("loss", updater.loss), ("gradient", updater.gradients)):
-        seconds = _seconds_of(updater.compiled(part), kept)
-        parts.append(seconds)
-        report(f"{name} alone: {seconds:.2f} s")
-    seconds = statistics.median(times)
-    waited = statistics.median(waits)
-    # A gradient takes twice a forward pass.
-    per_second = 3 * _operations(config, tokenizers, kept) / seconds
+    kept = list(batches(steps))
+    loss = _seconds_of(updater.compiled(updater.loss), kept)
+    progress(f"loss alone: {loss:.2f} s")
+    gradient = _seconds_of(updater.compiled(updater.gradients), kept)
+    progress(f"gradient alone: {gradient:.2f} s")
+    times = _Times(first_update, warm_up, seconds, waits, loss, gradient)
+    return _speed(updater, kept, times, _operations(setup, kept))
+
+
+def _trial(updater: Updater, batches: Iterator[Batch]) -> tuple[float, float]:
+    """Return the seconds of an update for each batch, and of these, of waiting for batches."""
+    batch = next(batches, None)  # not counted: the first of an epoch takes longer
+    start, waited, number = time.perf_counter(), 0.0, 0
+    while batch is not None:
+        updater.update(batch, number, _RATE)
+        asked = time.perf_counter()
+        batch = next(batches, None)
+        waited += time.perf_counter() - asked
+        number += 1
+    tf.test.experimental.sync_devices()
+    return time.perf_counter() - start, waited
+
+
+def _speed(
+    updater: Updater, batches: Sequence[Batch], times: _Times, operations: int
+) -> TrainingSpeed:
+    """Return the figures of trials with these batches, given the operations to their logits."""
+    seconds = statistics.median(times.trials)
+    waited = statistics.median(times.waits)
+    # A gradient takes twice as many operations as a forward pass.
+    operations_per_second = 3 * operations / seconds
     peak = peak_operations(updater.precision, updater.shards)
-    pairs = sum(int(batch.pairs) for batch in kept)
-    source_tokens = sum(int(tf.math.count_nonzero(b.source_BS)) for b in kept)
-    target_tokens = sum(int(tf.math.count_nonzero(b.target_BT[:, 1:])) for b in kept)
-    places = sum(2 * int(tf.size(b.source_BS)) for b in kept)
-    a_step = 1000 / len(kept)
+    pairs = sum(int(batch.pairs) for batch in batches)
+    source_tokens = sum(int(tf.math.count_nonzero(b.source_BS)) for b in batches)
+    target_tokens = sum(int(tf.math.count_nonzero(b.target_BT[:, 1:])) for b in batches)
+    positions = sum(2 * int(tf.size(b.source_BS)) for b in batches)
+    ms_per_update = 1000 / len(batches)  # of one second in each trial
     return TrainingSpeed(
-        steps=len(kept),
+        steps=len(batches),
         pairs=pairs,
         target_tokens=target_tokens,
-        padding_share=1 - (source_tokens + target_tokens) / places,
-        shapes=len(set(map(_shape, kept))),
+        padding_share=1 - (source_tokens + target_tokens) / positions,
+        shapes=len(set(map(_shape, batches))),
         precision=updater.precision,
         shards=updater.shards,
-        first_step_seconds=first_step_seconds,
-        warm_up_seconds=warm_up_seconds,
+        first_step_seconds=times.first_update,
+        warm_up_seconds=times.warm_up,
         seconds=seconds,
-        fastest_seconds=min(times),
-        slowest_seconds=max(times),
+        fastest_seconds=min(times.trials),
+        slowest_seconds=max(times.trials),
         pairs_per_second=pairs / seconds,
         target_tokens_per_second=target_tokens / seconds,
-        step_ms=seconds * a_step,
-        input_ms=waited * a_step,
-        forward_ms=parts[0] * a_step,
-        backward_ms=(parts[1] - parts[0]) * a_step,
-        optimizer_ms=(seconds - waited - parts[1]) * a_step,
-        operations_per_second=per_second,
+        step_ms=seconds * ms_per_update,
+        input_ms=waited * ms_per_update,
+        forward_ms=times.loss * ms_per_update,
+        backward_ms=(times.gradient - times.loss) * ms_per_update,
+        optimizer_ms=(seconds - waited - times.gradient) * ms_per_update,
+        operations_per_second=operations_per_second,
         peak_operations_per_second=peak,
-        utilisation=per_second / peak,
+        utilisation=operations_per_second / peak,
         peak_memory_mb=peak_memory() / 1e6,
     )
 
 
 def peak_operations(precision: str, at_once: int = 1) -> float:
-    """Return how many floating-point operations a second large matrix products reach.
+    """Return how many floating-point operations per second large matrix products reach.
 
     Args:
-        precision: their dtype.
+        precision: dtype of the products.
         at_once: how many are computed at the same time.
     """
     shape = (_PEAK_SIZE, _PEAK_SIZE)
@@ -191,7 +210,7 @@ def peak_operations(precision: str, at_once: int = 1) -> float:
 
 
 def _seconds_of(part: Callable, batches: Sequence[Batch]) -> float:
-    """Return what a compiled part of an update takes for all batches, after a first time."""
+    """Return the seconds that a compiled part of an update takes for all batches, once warm."""
     for batch in {_shape(batch): batch for batch in batches}.values():
         part(batch.source_BS, batch.target_BT)
     tf.test.experimental.sync_devices()
@@ -206,11 +225,12 @@ def _shape(batch: Batch) -> tuple[int, ...]:
     return (*batch.source_BS.shape, *batch.target_BT.shape)
 
 
-def _operations(config: Config, tokenizers: Tokenizers, batches: Sequence[Batch]) -> int:
-    """Return the operations of the products that lead from batches to their logits."""
-    vocabulary, operations = tokenizers.target.vocabulary_size, 0
+def _operations(setup: Setup, batches: Sequence[Batch]) -> int:
+    """Return the floating-point operations of the matrix products from batches to logits."""
+    vocabulary, operations = setup.tokenizers.target.vocabulary_size, 0
     for batch in batches:
         (rows, source), target = batch.source_BS.shape, batch.target_BT.shape[1] - 1
         labels = len(non_padding_indices(batch.target_BT[:, 1:]))
-        operations += forward_operations(config.model, vocabulary, rows, source, target, labels)
+        model = setup.config.model
+        operations += forward_operations(model, vocabulary, rows, source, target, labels)
     return operations

@@ -16,10 +16,10 @@ from seq2seq_cli.training.loss import cross_entropy
 
 
 class Validator:
-    """Scores the model, as it is at the time, on the dev split.
+    """Scores the model, with its present weights, on the dev split.
 
     Args:
-        config: of the whole training.
+        config: of the training.
         model: the model.
         tokenizers: of both languages.
         dev: (source, target) of the dev split.
@@ -31,10 +31,10 @@ class Validator:
         self._translator = Translator(model, tokenizers, config.decoding)
         self._data = TrainingData(in_memory(dev), tokenizers, config.training)
         self._sources, self._references = group_references(dev)
-        # Always the same sentences, of a length that tells something.
-        telling = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]
-        places = telling or list(range(len(self._sources)))
-        self._shown = places[:: max(1, len(places) // self.SAMPLES)][: self.SAMPLES]
+        # The samples are always the same sentences, neither very short nor very long.
+        medium = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]
+        indices = medium or list(range(len(self._sources)))
+        self._samples = indices[:: max(1, len(indices) // self.SAMPLES)][: self.SAMPLES]
 
         @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
         def batch_loss(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -43,7 +43,7 @@ class Validator:
         self._batch_loss = batch_loss
 
     def loss(self) -> float:
-        """Return the mean cross-entropy of a token, in nats, without label smoothing."""
+        """Return the mean cross-entropy, in nats per token, without label smoothing."""
         batches = self._data.batches(epoch=0)
         sums = in_parallel(lambda b: self._batch_loss(b.source_BS, b.target_BT), batches)
         total, tokens = np.sum(list(sums), axis=0)
@@ -54,5 +54,7 @@ class Validator:
         scores, translations = evaluate_translator(
             self._translator, self._sources, self._references
         )
-        samples = [(self._sources[i], self._references[i][0], translations[i]) for i in self._shown]
+        samples = [
+            (self._sources[i], self._references[i][0], translations[i]) for i in self._samples
+        ]
         return scores, samples

@@ -4,12 +4,14 @@ import pty
 from dataclasses import replace
 
 import pytest
+from conftest import tiny_config
 from rich.console import Console
 
 from seq2seq_cli.cli import training_display as module
-from seq2seq_cli.cli.training_display import TrainingDisplay
+from seq2seq_cli.cli.training_display import TrainingDisplay, summary_rows
 from seq2seq_cli.runtime import tensorflow as tensorflow_import
-from seq2seq_cli.training.events import Notice, Phase, Progress, Validation
+from seq2seq_cli.runtime.computation import Computation
+from seq2seq_cli.training.events import Notice, Phase, Progress, Summary, Validation
 
 PROGRESS = Progress(
     step=123_456,
@@ -24,7 +26,61 @@ PROGRESS = Progress(
     seconds_left=3723.0,
     dev_bleu=31.4,
 )
+SUMMARY = Summary(
+    run="runs/003-rnn-additive",
+    config=tiny_config(None, training__epochs=3),
+    corpus="toy.tsv",
+    pairs=1500,
+    train_pairs=1400,
+    dev_pairs=48,
+    test_pairs=36,
+    shared_pairs=0,
+    dropped={"duplicate": 16, "too long for training": 0},
+    vocabulary="44 words, shared by both languages",
+    parameters=29_169,
+    batches_per_epoch=1800,
+    padding_share=0.2344,
+    computation=Computation("float32", 2, "CPU (A)"),
+)
 VALIDATION = Validation(5, 1, 9.0, 2.5, 12.0, 30.0, "signature", True, [])
+
+
+def test_a_summary_is_put_in_words():
+    assert summary_rows(SUMMARY) == [
+        ("run", "runs/003-rnn-additive"),
+        ("data", "toy.tsv, en to es, 1,500 pairs"),
+        (
+            "splits",
+            "1,400 train, 48 dev, 36 test; no train pairs share a sentence with the others",
+        ),
+        ("dropped", "16 duplicate"),
+        ("vocabulary", "44 words, shared by both languages"),
+        ("model", "rnn, additive attention, bahdanau wiring, 29,169 parameters"),
+        ("batches", "1,800 per epoch, of about 512 tokens each, 23.4% padding"),
+        ("until", "3 epochs"),
+        ("device", "CPU (A), plain graph, float32, 2 parts of a batch at once"),
+    ]
+
+
+def test_a_summary_names_what_applies():
+    limits = {"training__steps": 4, "training__budget_seconds": 90.0, "training__batch_pairs": 64}
+    computation = Computation("float32", 1, "CPU (A)", {}, {"float32": 1.25, "bfloat16": 2.0})
+    rows = dict(
+        summary_rows(
+            replace(
+                SUMMARY,
+                config=tiny_config(None, **limits),
+                shared_pairs=7,
+                dropped={},
+                computation=computation,
+            )
+        )
+    )
+    assert rows["splits"].endswith("; 7 train pairs share a sentence with the others")
+    assert rows["dropped"] == "nothing"
+    assert rows["batches"].startswith("1,800 per epoch, of 64 pairs each, ")
+    assert rows["until"] == "4 steps or 1.5 minutes"
+    assert rows["measured"] == "float32 1.2 ms, bfloat16 2.0 ms"
 
 
 def terminal(width: int = 80) -> Console:

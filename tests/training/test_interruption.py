@@ -17,21 +17,21 @@ def interruptible():
 
 def test_a_second_signal_is_no_longer_caught(interruptible):
     notices = []
-    with stop_requested(notices.append) as caught:
+    with stop_requested(notices.append) as request:
         os.kill(os.getpid(), signal.SIGINT)
-        assert caught.number == signal.SIGINT
+        assert request.signal_number == signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
-    assert notices == ["Saving a checkpoint before leaving; once more leaves at once"]
+    assert notices == ["Saving a checkpoint before ending; a second signal ends at once"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_handlers_are_put_back(number):
     before = signal.getsignal(number)
-    with stop_requested(lambda text: None) as caught:
+    with stop_requested(lambda text: None) as request:
         assert signal.getsignal(number) != before
         os.kill(os.getpid(), number)
-        assert caught.number == number
+        assert request.signal_number == number
     assert signal.getsignal(number) == before
 
 
@@ -39,8 +39,8 @@ def test_outside_the_main_thread_nothing_is_caught():
     found = []
 
     def run() -> None:
-        with stop_requested(lambda text: None) as caught:
-            found.append(caught.number)
+        with stop_requested(lambda text: None) as request:
+            found.append(request.signal_number)
 
     thread = threading.Thread(target=run)
     thread.start()

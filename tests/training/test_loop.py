@@ -17,17 +17,15 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.decoding.translator import load_run
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.checkpoints import Position
 from seq2seq_cli.runs.run import Run, find_run
-from seq2seq_cli.training import loop as train_module
-from seq2seq_cli.training.events import Notice, Phase, Progress, Summary, Validation
-from seq2seq_cli.training.loop import Trainer, train
+from seq2seq_cli.training import loop
+from seq2seq_cli.training.events import Notice, Phase, Progress, Summary, Validation, ignore
+from seq2seq_cli.training.loop import batches_from, train
+from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.step import Updater
 
 pytestmark = pytest.mark.usefixtures("workdir")
-
-
-def ignore(event) -> None:
-    pass
 
 
 def weights(run: str, step: int | None = None) -> dict[str, bytes]:
@@ -46,20 +44,19 @@ def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
     assert losses[-1] < losses[0]
     assert result.run == f"runs/001-{kind.replace('_', '-')}"
     summary = next(e for e in events if isinstance(e, Summary))
-    assert dict(summary.rows)["model"].startswith(config.model.description)
-    assert dict(summary.rows)["device"].endswith("plain graph, float32")
+    assert summary.config.model == config.model
+    assert (summary.computation.precision, summary.computation.shards) == ("float32", 1)
     loaded = load_run(Run(Path(result.run)), ignore)
     assert len(loaded.translator().translate(["I see one apples.", ""])) == 2
 
 
-def test_it_learns_reports_and_logs(corpus):
+def test_it_learns_sends_events_and_logs(corpus):
     events = []
     config = tiny_config(corpus, training__epochs=4, training__peak_learning_rate=0.01)
     result = train(config, events.append, device="a device")
     summary = next(e for e in events if isinstance(e, Summary))
-    assert [label for label, _ in summary.rows] == [
-        *("run", "data", "splits", "dropped", "vocabulary", "model", "batches", "until", "device")
-    ]
+    assert summary.run == result.run
+    assert summary.computation.device == "a device"
     progress = [e for e in events if isinstance(e, Progress)]
     validations = [e for e in events if isinstance(e, Validation)]
     assert progress[-1].loss < progress[0].loss
@@ -113,7 +110,7 @@ def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus):
     events = []
     train(config, events.append, resume=run, device="CPU (B)")
     summary = next(e for e in events if isinstance(e, Summary))
-    assert dict(summary.rows)["device"].endswith("bfloat16, 2 parts of a batch at once")
+    assert (summary.computation.precision, summary.computation.shards) == ("bfloat16", 2)
     notices = [e.text for e in events if isinstance(e, Notice)]
     assert any("device CPU (A) before, CPU (B) now" in text for text in notices)
 
@@ -174,15 +171,15 @@ def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settin
     assert losses[0] == losses[1]
 
 
-def test_a_signal_after_the_decision_to_save_waits_for_the_next_step(corpus, monkeypatch):
-    reason_to_stop = Trainer._reason_to_stop
+def test_a_signal_after_the_decision_to_save_waits_for_the_next_update(corpus, monkeypatch):
+    reason_to_end = Schedule.reason_to_end
 
-    def interrupted(self):
-        if self.position.step == 3:
+    def interrupted(self, position):
+        if position.step == 3:
             os.kill(os.getpid(), signal.SIGTERM)
-        return reason_to_stop(self)
+        return reason_to_end(self, position)
 
-    monkeypatch.setattr(Trainer, "_reason_to_stop", interrupted)
+    monkeypatch.setattr(Schedule, "reason_to_end", interrupted)
     config = tiny_config(corpus, training__steps=25, training__validate_every_steps=25)
     with pytest.raises(RunInterruptedError, match="at step 4, which is saved"):
         train(config, ignore, name="late")
@@ -208,8 +205,8 @@ def ended(four_steps, workdir) -> Config:
     return config
 
 
-def test_the_same_seed_gives_the_same_bits_however_often_it_reports(ended, monkeypatch):
-    monkeypatch.setattr(train_module, "REPORT_EVERY_STEPS", 1)
+def test_the_same_seed_gives_the_same_bits_however_often_it_tells_its_progress(ended, monkeypatch):
+    monkeypatch.setattr(loop, "PROGRESS_EVERY", 1)
     assert weights(train(ended, ignore).run) == weights("runs/ended")
     training = ended.training.model_copy(update={"seed": 9})
     other = ended.model_copy(update={"training": training})
@@ -231,7 +228,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(ended):
     train(ended, events.append, resume=find_run("ended"))
     notices = [e.text for e in events if isinstance(e, Notice)]
     assert any("step-00000004: damaged: model.safetensors" in text for text in notices)
-    assert any("Going on from runs/ended/checkpoints/step-00000002" in text for text in notices)
+    assert any("Continuing from runs/ended/checkpoints/step-00000002" in text for text in notices)
     assert weights("runs/ended") == expected
 
 
@@ -258,7 +255,7 @@ def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
     shutil.rmtree(run.checkpoints)
     events = []
     assert train(ended, events.append, resume=run).run == "runs/ended"
-    assert Notice("runs/ended: has no checkpoint yet; training begins anew") in events
+    assert Notice("runs/ended: has no checkpoint yet; training starts from the beginning") in events
     assert weights("runs/ended") == before
     assert [e["step"] for e in run.metrics() if e["kind"] == "validation"] == [2, 4]
 
@@ -304,7 +301,7 @@ def test_a_time_budget_ends_the_training(corpus, monkeypatch):
         return step(self, *args)
 
     monkeypatch.setattr(Updater, "step", taking_a_second)
-    monkeypatch.setattr(train_module, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now))
     result = train(tiny_config(corpus, training__budget_seconds=5.0), ignore)
     assert result.reason == "the training is complete"
     assert result.step == result.seconds == 5
@@ -320,6 +317,24 @@ def test_a_checkpoint_is_saved_as_often_as_wanted(corpus):
     )
     result = train(config, ignore)
     assert len(checkpoints.checkpoints(Path(result.run) / "checkpoints")) == 10
+
+
+def test_batches_come_without_end_from_a_position_on():
+    class Data:
+        def batches(self, epoch, skip):
+            yield from [(epoch, number) for number in range(3)][skip:]
+
+    position = Position.at_start()
+    position.epoch, position.batch = 4, 2
+    found = []
+    for batch in batches_from(Data(), position):
+        found.append((batch, position.epoch, position.batch))
+        position.batch += 1
+        if len(found) == 4:
+            break
+    assert found == [((4, 2), 4, 2), ((5, 0), 5, 0), ((5, 1), 5, 1), ((5, 2), 5, 2)]
+    # The next epoch has not begun.
+    assert (position.epoch, position.batch) == (5, 3)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -345,6 +360,6 @@ def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, 
     assert process.returncode == expected[number], errors
     checkpoint = checkpoints.newest_valid(root, ignore)
     if number != signal.SIGKILL:
-        assert f"which is saved. Go on by: s2s train --resume --run {root.parts[-3]}" in errors
+        assert f"which is saved. Continue with: s2s train --resume --run {root.parts[-3]}" in errors
     state = json.loads((checkpoint / "state.json").read_text())
     assert state["position"]["step"] == state["step"] > 0

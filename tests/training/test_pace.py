@@ -21,7 +21,7 @@ def test_neither_the_first_updates_nor_compilation_count():
 
 def test_only_recent_updates_count():
     pace = Pace(1000, math.inf, 100)
-    for seconds in (1.0, 100.0, *[2.0] * Pace.RECENT_REPORTS):
+    for seconds in (1.0, 100.0, *[2.0] * Pace.WINDOW):
         pace.updated(10, seconds)
     assert pace.seconds_left(500, 0.0) == pytest.approx(100.0)
 

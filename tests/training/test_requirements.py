@@ -10,11 +10,14 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model, count_weights
 from seq2seq_cli.runtime import memory, parallel
 from seq2seq_cli.runtime.memory import memory_errors, most_memory
-from seq2seq_cli.training import requirements
+from seq2seq_cli.training import requirements, setup
+from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.requirements import check_memory, check_shards
 from seq2seq_cli.training.step import Updater
+from seq2seq_cli.vocabularies import Vocabularies
 
+VOCABULARIES = Vocabularies(300, 400, joint=False)
 WIDE = {
     "rnn": {"model.encoder_units": 16_384, "model.decoder_layers": 3, "model.cell": "lstm"},
     "transformer": {"model.units": 16_384, "model.inner_units": 65_536},
@@ -25,13 +28,13 @@ WIDE = {
 @pytest.mark.parametrize("kind", TINY_MODELS)
 def test_weights_are_counted_without_memory_for_them(kind):
     tiny = tiny_config(None, model__kind=kind).model
-    built = build_model(tiny, 300, 400, joint_vocabulary=False)
-    assert count_weights(tiny, 300, 400, joint_vocabulary=False) == sum(
+    built = build_model(tiny, VOCABULARIES)
+    assert count_weights(tiny, VOCABULARIES) == sum(
         math.prod(variable.shape) for variable in built.trainable_variables
     )
     before = memory.peak_memory()
     wide = tiny_config(None, model__kind=kind, **WIDE[kind]).model
-    found = count_weights(wide, 300, 400, joint_vocabulary=False)
+    found = count_weights(wide, VOCABULARIES)
     assert 4 * found > 4e9
     assert memory.peak_memory() - before < 1e9
 
@@ -40,8 +43,8 @@ def test_weights_are_counted_without_memory_for_them(kind):
 @pytest.mark.parametrize("kind", TINY_MODELS)
 def test_the_bound_that_spares_a_count_is_no_less_than_the_count(kind, wide):
     config = tiny_config(None, model__kind=kind, **(WIDE[kind] if wide else {}))
-    bound = requirements._most_weights(config, 300, 400)
-    assert bound >= count_weights(config.model, 300, 400, joint_vocabulary=False)
+    bound = requirements._most_weights(config, VOCABULARIES)
+    assert bound >= count_weights(config.model, VOCABULARIES)
 
 
 @pytest.mark.parametrize("settings", [WIDE["rnn"], {"training.batch_tokens": 1_000_000}])
@@ -49,7 +52,7 @@ def test_a_training_that_cannot_fit_in_memory_is_refused_before_its_model_is_bui
     settings, corpus, workdir, monkeypatch
 ):
     monkeypatch.setattr(memory, "most_memory", lambda: 10**9)
-    monkeypatch.setattr(requirements, "build_model", lambda *args: pytest.fail("was built"))
+    monkeypatch.setattr(setup, "build_model", lambda *args: pytest.fail("was built"))
     options = [f"--set={key}={value}" for key, value in settings.items()]
     code, _, error = s2s("train", "--data", str(corpus), "--device", "cpu", *options)
     assert code == 2
@@ -60,10 +63,10 @@ def test_a_training_that_cannot_fit_in_memory_is_refused_before_its_model_is_bui
 
 
 def test_a_training_that_fits_in_memory_is_not_refused():
-    check_memory(tiny_config(None), 300, 400, joint_vocabulary=False)
+    check_memory(tiny_config(None), VOCABULARIES)
 
 
-@pytest.mark.parametrize("method", ["step", "__init__"])
+@pytest.mark.parametrize("method", ["update", "__init__"])
 @pytest.mark.parametrize(
     "error",
     [
@@ -84,10 +87,10 @@ def test_a_training_that_runs_out_of_memory_says_what_to_lower(
         r"training.shards \(1\), .*model.encoder_units \(24\)"
     )
     with pytest.raises(UsageError, match=message):
-        train(tiny_config(corpus), lambda event: None)
+        train(tiny_config(corpus), ignore)
 
 
-def test_other_internal_errors_are_not_taken_for_a_want_of_memory():
+def test_other_internal_errors_are_not_taken_for_a_lack_of_memory():
     with pytest.raises(tf.errors.InternalError), memory_errors("too large"):
         raise tf.errors.InternalError(None, None, "cuDNN failed")
 
@@ -108,7 +111,7 @@ def test_a_batch_has_no_more_shards_than_rows(corpus, workdir, monkeypatch):
         r"raise training.batch_pairs \(8\)$"
     )
     with pytest.raises(UsageError, match=message):
-        train(tiny_config(corpus, training__shards=20, training__batch_pairs=8), lambda event: None)
+        train(tiny_config(corpus, training__shards=20, training__batch_pairs=8), ignore)
 
 
 def test_a_core_has_no_more_than_four_shards(monkeypatch):

@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,79 +7,8 @@ from small_models import small_rnn, small_transformer
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
-from seq2seq_cli.training.adam import Adam
-from seq2seq_cli.training.loss import cross_entropy, non_padding_indices
-from seq2seq_cli.training.schedule import Schedule
+from seq2seq_cli.training.loss import cross_entropy
 from seq2seq_cli.training.step import Updater
-
-
-@pytest.mark.parametrize("vocabulary", [11, 64, 263])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_loss_equals_keras(vocabulary, smoothing):
-    rng = np.random.default_rng(0)
-    # Powers of them are too great for float32, if not those of what the greatest is greater by.
-    logits = tf.constant(rng.normal(scale=100, size=(3, 5, vocabulary)), tf.float32)
-    labels = tf.constant(rng.integers(1, vocabulary, size=(3, 5)))
-    labels *= tf.sequence_mask([5, 2, 3], 5, labels.dtype)
-    oracle = keras.losses.CategoricalCrossentropy(
-        from_logits=True, label_smoothing=smoothing, reduction="none"
-    )
-    with tf.GradientTape(persistent=True) as tape:
-        tape.watch(logits)
-        total, tokens = cross_entropy(logits, labels, smoothing)
-        each = oracle(tf.one_hot(labels, vocabulary), logits)
-        expected = tf.reduce_sum(each[labels != PAD])
-    assert tokens == 10
-    np.testing.assert_allclose(total, expected, rtol=1e-5)
-    gradients = (tape.gradient(x, logits) for x in (total, expected))
-    np.testing.assert_allclose(*gradients, atol=2e-5)
-
-
-@pytest.mark.parametrize(("real", "found"), [(0, 0), (1, 128), (128, 128), (129, 256), (300, 300)])
-def test_predictions_are_made_where_labels_are_real_and_few_others(real, found):
-    labels = np.full(300, PAD, np.int32)
-    labels[np.random.default_rng(0).permutation(300)[:real]] = EOS
-    labels = labels.reshape(20, 15)
-    indices = non_padding_indices(tf.constant(labels)).numpy()
-    assert len(indices) == len(set(indices)) == found
-    assert (labels.ravel()[indices[:real]] == EOS).all()
-
-
-def schedule(steps_per_epoch: int = 100, **settings) -> Schedule:
-    return Schedule(tiny_config("x", **settings).training, steps_per_epoch)
-
-
-def test_rate_rises_to_the_peak_and_falls_to_zero():
-    s = schedule(training__steps=1000, training__warmup_steps=50, training__peak_learning_rate=0.01)
-    rates = [s.learning_rate(step, 0) for step in range(1001)]
-    assert np.argmax(rates) == 49
-    assert max(rates) == pytest.approx(0.01, rel=0.01)
-    assert np.all(np.diff(rates[:50]) > 0)
-    assert np.all(np.diff(rates[50:]) < 0)
-    assert rates[500] == pytest.approx(0.005)
-    assert rates[1000] == pytest.approx(0, abs=1e-9)
-
-
-def test_a_short_training_is_not_all_warmup():
-    s = schedule(training__steps=100, training__warmup_steps=4000)
-    rates = [s.learning_rate(step, 0) for step in range(100)]
-    assert np.argmax(rates) == 10
-
-
-@pytest.mark.parametrize(
-    ("limits", "step", "seconds", "progress"),
-    [
-        ({"training__epochs": 4}, 100, 1e9, 0.25),
-        ({"training__steps": 50}, 25, 1e9, 0.5),
-        ({"training__budget_seconds": 60.0}, 10**9, 15, 0.25),
-        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 100, 30, 0.5),
-        ({"training__epochs": 4, "training__budget_seconds": 60.0}, 300, 30, 0.75),
-        ({"training__steps": 50, "training__epochs": 4}, 60, 0, 1.0),
-        ({}, 200, 0, 0.5),
-    ],
-)
-def test_the_limit_reached_first_counts(limits, step, seconds, progress):
-    assert schedule(**limits).progress(step, seconds) == pytest.approx(progress)
 
 
 def model() -> RNN:
@@ -147,23 +75,6 @@ def compiled_parts(shards: int) -> int:
 
 def test_what_all_shards_compute_is_compiled_once():
     assert compiled_parts(shards=3) == compiled_parts(shards=1) > 1
-
-
-@pytest.mark.parametrize("xla", [False, True])
-def test_adam_is_that_of_keras(xla):
-    arguments = {"learning_rate": 0.1, "beta_2": 0.98, "epsilon": 1e-9}
-    states = []
-    for make in (Adam, keras.optimizers.Adam):
-        weights = [keras.Variable(np.ones([3, 2], np.float32)), keras.Variable(np.float32(2))]
-        optimizer = make(**arguments)
-        optimizer.build(weights)
-        apply = tf.function(optimizer.apply, jit_compile=xla)
-        rng = np.random.default_rng(0)
-        for _ in range(5):
-            apply([tf.constant(rng.normal(size=w.shape), tf.float32) for w in weights])
-        states.append([*weights, *optimizer.variables])
-    for ours, theirs in zip(*states, strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():

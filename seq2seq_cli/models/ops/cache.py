@@ -17,6 +17,16 @@ class KeysValues(NamedTuple):
     keys_BHSD: tf.Tensor
     values_BHSD: tf.Tensor
 
+    @classmethod
+    def empty(cls, shape_BHSD: list, dtype: tf.DType) -> "KeysValues":
+        """Return a cache of zeros that no other tensor shares memory with.
+
+        TensorFlow may make one tensor of two equal ones that tf.zeros returns. To write into one in
+        place would change the other.
+        """
+        empty = (tf.raw_ops.Empty(shape=shape_BHSD, dtype=dtype, init=True) for _ in cls._fields)
+        return cls(*empty)
+
     def write(self, new: "KeysValues", position: tf.Tensor, in_place: bool = False) -> "KeysValues":
         """Return this cache with `new`, keys_BHD and values_BHD, at `position`.
 

@@ -1,0 +1,96 @@
+"""When a training saves its state, and how it restores it."""
+
+import importlib.metadata
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from seq2seq_cli.errors import CheckpointError
+from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.checkpoints import Position, State
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.training.setup import Setup
+from seq2seq_cli.training.step import Updater
+
+_PACKAGES = ("s2s", "tensorflow", "keras", "tensorflow-text", "sentencepiece")
+
+
+class Checkpointer:
+    """Saves and restores a training: its model, its optimizer and its position.
+
+    Args:
+        run: holds the checkpoints.
+        setup: the model and the data.
+        updater: the optimizer.
+        warn: receives a sentence about what was restored, or about damaged checkpoints.
+    """
+
+    def __init__(self, run: Run, setup: Setup, updater: Updater, warn: Callable[[str], None]):
+        self._run = run
+        self._config = setup.config.training
+        self._fingerprint = setup.corpus.fingerprint
+        self._model = setup.model
+        self._updater = updater
+        self._warn = warn
+        self._saved = time.monotonic()
+
+    def restore(self) -> Position:
+        """Restore the newest valid checkpoint, and return its position.
+
+        Without any checkpoint nothing changes, and the position is that of the start.
+
+        Raises:
+            CheckpointError: if all are damaged, or if the newest valid one is of other data.
+        """
+        if not checkpoints.checkpoints(self._run.checkpoints):
+            self._warn(
+                f"{self._run.path}: has no checkpoint yet; training starts from the beginning"
+            )
+            return Position.at_start()
+        path = checkpoints.newest_valid(self._run.checkpoints, self._warn)
+        state = checkpoints.read_state(path)
+        if state.data_fingerprint != self._fingerprint:
+            raise CheckpointError(
+                f"{path}: was trained on other data (fingerprint "
+                f"{state.data_fingerprint[:12]}; now {self._fingerprint[:12]}). Restore the "
+                "corpus, or begin a new run without --resume"
+            )
+        checkpoints.restore(path, checkpoints.MODEL, self._model.trainable_variables)
+        checkpoints.restore(path, checkpoints.OPTIMIZER, self._updater.variables)
+        self._warn(f"Continuing from {path}")
+        return state.position
+
+    def save(self, position: Position, validated: bool) -> None:
+        """Save a checkpoint, and delete old ones.
+
+        Args:
+            position: of the training.
+            validated: whether its last validation was of the model as it is now.
+
+        Raises:
+            DiskError: if it cannot be written.
+        """
+        state = State(
+            step=position.step,
+            position=position,
+            dev_bleu=position.last_dev_bleu if validated else None,
+            data_fingerprint=self._fingerprint,
+            saved_at=datetime.now(timezone.utc).isoformat(),
+            versions={name: importlib.metadata.version(name) for name in _PACKAGES},
+        )
+        checkpoints.save(
+            self._run.checkpoints,
+            self._model.trainable_variables,
+            self._updater.variables,
+            state,
+        )
+        checkpoints.prune(self._run.checkpoints, self._config.keep_checkpoints, position.best_step)
+        self.postpone()
+
+    def postpone(self) -> None:
+        """Count the time to the next checkpoint from now on."""
+        self._saved = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Return whether the last checkpoint is `training.checkpoint_minutes` old."""
+        return time.monotonic() - self._saved >= 60 * self._config.checkpoint_minutes

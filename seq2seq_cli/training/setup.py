@@ -1,0 +1,151 @@
+"""From a config to the corpus, tokenizers, data, model and updater of a training."""
+
+import math
+from dataclasses import dataclass
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import Corpus, read_corpus
+from seq2seq_cli.data.pipeline import TrainingData, tokenizers_of
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.models import build_model
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.runs.run import COMPUTATION, Run
+from seq2seq_cli.runtime.computation import Computation, choose_computation
+from seq2seq_cli.training.events import Notice, OnEvent, Phase, Summary, ignore
+from seq2seq_cli.training.requirements import check_memory, check_shards, memory_errors
+from seq2seq_cli.training.step import Updater
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that a training works with.
+
+    Attributes:
+        config: everything that determines the result.
+        corpus: the pairs, split.
+        tokenizers: of both languages.
+        data: the batches of the training split.
+        model: with its initial weights.
+    """
+
+    config: Config
+    corpus: Corpus
+    tokenizers: Tokenizers
+    data: TrainingData
+    model: Seq2Seq
+
+    def updater(self, computation: Computation) -> Updater:
+        """Return what updates the model."""
+        return Updater(self.model, self.config.training, computation.precision, computation.shards)
+
+    def summary(self, run: Run, computation: Computation) -> Summary:
+        """Return the figures of a training that is about to begin in `run`."""
+        return Summary(
+            run=str(run.path),
+            config=self.config,
+            corpus=self.corpus.description,
+            pairs=self.corpus.pairs,
+            train_pairs=self.data.pairs,
+            dev_pairs=len(self.corpus.dev),
+            test_pairs=len(self.corpus.test),
+            shared_pairs=self.corpus.shared,
+            dropped={**self.corpus.dropped, "too long for training": self.data.too_long},
+            vocabulary=str(self.tokenizers),
+            parameters=sum(math.prod(v.shape) for v in self.model.trainable_variables),
+            batches_per_epoch=self.data.steps_per_epoch,
+            padding_share=self.data.padding_share,
+            computation=computation,
+        )
+
+
+def set_up(config: Config, on_event: OnEvent = ignore, resume: Run | None = None) -> Setup:
+    """Read and tokenize the corpus, and build the model.
+
+    Args:
+        config: everything that determines the result.
+        on_event: receives a Phase as each part begins.
+        resume: the run to continue; its tokenizers are loaded, not learned.
+
+    Raises:
+        UsageError: if the training does not fit in memory, or has too many shards.
+        DataError: if the corpus cannot be used.
+    """
+    corpus, tokenizers = read_and_learn(config, on_event, resume)
+    on_event(Phase("Tokenizing the corpus"))
+    data = TrainingData.from_config(corpus, tokenizers, config)
+    on_event(Phase("Building the model"))
+    if resume is None:
+        check_shards(config.training, data.most_rows)
+    return Setup(config, corpus, tokenizers, data, build_trainable(config, tokenizers))
+
+
+def read_and_learn(
+    config: Config, on_event: OnEvent = ignore, resume: Run | None = None
+) -> tuple[Corpus, Tokenizers]:
+    """Read the corpus, and learn the tokenizers from it or load those of `resume`.
+
+    Raises:
+        DataError: if the corpus cannot be used.
+    """
+    on_event(Phase("Reading the corpus"))
+    corpus = read_corpus(config.data)
+    if resume is not None:
+        return corpus, Tokenizers.load(resume.tokenizer)
+    on_event(Phase("Making the vocabulary"))
+    return corpus, tokenizers_of(corpus, config.tokenizer)
+
+
+def build_trainable(config: Config, tokenizers: Tokenizers) -> Seq2Seq:
+    """Build the model that a config describes, unless its training cannot fit in memory.
+
+    Raises:
+        UsageError: if it cannot, with what to lower.
+    """
+    check_memory(config, tokenizers.vocabularies)
+    with memory_errors(config):
+        return build_model(config.model, tokenizers.vocabularies, config.training.seed)
+
+
+def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Computation:
+    """Return how a run computes, so that a resumed training makes the same updates.
+
+    The first training of a run measures what is fastest and records it in the run's folder. Later
+    ones use the record.
+
+    Args:
+        run: the run.
+        setup: of its training.
+        device: a description of the device in use.
+        on_event: receives a Notice if the record is of another device, or cannot be read.
+    """
+    compile_ = setup.config.training.compile
+    if text := run.computation():
+        try:
+            before = Computation.from_json(text)
+        except ValueError as error:
+            on_event(Notice(f"{run.path / COMPUTATION} cannot be read ({error}); measuring again"))
+        else:
+            if differences := before.differences(device):
+                on_event(
+                    Notice(
+                        f"This run began elsewhere: {'; '.join(differences)}. It continues as it "
+                        f"began, {before.described(compile_)}, but the last digits of its results "
+                        "may differ"
+                    )
+                )
+            return before
+    on_event(Phase("Measuring what is fastest on this device"))
+    computation = choose_computation(setup.config.training, setup.model, device)
+    run.write_computation(computation.to_json())
+    return computation
+
+
+def compile_ahead(setup: Setup, updater: Updater, on_event: OnEvent) -> None:
+    """Compile the update for all shapes of batches, unless `training.compile` is `graph`."""
+    training = setup.config.training
+    if training.compile == "graph":
+        return
+    shapes = setup.data.shapes(training.steps)
+    text = f"Compiling for {len(shapes)} shapes of batches"
+    on_event(Phase(text))
+    updater.compile_for(shapes, lambda done: on_event(Phase(text, f"{done} done")))
