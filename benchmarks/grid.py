@@ -20,8 +20,9 @@ import numpy as np
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
+from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.models import build_model
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.special_tokens import BOS, PAD

@@ -12,8 +12,9 @@ from typing import Any
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import learn_tokenizers, token_lengths
+from seq2seq_cli.data.lengths import token_lengths
 from seq2seq_cli.data.splits import group_references
+from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.decoding.encoding import token_ids
 
 UNITS, LAYERS, HEADS, INNER_UNITS, VOCABULARY = 256, 4, 4, 1024, 8000

@@ -22,9 +22,11 @@ import tensorflow as tf
 from keras import layers
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import Pairs, read_corpus
-from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pairs import Pairs
+from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.models.layers.regularisation import DropoutKey
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
 from seq2seq_cli.runtime.devices import use_device

@@ -114,7 +114,7 @@ def prepare(
     find_data(resolved.data)
     start_tensorflow("cpu")
 
-    from seq2seq_cli.data.preparation import prepare as prepare_corpus
+    from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
     with console.pair_progress() as report:
         corpus = prepare_corpus(resolved, folder, report)

@@ -11,7 +11,7 @@ CORPORA = ("phrasebook", "tatoeba")
 CATALOG = "tfds:"  # what follows names a data set of TensorFlow Datasets
 
 
-class SourceConfig(Table):
+class CorpusConfig(Table):
     """`[[data.sources]]`: one of several corpora that are mixed."""
 
     corpus: str
@@ -31,7 +31,7 @@ class DataConfig(Table):
     """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` of the catalog of TensorFlow Datasets, or a path:
     a zip with one text file, a TSV file, or PREFIX of PREFIX.en/PREFIX.es, each of which may be
     gzipped; or a folder that `s2s data prepare` made."""
-    sources: list[SourceConfig] = Field([])
+    sources: list[CorpusConfig] = Field([])
     """Several corpora, mixed by weight, in the place of `corpus`."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")
     """Language translated from: one of `columns`, or the ending of a parallel file."""
@@ -54,9 +54,9 @@ class DataConfig(Table):
     """Leave out and count the lines that cannot be read; otherwise the first is an error."""
 
     @property
-    def mixture(self) -> list[SourceConfig]:
+    def mixture(self) -> list[CorpusConfig]:
         """What is read: `sources`, or `corpus` alone."""
-        return self.sources or [SourceConfig(corpus=str(self.corpus))]
+        return self.sources or [CorpusConfig(corpus=str(self.corpus))]
 
     def moved_to(self, corpus: str) -> "DataConfig":
         """Return the same with another place for the corpus."""

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from seq2seq_cli.bundled import bundled
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.data import CATALOG, CORPORA, SourceConfig
+from seq2seq_cli.config.data import CATALOG, CORPORA, CorpusConfig
 from seq2seq_cli.config.model import DEFAULT_KIND, MODELS
 from seq2seq_cli.config.table import Table
 from seq2seq_cli.errors import UsageError
@@ -262,9 +262,9 @@ def _problem(details: Any, kind: str, values: Overrides, defaults: dict[str, Any
     if key == "data.sources" and len(inside) == 2:
         place = f"data.sources[{inside[0]}].{inside[1]}"
         if details["type"] in ("missing", "extra_forbidden"):
-            keys = ", ".join(SourceConfig.model_fields)
+            keys = ", ".join(CorpusConfig.model_fields)
             return f"{origins[key]}: {place}: {message}. An entry's keys are {keys}"
-        words = _allowed(SourceConfig, str(inside[1]))
+        words = _allowed(CorpusConfig, str(inside[1]))
         return f"{origins[key]}: {_must_be(place, words, details['input'])}"
     return _wrong_value(key, kind, details["input"], origins)
 

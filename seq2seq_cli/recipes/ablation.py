@@ -13,7 +13,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import Overrides
 from seq2seq_cli.config.model import MOST_UNITS, ModelConfig, RNNConfig
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import tokenizers_of
+from seq2seq_cli.data.vocabularies import tokenizers_of
 from seq2seq_cli.decoding.translator import load_run
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_split import evaluate

@@ -13,8 +13,9 @@ import tensorflow as tf
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, read_corpus
-from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
+from seq2seq_cli.data.pipeline import Batch, TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.vocabularies import tokenizers_of
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs import checkpoints

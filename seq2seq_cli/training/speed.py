@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import Batch, TrainingData, tokenizers_of
+from seq2seq_cli.data.pipeline import Batch, TrainingData
+from seq2seq_cli.data.vocabularies import tokenizers_of
 from seq2seq_cli.models.ops.products import Count, counted
 from seq2seq_cli.runtime.computation import choose_computation
 from seq2seq_cli.runtime.memory import peak_memory

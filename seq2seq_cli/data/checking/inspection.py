@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.files import is_file, readable
+from seq2seq_cli.data.formats import column_order, find_parallel, is_zip, zip_member
 from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
-from seq2seq_cli.data.sources import column_order, find_parallel, is_zip, zip_member
 
 
 class Kind(IntFlag):

@@ -7,7 +7,7 @@ import pytest
 
 from seq2seq_cli.config.data import CORPORA, DataConfig
 from seq2seq_cli.data.named import NAMED
-from seq2seq_cli.data.sources import Reader
+from seq2seq_cli.data.reader import Reader
 from seq2seq_cli.errors import DataError, UsageError
 
 SKIP = " Correct the line, or leave such lines out by --set data.skip_bad_lines=true"
@@ -22,9 +22,9 @@ class Read(NamedTuple):
 
 def read_config(config: DataConfig) -> Read:
     reader = Reader(config)
-    sources = reader.sources()
-    pairs = [pair for source in sources for pair in source.pairs]
-    return Read(pairs, *reader.held_out(sources), reader.dropped)
+    corpora = reader.corpora()
+    pairs = [pair for corpus in corpora for pair in corpus.pairs]
+    return Read(pairs, *reader.held_out(corpora), reader.dropped)
 
 
 def read(path: Path, **options: object) -> Read:
