@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.files import Overrides
 from seq2seq_cli.config.model import MOST_UNITS, ModelConfig, RNNConfig
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.vocabularies import tokenizers_of
 from seq2seq_cli.decoding.translator import load_run
