@@ -1,4 +1,4 @@
-"""How training computes on this machine: chosen by measuring, and kept with the run."""
+"""Precision and parts of a batch: chosen by measuring on this machine, and kept with the run."""
 
 import importlib.metadata
 import json
@@ -16,13 +16,13 @@ from seq2seq_cli.runtime.parallel import most_shards, parts_at_once
 
 Clock = Callable[[], float]
 
-BUDGET_SECONDS = 0.3  # that all measurements of one process take, about
-# Another choice than the default must be faster by these factors. Where it makes a difference that
-# counts, it does; where it does not, the same seed should train the same model each time. Another
-# process that is busy for a moment makes several parts seem slower than one, but not so much.
+BUDGET_SECONDS = 0.3  # about the time of all measurements of one process
+# Another choice than the default must be faster by these factors. A gain that matters is larger.
+# Where the gain is small, the same seed should train the same model each time. A process that is
+# busy for a moment makes several parts seem slower than one, but not by so much.
 PRECISION_MARGIN = 1.25
 SHARDS_MARGIN = 2.0
-_ROWS = 256  # of a measured product; more rows take longer and tell no more
+_ROWS = 256  # of a measured product; more rows take longer and give the same answer
 _WIDEST = 1024
 PRECISIONS = ("float32", "bfloat16")  # the default first
 
@@ -33,10 +33,10 @@ class Computation:
 
     Attributes:
         precision: dtype of matrix products, float32 or bfloat16.
-        shards: parts of a batch that are computed at once.
+        shards: number of parts of a batch that are computed in parallel.
         device: the device it was chosen for, in words.
-        versions: of the packages whose kernels compute, by name.
-        milliseconds: what the measured alternatives took, by name; empty where nothing was
+        versions: the versions of the packages whose kernels compute, by name.
+        milliseconds: the time of each measured alternative, by name; empty if nothing was
             measured.
     """
 
@@ -47,7 +47,7 @@ class Computation:
     milliseconds: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """Write all of it."""
+        """Return all fields as JSON."""
         return json.dumps(asdict(self), indent=2)
 
     @classmethod
@@ -55,7 +55,7 @@ class Computation:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: if it is something else.
+            ValueError: if `text` is something else.
         """
         try:
             found = cls(**json.loads(text))
@@ -66,13 +66,17 @@ class Computation:
         return found
 
     def described(self, compiled: str) -> str:
-        """Return it in words, for a `training.compile`."""
+        """Return it in words.
+
+        Args:
+            compiled: `training.compile`.
+        """
         names = {"auto": "parts compiled by XLA", "xla": "XLA", "graph": "plain graph"}
         parts = f", {self.shards} parts of a batch at once" if self.shards > 1 else ""
         return f"{names[compiled]}, {self.precision}{parts}"
 
     def differences(self, device: str) -> list[str]:
-        """Name what was otherwise when this was chosen: the device and versions of packages."""
+        """Return what has changed since this was chosen: the device and versions of packages."""
         before = {"device": self.device, **self.versions}
         now = {"device": device, **_versions()}
         return [
@@ -83,7 +87,7 @@ class Computation:
 
 
 class Model(Protocol):
-    """What is measured of a model: the shapes of its weights."""
+    """The part of a model that is measured: the shapes of its weights."""
 
     @property
     def trainable_variables(self) -> Iterable[Any]:
@@ -93,15 +97,15 @@ class Model(Protocol):
 def choose_computation(
     config: TrainingConfig, model: Model, device: str = "", clock: Clock = time.perf_counter
 ) -> Computation:
-    """Choose precision and shards of a training: as the config says, and else what is fastest here.
+    """Choose precision and shards of a training: those of the config, or else the fastest ones.
 
-    Float32 and one part for each core are the defaults. Another choice must be clearly
-    faster at products of this model's widths.
+    The defaults are float32 and one part per core. Another choice must be clearly faster at
+    products of this model's widths.
 
     Args:
-        config: may fix both.
-        model: whose widths are measured.
-        device: described in words, for the record.
+        config: its `precision` and `shards` are used if they are set.
+        model: the model whose widths are measured.
+        device: the device in words, for the record.
         clock: returns seconds.
     """
     most = most_shards(config)
@@ -118,7 +122,7 @@ def choose_computation(
 def choose_decoding_precision(
     precision: str, model: Model, clock: Clock = time.perf_counter
 ) -> str:
-    """Return the dtype of matrix products in decoding: as given, or for `auto` what is fastest."""
+    """Return the dtype of matrix products in decoding: `precision`, or for `auto` the fastest."""
     if precision != "auto":
         return precision
     return Probe(model, clock).fastest_precision(parts_at_once())
@@ -128,11 +132,11 @@ class Probe:
     """Measures products of a model's widths.
 
     Args:
-        model: whose widths are taken.
+        model: the model that has the widths.
         clock: returns seconds.
 
     Attributes:
-        milliseconds: what each measured alternative took, by name.
+        milliseconds: the time of each measured alternative, by name.
     """
 
     def __init__(self, model: Model, clock: Clock = time.perf_counter):
@@ -145,14 +149,14 @@ class Probe:
         return Products(widths_of(self._model))
 
     def fastest_precision(self, parts: int) -> str:
-        """Return float32, or bfloat16 where it is clearly faster, in so many parts at once."""
+        """Return float32, or bfloat16 if it is clearly faster with so many parts in parallel."""
         return self._fastest(
             {name: partial(self._products.multiply, name, parts) for name in PRECISIONS},
             PRECISION_MARGIN,
         )
 
     def fastest_shards(self, precision: str, most: int) -> int:
-        """Return `most`, or a half, a quarter and so on of it where that is twice as fast."""
+        """Return `most`, or a half, a quarter and so on of it if that is twice as fast."""
         names = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
         return names[
             self._fastest(
@@ -170,7 +174,7 @@ class Probe:
 
 
 def widths_of(model: Model) -> list[tuple[int, int]]:
-    """Return (inputs, outputs) of the model's largest matrices, three at most, and not too wide."""
+    """Return (inputs, outputs) of the model's three largest matrices, limited in width."""
     shapes = {tuple(v.shape) for v in model.trainable_variables if len(v.shape) == 2}
     capped = {(min(a, _WIDEST), min(b, _WIDEST)) for a, b in shapes}
     return sorted(capped, key=lambda shape: (math.prod(shape), shape), reverse=True)[:3]
@@ -181,9 +185,9 @@ def measure(
     budget_seconds: float,
     clock: Clock = time.perf_counter,
 ) -> dict[str, float]:
-    """Return the least time that each candidate took, in seconds.
+    """Return the shortest time of each candidate, in seconds.
 
-    Each runs once to warm up, then all run in turns, once at least, until the budget is used up.
+    Each runs once to warm up. Then all run in turns, at least once, until the budget is used up.
     """
     began = clock()
     for run in candidates.values():
@@ -199,10 +203,10 @@ def measure(
 
 
 class Products:
-    """Matrix products as a training step has them, for measuring.
+    """Matrix products like those of an update, for measuring.
 
-    Parts of the rows are computed as a step computes the parts of a batch: by one graph, in which
-    nothing makes one wait for another.
+    Parts of the rows are computed as an update computes the parts of a batch: by one graph, in
+    which no part waits for another.
 
     Args:
         widths: (inputs, outputs) of some of the model's linear maps.
@@ -216,7 +220,7 @@ class Products:
         self._graphs: dict[tuple[str, int], Callable] = {}
 
     def multiply(self, dtype: str, parts: int) -> None:
-        """Compute the maps and their gradients, the rows divided into parts computed at once."""
+        """Compute the linear maps and their gradients, with the rows in so many parallel parts."""
         if (dtype, parts) not in self._graphs:
             products = partial(self._products, dtype, parts)
             self._graphs[dtype, parts] = tf.function(products, autograph=False)
@@ -224,7 +228,7 @@ class Products:
         tf.test.experimental.sync_devices()
 
     def _products(self, dtype: str, parts: int) -> list[tf.Tensor]:
-        """Return all of them, so that a graph leaves none out."""
+        """Return all products, so that the graph omits none."""
         found = []
         for number in range(parts):
             for x, kernel, gradient in self._factors:
@@ -246,7 +250,7 @@ def _halves(number: int) -> list[int]:
 
 
 def _xla_on_cpu(training: TrainingConfig) -> bool:
-    """Return whether XLA multiplies on a CPU, which has no fast products in bfloat16 there."""
+    """Return whether XLA multiplies on a CPU, where its products in bfloat16 are slow."""
     return training.compile == "xla" and not tf.config.get_visible_devices("GPU")
 
 
