@@ -18,10 +18,10 @@ TATOEBA_SHA256 = "f80e581ae291aa34dd3aba7bd98b5e9505234da4318e2f3295df70a1520c7f
 
 
 def downloaded_tatoeba() -> Path:
-    """Return the downloaded corpus.
+    """Return the path of the downloaded corpus.
 
     Raises:
-        DataError: if it is not there, with the remedy.
+        DataError: if it has not been downloaded, with the remedy.
     """
     path = tatoeba_path()
     if not is_file(path):
@@ -33,16 +33,16 @@ def downloaded_tatoeba() -> Path:
 
 
 def tatoeba_path() -> Path:
-    """Return where the downloaded corpus is kept: the platform's cache folder for this program."""
+    """Return the path of the downloaded corpus, in the platform's cache folder."""
     return platformdirs.user_cache_path("s2s") / "spa-eng.zip"
 
 
 def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_URL) -> Path:
-    """Download spa-eng.zip to the cache, unless it is there, and check its SHA-256.
+    """Download spa-eng.zip to the cache, unless the cache has it, and check its SHA-256.
 
     Args:
         progress: called with the bytes received and the bytes in all, 0 if that is unknown.
-        url: where to get it.
+        url: the address to download from.
 
     Raises:
         DataError: if there is no network, or the file is not the expected one.

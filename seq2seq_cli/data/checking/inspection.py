@@ -1,4 +1,4 @@
-"""Every line of a file of pairs, the bad ones too: what is wrong with it, and what it should be."""
+"""The lines of a file of pairs, with the problems of each line by itself, repaired."""
 
 import re
 import unicodedata
@@ -17,23 +17,23 @@ from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
 
 
 class Kind(IntFlag):
-    """What can be wrong with a line."""
+    """The kinds of problems of a line, in the order in which findings are listed."""
 
     COLUMNS = auto()
-    """Another number of columns than the others, or a line that only one of two files has."""
+    """Another number of columns than the other lines, or a line that only one of two files has."""
     ENCODING = auto()
-    """Invalid UTF-8, a NUL, or U+FFFD, which stands where a character was lost."""
+    """Invalid UTF-8, a NUL, or U+FFFD, which replaces a lost character."""
     MOJIBAKE = auto()
     """UTF-8 that was read as Latin-1 or CP1252, such as "Â¿QuÃ©" for "¿Qué"."""
     CONTROL = auto()
     """Control characters, line separators, bidi marks, zero-width characters, soft hyphens, a
-    byte order mark; the joiners of Persian, of Indian scripts and of emoji are none of these."""
+    byte order mark; but not the joiners of Persian, of Indian scripts and of emoji."""
     EMPTY = auto()
     """Nothing on one side or on both."""
     DUPLICATE = auto()
     """The same pair again."""
     IDENTICAL = auto()
-    """The same text on both sides, of more than two words and not of names and numbers only."""
+    """The same text on both sides, of more than two words, and not only names and numbers."""
     NUMBERS = auto()
     """Both sides have numbers in digits, and none in common."""
     RATIO = auto()
@@ -41,32 +41,32 @@ class Kind(IntFlag):
     LANGUAGE = auto()
     """Sides swapped, or both in one language; see `outliers.Languages`."""
     MISALIGNED = auto()
-    """In a stretch where one side has slipped against the other; see `outliers.slips`."""
+    """In a stretch of lines where one side has slipped against the other; see `outliers.slips`."""
     IN_DEV = auto()
-    """Its source or target is, but for case and punctuation, one of the dev file."""
+    """One of its sentences is in the dev file, apart from case and punctuation."""
     IN_TEST = auto()
-    """Its source or target is, but for case and punctuation, one of the test file."""
+    """One of its sentences is in the test file, apart from case and punctuation."""
 
     @property
     def label(self) -> str:
-        """The kind's name in reports."""
+        """The kind's name in findings."""
         return str(self.name).lower().replace("_", " ")
 
 
 _NOTHING = Kind(0)
 
 REPAIRED = Kind.MOJIBAKE | Kind.CONTROL
-"""What a cleaned copy has put right; lines with anything else are left out of it."""
+"""Kinds that a cleaned copy repairs. It leaves out lines with any other kind."""
 
 
 class Line(NamedTuple):
     """A line after repair.
 
     Attributes:
-        source, target: its sides, stripped; empty where it could not be read.
-        cells: all columns, in the order of the file; empty where it could not be read.
-        problems: what was wrong with the line by itself.
-        reason: why it could not be read, or how it stood before repair; else empty.
+        source, target: its sides, stripped; empty if it cannot be read.
+        cells: all columns, in the order of the file; empty if it cannot be read.
+        problems: the problems of the line by itself.
+        reason: why it cannot be read, or its text before the repair; otherwise empty.
     """
 
     source: str
@@ -81,11 +81,11 @@ class LineFile:
 
     Attributes:
         paths: the files, one or two (source, target).
-        names: the same with the member of a zip, as reports name them.
+        names: the same, with the member of a zip, for messages.
 
     Raises:
         DataError: if there is no such file.
-        UsageError: if the columns are not those of the languages asked for.
+        UsageError: if the columns are not those of the configured languages.
     """
 
     def __init__(self, path: Path, config: DataConfig):
@@ -93,9 +93,9 @@ class LineFile:
         self.paths = [path] if is_file(path) else [*find_parallel(path, self.languages)]
         self.is_parallel = len(self.paths) == 2
         self.names = [str(p) for p in self.paths]
-        self._places = (0, 1)
+        self._columns = (0, 1)
         if not self.is_parallel:
-            self._places = column_order(str(path), config.columns.split(), self.languages)
+            self._columns = column_order(str(path), config.columns.split(), self.languages)
             if is_zip(path):
                 self.names = [f"{path}/{zip_member(path)}"]
 
@@ -109,7 +109,7 @@ class LineFile:
             yield from self._judge(self._rows(stack))
 
     def _rows(self, stack: ExitStack) -> Iterator[list[str | BadLineError | None]]:
-        """Yield the columns of each line; of a TSV line that cannot be read, the error alone."""
+        """Yield the columns of each line; for a TSV line that cannot be read, only the error."""
         if self.is_parallel:
             left, right = (
                 read_lines(name, stack.enter_context(open_text(path)))
@@ -131,7 +131,7 @@ class LineFile:
         head = list(islice(rows, 100))
         widths = [len(row) for row in head]
         columns = 3 if widths.count(3) > widths.count(2) else 2
-        ended = 0  # after which line one of two files ends
+        ended = 0  # the line after which one of two files ends
         for number, row in enumerate(chain(head, rows)):
             bad = next((cell for cell in row if isinstance(cell, BadLineError)), None)
             if bad is not None:
@@ -151,12 +151,12 @@ class LineFile:
 
     def _line(self, cells: list[str]) -> Line:
         problems, reason = _NOTHING, ""
-        for place, cell in enumerate(cells):
+        for column, cell in enumerate(cells):
             if _SUSPECT.search(cell):
-                cells[place], found = repair(cell)
+                cells[column], found = repair(cell)
                 problems |= found
                 reason = reason or visible(cell) * bool(found)
-        source, target = (cells[place].strip() for place in self._places)
+        source, target = (cells[column].strip() for column in self._columns)
         if not source or not target:
             return Line(source, target, cells, problems | Kind.EMPTY, reason)
         if source == target and _is_a_sentence(source):
@@ -174,7 +174,7 @@ _INVISIBLE = re.compile(
 )
 _SPACES = re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]")
 
-# The characters of CP1252's bytes 80 to 9F, and for the five bytes it leaves out, Latin-1's.
+# The characters of CP1252's bytes 80 to 9F, and Latin-1's for the five bytes that CP1252 lacks.
 _CP1252 = {
     ord(bytes([byte]).decode("cp1252")): byte
     for byte in range(0x80, 0xA0)
@@ -187,9 +187,9 @@ _SUSPECT = re.compile(f"{_INVISIBLE.pattern}|\ufffd|{_MISREAD.pattern}")  # what
 
 
 def repair(text: str) -> tuple[str, Kind]:
-    """Undo mojibake, and take out what is invisible; return also what was found.
+    """Undo mojibake and remove invisible characters; return the text and the kinds of problems.
 
-    Where a control character parted words, a space takes its place. U+FFFD is found, and stays.
+    A control character that separated words becomes a space. U+FFFD is a problem, but is kept.
     """
     problems = Kind.ENCODING if "\ufffd" in text else Kind(0)
     while True:
@@ -204,11 +204,11 @@ def repair(text: str) -> tuple[str, Kind]:
 
 
 def _undo_mojibake(text: str) -> str:
-    """Encode as CP1252 and decode as UTF-8, if that succeeds and what comes out is plausible.
+    """Encode as CP1252 and decode as UTF-8, if that succeeds and the result is plausible.
 
-    A whole text in which every character beyond ASCII fits this pattern is hardly ever meant so.
-    An exception is one capital before a closing mark ("CAFÉ…"), which would decode to one letter
-    of a rare alphabet; so one character counts only if it is Latin or a usual sign.
+    A text in which all characters beyond ASCII fit this pattern is nearly always mojibake. An
+    exception is a single capital before a closing mark ("CAFÉ…"), which would decode to one letter
+    of a rare alphabet. So a single character counts only if it is Latin or a common sign.
     """
     if not _MISREAD.search(text):
         return text
@@ -243,5 +243,5 @@ def _numbers(text: str) -> set[str]:
 
 
 def visible(text: str) -> str:
-    """Return a text with its invisible characters as <U+200B>."""
+    """Return a text with its invisible characters in a form such as <U+200B>."""
     return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
