@@ -23,8 +23,8 @@ def extreme_ratios(lengths: NDArray[np.int32]) -> Bools:
     """Return which pairs have an extreme ratio of lengths.
 
     A pair is extreme if the logarithm of (target + 1) / (source + 1) differs from its median in the
-    corpus by more than 6 robust standard deviations (1.4826 times the median absolute deviation) and by
-    more than a factor of 2, and the longer side has over 15 characters more than usual.
+    corpus by more than 6 robust standard deviations (1.4826 times the median absolute deviation)
+    and by more than a factor of 2, and the longer side has over 15 characters more than usual.
 
     Args:
         lengths: numbers of characters of source and target, shape [N, 2].
@@ -83,7 +83,7 @@ class Languages:
 
 
 def _trigrams(texts: Sequence[str]) -> tuple[Ints, Ints]:
-    """Return the bucket and the text index of each trigram. Texts begin and end with a line break."""
+    """Return the bucket and the text index of each trigram. Texts are between two line breaks."""
     lines = [f"\n{text.lower()}\n" for text in texts]
     lengths = np.array([len(line) for line in lines], np.int64)
     codes = np.frombuffer("".join(lines).encode("utf-32-le"), np.uint32)
@@ -109,10 +109,10 @@ def marks_of(text: str) -> int:
 
 
 def names_of(text: str) -> int:
-    """Return a 64-bit Bloom filter of the names and numbers in a text. Translations often keep them.
+    """Return a 64-bit Bloom filter of the names and numbers in a text.
 
-    A name is a word with a capital. Only its first four letters count (Simard, Foster and Isabelle
-    1992 align sentences by such cognates).
+    Translations often keep them. A name is a word with a capital. Only its first four letters count
+    (Simard, Foster and Isabelle 1992 align sentences by such cognates).
     """
     found = 0
     for word in _WORD.findall(text):
@@ -187,7 +187,7 @@ def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[n
 
 
 def _best_path(fit: NDArray[np.float32]) -> Ints:
-    """Return the column of each row on the best path. Starting in the middle column costs nothing."""
+    """Return the column of each row on the best path, which starts in the middle at no cost."""
     count, columns = fit.shape
     switched = np.empty((count, columns), np.bool_)
     leaders = np.empty(count, np.int8)
