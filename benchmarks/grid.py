@@ -1,11 +1,11 @@
-"""Whether every combination of model options learns: its loss after a few steps on real text.
+"""The loss of every combination of model options after a few updates on real text.
 
     python benchmarks/grid.py --data tatoeba --json grid.json
 
-Each model is 64 wide and makes the first 300 updates of 3,000; its loss is the mean of the last 30,
-in nats per token, without label smoothing. A model that had learned nothing but how frequent each
-token is would reach the entropy of the unigram distribution of the target tokens, which is printed
-first. Combinations that are in the JSON file already are not trained again.
+Each model is 64 wide and makes the first 300 of 3,000 updates. Its loss is the mean of the last 30,
+in nats per token, without label smoothing. A model that has learned only the frequencies of tokens
+reaches the entropy of the unigram distribution of the target tokens, which is printed first.
+Combinations that are in the JSON file already are not trained again.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.step import Updater
 
 Options = dict[str, str | int | bool]
-MEASURED_STEPS = 30
+MEASURED_UPDATES = 30
 
 
 def combinations() -> Iterator[Options]:
@@ -81,7 +81,7 @@ def loss_after(config: Config, data: TrainingData, tokenizers: Tokenizers, steps
     losses = []
     for step, batch in enumerate(itertools.islice(data.batches(epoch=0), steps)):
         losses.append(updater.step(batch, step, schedule.learning_rate(step, 0))[0])
-    return float(np.mean(losses[-MEASURED_STEPS:]))
+    return float(np.mean(losses[-MEASURED_UPDATES:]))
 
 
 def main() -> None:
