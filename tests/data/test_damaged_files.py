@@ -38,14 +38,14 @@ def encrypted() -> bytearray:
 
 def of_method(number: int) -> bytearray:
     data = zipped()
-    for place in (8, data.rindex(CENTRAL) + 10):
-        data[place : place + 2] = struct.pack("<H", number)
+    for offset in (8, data.rindex(CENTRAL) + 10):
+        data[offset : offset + 2] = struct.pack("<H", number)
     return data
 
 
-def changed(data: bytes | bytearray, place: int) -> bytearray:
+def changed(data: bytes | bytearray, offset: int) -> bytearray:
     data = bytearray(data)
-    data[place] ^= 0xFF
+    data[offset] ^= 0xFF
     return data
 
 
