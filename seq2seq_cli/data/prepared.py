@@ -85,11 +85,11 @@ class Prepared:
             )
         usual = DataConfig()
         for key in _FIXED:
-            asked = getattr(config, key)
-            if asked not in (getattr(usual, key), prepared.get(key)):
+            wanted = getattr(config, key)
+            if wanted not in (getattr(usual, key), prepared.get(key)):
                 raise UsageError(
-                    f"{self._path}: was prepared with data.{key} = {prepared.get(key)!r}, and "
-                    f"{asked!r} is asked for. Prepare it again, or leave data.{key} out"
+                    f"{self._path}: was prepared with data.{key} = {prepared.get(key)!r}, and the "
+                    f"config has {wanted!r}. Prepare it again, or leave data.{key} out"
                 )
 
 

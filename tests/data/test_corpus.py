@@ -44,7 +44,7 @@ def sentences(count: int) -> list[tuple[str, str]]:
     return [(f"source {i}", f"target {i}") for i in range(count)]
 
 
-def test_sources_are_mixed_with_their_weights(tmp_path):
+def test_corpora_are_mixed_with_their_weights(tmp_path):
     own = [(f"own {i}", f"eigen {i}") for i in range(300)]
     config = DataConfig(
         sources=[
@@ -63,7 +63,7 @@ def test_sources_are_mixed_with_their_weights(tmp_path):
     assert "a.tsv (weight 2.5), " in corpus.description
 
 
-def test_a_mixture_keeps_the_dev_and_test_that_one_source_brings(tmp_path):
+def test_a_mixture_keeps_the_dev_and_test_that_one_corpus_brings(tmp_path):
     book = read_corpus(DataConfig())
     mixed = read_corpus(
         DataConfig(
@@ -78,7 +78,7 @@ def test_a_mixture_keeps_the_dev_and_test_that_one_source_brings(tmp_path):
     assert mixed.shared == 1
 
 
-def test_what_two_sources_have_counts_once(tmp_path):
+def test_what_two_corpora_have_counts_once(tmp_path):
     path = write(tmp_path / "a.tsv", sentences(300))
     corpus = read_corpus(DataConfig(sources=[CorpusConfig(corpus=path)] * 2))
     assert corpus.pairs == 300

@@ -165,8 +165,8 @@ def test_other_settings_than_the_prepared_ones_are_refused(config, prepared):
     with pytest.raises(UsageError) as caught:
         opened(config, prepared, split_seed=3)
     assert str(caught.value) == (
-        f"{prepared}: was prepared with data.split_seed = 0, and 3 is asked for. Prepare it again, "
-        "or leave data.split_seed out"
+        f"{prepared}: was prepared with data.split_seed = 0, and the config has 3. Prepare it "
+        "again, or leave data.split_seed out"
     )
     with pytest.raises(UsageError) as caught:
         opened(config, prepared, target_language="fr")
