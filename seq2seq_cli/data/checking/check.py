@@ -10,7 +10,8 @@ from seq2seq_cli.config.data import CATALOG, DataConfig
 from seq2seq_cli.data.checking.clean import new_outputs, write_lines
 from seq2seq_cli.data.checking.findings import CheckedFile, Finding, Findings, Fixed, Unseen
 from seq2seq_cli.data.checking.flagged import FlaggedFile
-from seq2seq_cli.data.checking.inspection import REPAIRED, Kind, LineFile
+from seq2seq_cli.data.checking.inspection import LineFile
+from seq2seq_cli.data.checking.kinds import REPAIRED, Kind
 from seq2seq_cli.data.checking.wording import findings_of
 from seq2seq_cli.data.named import Files, files_of
 from seq2seq_cli.data.prepared import is_prepared

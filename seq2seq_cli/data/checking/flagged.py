@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from seq2seq_cli.data.checking.inspection import REPAIRED, Kind, LineFile
+from seq2seq_cli.data.checking.inspection import LineFile
+from seq2seq_cli.data.checking.kinds import REPAIRED, Kind
 from seq2seq_cli.data.checking.outliers import (
     ENOUGH,
     Bools,

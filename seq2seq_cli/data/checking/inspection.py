@@ -5,58 +5,16 @@ import unicodedata
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from enum import IntFlag, auto
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from seq2seq_cli.config.data import DataConfig
+from seq2seq_cli.data.checking.kinds import Kind
+from seq2seq_cli.data.checking.repair import SUSPECT, repair, visible
 from seq2seq_cli.data.files import is_file, readable
 from seq2seq_cli.data.formats import column_order, find_parallel, is_zip, zip_member
 from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
-
-
-class Kind(IntFlag):
-    """The kinds of problems of a line, in the order in which findings are listed."""
-
-    COLUMNS = auto()
-    """Another number of columns than the other lines, or a line that only one of two files has."""
-    ENCODING = auto()
-    """Invalid UTF-8, a NUL, or U+FFFD, which replaces a lost character."""
-    MOJIBAKE = auto()
-    """UTF-8 that was read as Latin-1 or CP1252, such as "Â¿QuÃ©" for "¿Qué"."""
-    CONTROL = auto()
-    """Control characters, line separators, bidi marks, zero-width characters, soft hyphens, a
-    byte order mark; but not the joiners of Persian, of Indian scripts and of emoji."""
-    EMPTY = auto()
-    """Nothing on one side or on both."""
-    DUPLICATE = auto()
-    """The same pair again."""
-    IDENTICAL = auto()
-    """The same text on both sides, of more than two words, and not only names and numbers."""
-    NUMBERS = auto()
-    """Both sides have numbers in digits, and none in common."""
-    RATIO = auto()
-    """See `outliers.extreme_ratios`."""
-    LANGUAGE = auto()
-    """Sides swapped, or both in one language; see `outliers.Languages`."""
-    MISALIGNED = auto()
-    """In a stretch of lines where one side has slipped against the other; see `outliers.slips`."""
-    IN_DEV = auto()
-    """One of its sentences is in the dev file, apart from case and punctuation."""
-    IN_TEST = auto()
-    """One of its sentences is in the test file, apart from case and punctuation."""
-
-    @property
-    def label(self) -> str:
-        """The kind's name in findings."""
-        return str(self.name).lower().replace("_", " ")
-
-
-_NOTHING = Kind(0)
-
-REPAIRED = Kind.MOJIBAKE | Kind.CONTROL
-"""Kinds that a cleaned copy repairs. It leaves out lines with any other kind."""
 
 
 class Line(NamedTuple):
@@ -150,9 +108,9 @@ class LineFile:
                 yield self._line(cells)
 
     def _line(self, cells: list[str]) -> Line:
-        problems, reason = _NOTHING, ""
+        problems, reason = Kind(0), ""
         for column, cell in enumerate(cells):
-            if _SUSPECT.search(cell):
+            if SUSPECT.search(cell):
                 cells[column], found = repair(cell)
                 problems |= found
                 reason = reason or visible(cell) * bool(found)
@@ -164,61 +122,6 @@ class LineFile:
         if _numbers_disagree(source, target):
             problems |= Kind.NUMBERS
         return Line(source, target, cells, problems, reason)
-
-
-# The C0 and C1 controls, soft hyphen, bidi marks, zero-width characters except the joiners U+200C
-# and U+200D, line and paragraph separators, byte order mark, annotation marks.
-_INVISIBLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb]"
-)
-_SPACES = re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]")
-
-# The characters of CP1252's bytes 80 to 9F, and Latin-1's for the five bytes that CP1252 lacks.
-_CP1252 = {
-    ord(bytes([byte]).decode("cp1252")): byte
-    for byte in range(0x80, 0xA0)
-    if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
-}
-_MISREAD = re.compile(
-    "[\xc2-\xf4][\x80-\xbf" + "".join(re.escape(chr(code)) for code in _CP1252) + "]"
-)
-_SUSPECT = re.compile(f"{_INVISIBLE.pattern}|\ufffd|{_MISREAD.pattern}")  # what repair() may find
-
-
-def repair(text: str) -> tuple[str, Kind]:
-    """Undo mojibake and remove invisible characters; return the text and the kinds of problems.
-
-    A control character that separated words becomes a space. U+FFFD is a problem, but is kept.
-    """
-    problems = Kind.ENCODING if "\ufffd" in text else Kind(0)
-    while True:
-        if (again := _undo_mojibake(text)) != text:
-            problems |= Kind.MOJIBAKE
-        elif _INVISIBLE.search(text):
-            again = _INVISIBLE.sub("", _SPACES.sub(" ", text))
-            problems |= Kind.CONTROL
-        else:
-            return text, problems | (Kind.ENCODING if "\ufffd" in text else Kind(0))
-        text = again
-
-
-def _undo_mojibake(text: str) -> str:
-    """Encode as CP1252 and decode as UTF-8, if that succeeds and the result is plausible.
-
-    A text in which all characters beyond ASCII fit this pattern is nearly always mojibake. An
-    exception is a single capital before a closing mark ("CAFÉ…"), which would decode to one letter
-    of a rare alphabet. So a single character counts only if it is Latin or a common sign.
-    """
-    if not _MISREAD.search(text):
-        return text
-    try:
-        decoded = text.translate(_CP1252).encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        return text
-    gained = [char for char in decoded if not char.isascii()]
-    usual = any("\xa0" <= char <= "\u017f" or "\u2010" <= char <= "\u2122" for char in gained)
-    return decoded if usual or len(gained) > 1 else text
 
 
 def _is_a_sentence(text: str) -> bool:
@@ -240,8 +143,3 @@ def _numbers(text: str) -> set[str]:
     """Return the whole numbers in a text: 1,000 and 1.000 as 1000, 07 as 7."""
     plain = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     return {run.lstrip("0") for run in _DIGITS.findall(_THOUSANDS.sub("", plain))}
-
-
-def visible(text: str) -> str:
-    """Return a text with its invisible characters in a form such as <U+200B>."""
-    return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)

@@ -6,7 +6,8 @@ import numpy as np
 
 from seq2seq_cli.data.checking.findings import Finding
 from seq2seq_cli.data.checking.flagged import FlaggedFile
-from seq2seq_cli.data.checking.inspection import Kind, Line
+from seq2seq_cli.data.checking.inspection import Line
+from seq2seq_cli.data.checking.kinds import Kind
 
 EXAMPLES = 3
 """Number of examples of each kind."""

@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq_cli.data.checking.inspection import Kind, repair
+from seq2seq_cli.data.checking.kinds import Kind
+from seq2seq_cli.data.checking.repair import repair
 
 
 def test_capitals_before_closing_marks_are_no_mojibake():
