@@ -1,16 +1,16 @@
-r"""A run's translation beside CTranslate2's with the very same weights, and Joey NMT's, in turns.
+r"""Decoding speed of a run, of CTranslate2 with the same weights, and of Joey NMT, in turns.
 
     pip install ctranslate2
     python benchmarks/decoding.py --run quality/s2s-transformer --batch 256 \
         --joey joey/bin/python --joey-model quality/joey-transformer
 
 CTranslate2 takes a Transformer with ReLU, pre-norm, sinusoidal positions and joint embeddings. It
-and this project read ids, translate the run's test split in batches of like length, and give ids;
-so no time is that of a tokenizer; this project as many batches at once as there are cores,
-CTranslate2 that and one at a time. Joey NMT translates the same sentences in the same order with a
-model of its own, of like architecture, size and training, as quality.py leaves it; its time is what
-it logs of its search. Beam search has no length penalty. CTranslate2 and Joey NMT compute in
-float32, and do not forbid the tokens that no translation has.
+and s2s translate ids to ids, so no time is spent in a tokenizer. Both translate the run's test
+split in batches of similar length. s2s computes as many batches in parallel as there are cores.
+CTranslate2 is measured with that and with one batch at a time. Joey NMT translates the same
+sentences in the same order with its own model of similar architecture, size and training, from
+quality.py. Its time is the one that it logs for its search. Beam search has no length penalty.
+CTranslate2 and Joey NMT compute in float32, and do not exclude PAD and BOS.
 """
 
 import argparse
@@ -112,7 +112,7 @@ def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:
 
 
 def s2s(model: Seq2Seq, config: DecodingConfig, batches: list[Batch]) -> Program:
-    """Return this project's search."""
+    """Return the search of s2s."""
     search = Search(model, config)
 
     def one(batch: Batch) -> list[list[int]]:
@@ -131,7 +131,7 @@ def s2s(model: Seq2Seq, config: DecodingConfig, batches: list[Batch]) -> Program
 def ctranslate(
     model: Transformer, vocabulary: int, beam: int, batches: list[Batch], at_once: int
 ) -> Program:
-    """Return CTranslate2's search, with the same weights in float32, of so many batches at once."""
+    """Return CTranslate2's search with the same float32 weights, `at_once` batches at a time."""
     import ctranslate2
 
     with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +166,7 @@ def ctranslate(
 
 
 def joey(python: str, folder: Path, beam: int, batch: int) -> Program:
-    """Return Joey NMT's search with a model of its own; its clock leaves out the loading."""
+    """Return Joey NMT's search with its own model; its time excludes loading."""
     model = Joey.load(python, folder)
     split = Path(model.config["data"]["train"]).with_name("test")
 

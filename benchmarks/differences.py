@@ -1,4 +1,4 @@
-"""How far apart two versions of weights, translations and times are."""
+"""The differences of weights, translations and times of two versions."""
 
 import hashlib
 import statistics
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-MARGIN = 0.03  # a version that takes so much longer is marked
+MARGIN = 0.03  # a version is marked if it takes longer by more than this share
 
 
 def digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return a SHA-256 of arrays, whatever their names and order."""
+    """Return a SHA-256 of arrays that does not depend on their names and order."""
     parts = sorted(
         (str(array.dtype), array.shape, hashlib.sha256(array.tobytes()).hexdigest())
         for array in arrays.values()
@@ -20,7 +20,7 @@ def digest(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def difference(before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> str:
-    """Describe how far apart two sets of weights are.
+    """Return in words how far apart two sets of weights are.
 
     The relative difference of an array is its largest one divided by its largest weight.
     """
@@ -47,7 +47,7 @@ def compare_translations(
     """Return how many texts are equal, and the largest difference of two scores.
 
     Raises:
-        ValueError: if there are not as many, or a record has no text or score.
+        ValueError: if their numbers differ, or a record has no text or score.
     """
     if len(before) != len(after):
         raise ValueError(f"{len(before)} translations before, {len(after)} after")

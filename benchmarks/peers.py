@@ -1,4 +1,4 @@
-"""What the benchmarks beside other programs share: a corpus in files, and Joey NMT 2.3."""
+"""Common code of the comparisons with other programs: a corpus in files, and Joey NMT 2.3."""
 
 import importlib.metadata
 import json
@@ -12,8 +12,9 @@ from typing import Any
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import learn_tokenizers, token_lengths
+from seq2seq_cli.data.lengths import token_lengths
 from seq2seq_cli.data.splits import group_references
+from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.decoding.encoding import token_ids
 
 UNITS, LAYERS, HEADS, INNER_UNITS, VOCABULARY = 256, 4, 4, 1024, 8000
@@ -24,11 +25,11 @@ class Material:
     """The corpus and the vocabulary, as files that every program reads.
 
     Attributes:
-        folder: where they are: train.en, train.es, dev.en, ..., model.spm and vocabulary.txt.
+        folder: has train.en, train.es, dev.en, ..., model.spm and vocabulary.txt.
         data: the corpus, as `--data` takes it.
-        sources: the different sentences of `dev` and of `test`, sorted by length.
+        sources: the distinct source sentences of `dev` and of `test`, sorted by length.
         references: the references of each.
-        tokens_a_pair: target tokens of a training pair on average, EOS included.
+        tokens_per_pair: mean number of target tokens per training pair, EOS included.
     """
 
     def __init__(self, folder: Path, data: str):
@@ -52,7 +53,7 @@ class Material:
             self.references[name] = [references for _, references in rows]
             self._write(name, [(source, references[0]) for source, references in rows])
         _, targets = token_lengths(corpus.train, tokenizers)
-        self.tokens_a_pair = float(targets.mean())
+        self.tokens_per_pair = float(targets.mean())
 
     def _write(self, name: str, pairs: list[Any]) -> None:
         for side, language in enumerate(("en", "es")):
@@ -60,13 +61,55 @@ class Material:
             (self.folder / f"{name}.{language}").write_text(lines, "utf-8")
 
 
+JOEY_TRAINING = {
+    "optimizer": "adam",
+    "adam_betas": [0.9, 0.98],
+    "learning_rate": 0.001,
+    "learning_rate_min": 0.0,
+    "learning_rate_warmup": 400,
+    "scheduling": "warmupinversesquareroot",
+    "normalization": "tokens",
+    "loss": "crossentropy",
+    "label_smoothing": 0.1,
+    "clip_grad_norm": 1.0,
+    "batch_type": "sentence",
+    "epochs": 1000,
+    "overwrite": True,
+}
+
+
+def _joey_model(kind: str) -> dict[str, Any]:
+    """Return Joey NMT's table `model` for an `rnn` or a `transformer`."""
+    encoder: dict[str, Any]
+    decoder: dict[str, Any]
+    if kind == "rnn":
+        layer = {"type": "recurrent", "rnn_type": "gru", "hidden_size": UNITS, "dropout": 0.1}
+        layer["embeddings"] = {"embedding_dim": UNITS, "dropout": 0.1}
+        encoder = {**layer, "bidirectional": True}
+        decoder = {**layer, "hidden_dropout": 0.1, "init_hidden": "bridge"}
+        decoder |= {"input_feeding": True, "attention": "bahdanau"}
+    else:
+        encoder = decoder = {
+            "type": "transformer",
+            "num_layers": LAYERS,
+            "num_heads": HEADS,
+            "hidden_size": UNITS,
+            "ff_size": INNER_UNITS,
+            "embeddings": {"embedding_dim": UNITS, "scale": True},
+            "dropout": 0.1,
+            "layer_norm": "pre",
+        }
+    tied = kind == "transformer"
+    return {"tied_embeddings": tied, "tied_softmax": tied, "encoder": encoder, "decoder": decoder}
+
+
 class Joey:
-    """A model of Joey NMT in a folder of its own, which holds its config, too.
+    """A model of Joey NMT in its own folder, which also has its config.
 
     Args:
         python: the Python of its virtual environment.
-        folder: holds its model and what it writes.
-        config: as Joey NMT has it.
+        folder: has its model and its output.
+        config: in Joey NMT's format.
     """
 
     def __init__(self, python: str, folder: Path, config: dict[str, Any]):
@@ -74,7 +117,7 @@ class Joey:
 
     @classmethod
     def load(cls, python: str, folder: Path) -> "Joey":
-        """Return the model that a folder holds."""
+        """Return the model in a folder."""
         return cls(python, folder, json.loads((folder / "config.yaml").read_text("utf-8")))
 
     @classmethod
@@ -92,12 +135,12 @@ class Joey:
 
         Args:
             python: the Python of its virtual environment.
-            folder: is to hold its model.
-            material: what it reads.
+            folder: will have its model.
+            material: the corpus and the vocabulary.
             kind: `rnn` or `transformer`.
-            batch: pairs of a batch in training.
-            updates: after which training ends by itself.
-            logging_steps: how often it logs its speed.
+            batch: number of pairs in a training batch.
+            updates: number of updates after which training ends.
+            logging_steps: number of updates between two log lines with the speed.
         """
         side = {
             "level": "bpe",
@@ -106,23 +149,6 @@ class Joey:
             "tokenizer_cfg": {"model_file": str(material.model)},
             "max_length": LENGTH,
         }
-        if kind == "rnn":
-            layer = {"type": "recurrent", "rnn_type": "gru", "hidden_size": UNITS, "dropout": 0.1}
-            layer["embeddings"] = {"embedding_dim": UNITS, "dropout": 0.1}
-            encoder = {**layer, "bidirectional": True}
-            decoder = {**layer, "hidden_dropout": 0.1, "init_hidden": "bridge"}
-            decoder |= {"input_feeding": True, "attention": "bahdanau"}
-        else:
-            encoder = decoder = {
-                "type": "transformer",
-                "num_layers": LAYERS,
-                "num_heads": HEADS,
-                "hidden_size": UNITS,
-                "ff_size": INNER_UNITS,
-                "embeddings": {"embedding_dim": UNITS, "scale": True},
-                "dropout": 0.1,
-                "layer_norm": "pre",
-            }
         config = {
             "name": kind,
             "joeynmt_version": "2.3.0",
@@ -138,41 +164,24 @@ class Joey:
             },
             "testing": {"beam_size": 1, "batch_size": 64, "batch_type": "sentence"},
             "training": {
-                "optimizer": "adam",
-                "adam_betas": [0.9, 0.98],
-                "learning_rate": 0.001,
-                "learning_rate_min": 0.0,
-                "learning_rate_warmup": 400,
-                "scheduling": "warmupinversesquareroot",
-                "normalization": "tokens",
-                "loss": "crossentropy",
-                "label_smoothing": 0.1,
-                "clip_grad_norm": 1.0,
+                **JOEY_TRAINING,
                 "batch_size": batch,
-                "batch_type": "sentence",
-                "epochs": 1000,
                 "updates": updates,
                 "logging_freq": logging_steps,
                 "validation_freq": logging_steps * 10**6,
-                "overwrite": True,
             },
-            "model": {
-                "tied_embeddings": kind == "transformer",
-                "tied_softmax": kind == "transformer",
-                "encoder": encoder,
-                "decoder": decoder,
-            },
+            "model": _joey_model(kind),
         }
         return cls(python, folder, config)
 
     def train(self, seconds: float | None = None) -> None:
         """Train until the updates are done, or for so many seconds from the start of the process.
 
-        An interrupt ends the training, and Joey NMT keeps the weights of that moment.
+        At the end of that time an interrupt ends the training, and Joey NMT saves its weights.
         """
         command = [*self._command("train"), "--skip-test"]
         with (self.folder / "train.log").open("w") as log:
-            # What a shell begins in the background ignores interrupts, with all it begins.
+            # A background process of a shell ignores interrupts, and so do its children.
             process = subprocess.Popen(
                 command,
                 stdout=log,
@@ -187,14 +196,14 @@ class Joey:
         if process.returncode:
             raise SystemExit((self.folder / "train.log").read_text("utf-8")[-3000:])
 
-    def tokens_a_second(self) -> float:
-        """Return the training's speed: the mean of what it logged, without the first."""
+    def tokens_per_second(self) -> float:
+        """Return the speed of the training: the mean of the logged values without the first."""
         logged = (self.folder / "model" / "train.log").read_text("utf-8")
         rates = [float(rate) for rate in re.findall(r"Tokens per Sec: +([\d.]+)", logged)]
         return statistics.mean(rates[1:])
 
     def translate(self, split: Path, beam: int = 1, batch: int = 64) -> tuple[list[str], float]:
-        """Return the translations of a split's sentences, and the seconds that its search took.
+        """Return the translations of a split, and the seconds that the search took.
 
         `split` is the path of its files, without the language.
         """
@@ -212,7 +221,7 @@ class Joey:
 
 
 def run(command: list[str]) -> str:
-    """Return stdout of a command; the error of one that fails."""
+    """Return stdout of a command; exit with stderr if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}:\n{done.stderr[-3000:]}")
@@ -220,9 +229,9 @@ def run(command: list[str]) -> str:
 
 
 def describe(python: str | None, *packages: str) -> str:
-    """Return what the figures depend on: processor and versions, of these packages too.
+    """Return the processor and the versions of packages, these included.
 
-    `python` is that of Joey NMT's virtual environment, where it takes part.
+    `python` is that of Joey NMT's virtual environment, or None without Joey NMT.
     """
     name = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text("utf-8"))
     names = ("tensorflow", "keras", "sentencepiece", *packages)

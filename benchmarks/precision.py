@@ -1,9 +1,10 @@
-"""Dev losses of a training in bfloat16 beside those of the same in float32.
+"""Dev losses of the same training in bfloat16 and in float32.
 
     python benchmarks/precision.py --steps 500 --seeds 0 1 2 --folder precision
 
-A Transformer of 4 + 4 layers and the default RNN on Tatoeba, in each pair with one seed, and so the
-same first weights, batches and dropout. What the folder holds already is not done again.
+A Transformer of 4 + 4 layers and the default RNN on Tatoeba. Both trainings of a pair have the same
+seed, and so the same initial weights, batches and dropout. Trainings that the folder has already
+are not repeated.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from peers import LAYERS, VOCABULARY, describe, run
 def dev_losses(
     folder: Path, data: str, kind: str, precision: str, seed: int, steps: int, every: int
 ) -> dict[int, float]:
-    """Train, if that is not done yet; return the dev loss after the steps at which it was taken."""
+    """Train, unless the folder has the training; return the dev loss by number of updates."""
     path = folder / f"{kind}-{precision}-{seed}"
     if not path.exists():
         command = [sys.executable, "-m", "seq2seq_cli", "train", "--model", kind]
@@ -44,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", default="tatoeba")
     parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--every", type=int, default=100, help="steps between validations")
+    parser.add_argument("--every", type=int, default=100, help="updates between validations")
     parser.add_argument("--folder", type=Path, default=Path("precision"))
     parser.add_argument("--models", nargs="+", default=["transformer", "rnn"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])

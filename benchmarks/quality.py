@@ -1,15 +1,15 @@
-"""What a model reaches in a given time, beside Joey NMT's on the same cores: BLEU of dev.
+"""BLEU of dev after a given time of training, for s2s and Joey NMT on the same cores.
 
     python -m venv joey
     joey/bin/pip install joeynmt==2.3.0 'protobuf<3.21' importlib_metadata sentencepiece==0.2.0
     python benchmarks/quality.py --joey joey/bin/python --budget 20 --folder quality
 
 Both train on the same pairs of Tatoeba with the same SentencePiece vocabulary of 8,000: an RNN (GRU
-of 256 units, bidirectional, additive attention) and a Transformer (4 + 4 layers of 256 units). This
-program trains with `--budget`; Joey NMT for as long as that took in all, from the start of the
-process to its end, with the batch given here, a warm-up of 400 updates to a rate of 1e-3, and no
-validation. Both then translate the dev split greedily, and sacreBLEU scores it with all references.
-What the folder holds already is not done again.
+of 256 units, bidirectional, additive attention) and a Transformer (4 + 4 layers of 256 units). s2s
+trains with `--budget`. Joey NMT trains as long as the whole process of s2s took, with the batch
+given here, a warm-up of 400 updates to a learning rate of 1e-3, and no validation. Both then
+translate the dev split greedily, and sacreBLEU scores it with all references. Trainings that the
+folder has already are not repeated.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Whether two versions of the code give the same numbers, and how fast each is.
+"""Compare the numbers and the speed of two versions of the code.
 
     python benchmarks/same.py --before main --skip-speed
     python benchmarks/same.py --before main --only rnn-general --precisions float32 --json same.json
@@ -10,10 +10,12 @@ the last losses must be equal. Both versions then translate 100 sentences with t
 `before`, greedily and with a beam of 5. Texts and scores must be equal.
 
 Speed is measured in the first of `--precisions`, one process at a time, the versions in turns. It
-does not affect the exit code; more than 3 % slower is marked. The machine should do nothing else.
+does not affect the exit code. A version that is more than 3 % slower is marked. The machine should
+do nothing else.
 
-The default corpus is the phrasebook. `s2s data stats` must say the same of all of it. Both versions
-train on its hand-written phrases, as `before` has them, each alone and each joined with the next.
+The default corpus is the phrasebook. `s2s data stats` must print the same for it. Both versions
+train on its hand-written phrases in the version of `before`, each alone and each joined with the
+next.
 
 Exit codes: 0 all the same, 1 a number differs or a command failed, 2 usage.
 """
@@ -54,7 +56,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 TRAINING = {
     **{"training.seed": 1, "training.shards": 2, "training.batch_tokens": 1024},
-    "training.validate_every_steps": STEPS,  # at the end, where it cannot be avoided
+    "training.validate_every_steps": STEPS,  # only at the end, where it cannot be avoided
     **{"tokenizer.vocabulary_size": 1000, "data.dev_pairs": 50, "data.test_pairs": 50},
 }
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -62,7 +64,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Row:
-    """A comparison, as the table shows it."""
+    """A comparison: a row of the table."""
 
     model: str
     precision: str
@@ -82,7 +84,7 @@ class Case:
         self._model, self._precision, self._options = model, precision, options
         self._before, self._after = sides
         self._own = {side: side.folder / f"{model}-{precision}" for side in sides}
-        self._decoded = dict.fromkeys(sides, self._own[self._before])  # translate with these
+        self._decoded = dict.fromkeys(sides, self._own[self._before])  # the runs to translate with
         self._device = ["--device", options.device]
         settings = {f"model.{key}": value for key, value in MODELS[model].items()}
         settings |= {**TRAINING, "training.precision": precision}
@@ -98,7 +100,7 @@ class Case:
             "beam 5": lambda: self._compare_translations("beam 5", 5),
         }
         if with_speed:
-            checks["ms an update"] = lambda: self._compare_speed("ms an update", self._train_time)
+            checks["ms per update"] = lambda: self._compare_speed("ms per update", self._train_time)
             checks["ms of beam 5"] = lambda: self._compare_speed("ms of beam 5", self._decode_time)
         for name, check in checks.items():
             show(f"{self._model}, {self._precision}: {name}")
@@ -153,7 +155,7 @@ class Case:
     def _compare_speed(
         self, name: str, measure: Callable[[Side], float]
     ) -> Iterator[tuple[str, ...]]:
-        """Measure both sides in turns; who comes second in one turn comes first in the next."""
+        """Measure both sides in turns, and swap their order after each turn."""
         times: dict[Side, list[float]] = {side: [] for side in self._own}
         for trial in range(self._options.trials):
             for side in list(times)[:: -1 if trial % 2 else 1]:
@@ -173,7 +175,7 @@ def read_run(run: Path) -> tuple[dict[str, np.ndarray], float]:
     """Return the weights of a run's newest checkpoint and the last loss of its training.
 
     Raises:
-        FailureError: if a file is not there, or not as it was expected.
+        FailureError: if a file is missing, or has another format than expected.
     """
     try:
         newest = max((run / "checkpoints").glob("step-*"))
@@ -185,7 +187,7 @@ def read_run(run: Path) -> tuple[dict[str, np.ndarray], float]:
 
 
 def compare_phrasebooks(sides: Sequence[Side]) -> Row:
-    """Compare what `s2s data stats` says of the phrasebook, its fingerprint included."""
+    """Compare the output of `s2s data stats` for the phrasebook, with its fingerprint."""
     show("phrasebook: data stats")
     done = run_together({side: ["data", "stats", "--json"] for side in sides})
     try:
@@ -199,7 +201,7 @@ def compare_phrasebooks(sides: Sequence[Side]) -> Row:
 
 
 def in_company(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return each pair alone, and each joined with the next, so that lengths vary."""
+    """Return each pair, and each pair joined with the next, so that lengths vary."""
     neighbours = itertools.pairwise(pairs)
     return [*pairs, *((f"{a[0]} {b[0]}", f"{a[1]} {b[1]}") for a, b in neighbours)]
 
@@ -214,7 +216,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
 
 
 def write_material(folder: Path, pairs: Sequence[tuple[str, str]]) -> None:
-    """Write corpus.tsv, to train on, and sentences.txt, other sources, to translate."""
+    """Write corpus.tsv to train on, and sentences.txt with other source sentences to translate."""
     pairs = pairs[: PAIRS + SENTENCES]
     every = len(pairs) // SENTENCES
     if every < 4:
@@ -239,7 +241,7 @@ def compare(sides: Sequence[Side], options: argparse.Namespace) -> Iterator[Row]
 
 
 def show(text: str) -> None:
-    """Tell whoever watches."""
+    """Print a text to stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -253,7 +255,7 @@ def to_table(rows: Sequence[Row]) -> str:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options; a mistake ends the program with exit code 2."""
+    """Return the options; a wrong one ends the program with exit code 2."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -292,7 +294,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def stop(number: int, _frame: object) -> None:
-    """End the program by a signal; others are ignored while it removes what it made."""
+    """End the program after a signal; ignore further signals while it cleans up."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     show(f"stopped by {signal.Signals(number).name}")

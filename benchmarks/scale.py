@@ -1,9 +1,9 @@
-"""What a corpus' size costs: preparing, starting, training and resuming, from 10k to 10M pairs.
+"""Time and memory of preparing, starting, training and resuming, by the size of the corpus.
 
     python benchmarks/scale.py --sizes 10000 100000 1000000 10000000 --json docs/scale.json
 
-The corpora are the phrasebook's pairs, repeated and numbered. Memory is resident memory, summed
-over the command's processes, at its highest. Times begin with the command's start.
+The corpora are the phrasebook's pairs, repeated and numbered. Memory is the maximum of the resident
+memory, summed over the command's processes. Times begin with the start of the command.
 """
 
 import argparse
@@ -25,7 +25,7 @@ S2S = [sys.executable, "-m", "seq2seq_cli"]
 
 
 class Command:
-    """A running command, and the most memory it has had (bytes)."""
+    """A running command, and the maximum of its process memory (bytes)."""
 
     def __init__(self, *arguments: str, folder: Path):
         import psutil
@@ -64,7 +64,7 @@ class Command:
 
 
 def write_corpus(path: Path, pairs: int) -> None:
-    """Write so many pairs, no sentence twice."""
+    """Write so many pairs, without repeating a sentence."""
     train = read_corpus(DataConfig()).train
     with path.open("w", encoding="utf-8") as file:
         for number in itertools.count(1):
@@ -76,17 +76,17 @@ def write_corpus(path: Path, pairs: int) -> None:
 
 
 def metrics(run: Path) -> list[dict[str, float]]:
-    """Return what the run has reported so far."""
+    """Return the training entries that the run has logged so far."""
     path = run / "metrics.jsonl"
     lines = path.read_text("utf-8").split("\n")[:-1] if path.is_file() else []
     return [entry for entry in map(json.loads, lines) if "pairs_per_second" in entry]
 
 
-def wait_for_step(command: Command, run: Path, step: int) -> float:
-    """Wait until an update after `step` is reported, and return the time it took."""
+def wait_for_update(command: Command, run: Path, step: int) -> float:
+    """Wait until the run logs an update after `step`, and return the time since the start."""
     while not any(entry["step"] > step for entry in metrics(run)):
         if command.process.poll() is not None:
-            raise SystemExit(f"it ended early; see {command.log.name}")
+            raise SystemExit(f"the training ended early; see {command.log.name}")
         time.sleep(0.05)
     return command.seconds()
 
@@ -100,8 +100,8 @@ def measure(pairs: int, folder: Path, steps: int) -> dict[str, float]:
     (folder / "corpus.tsv").unlink()
     run = folder / "runs" / "x"
     train = Command("train", "--data", "prepared", "--epochs", "100", "--run", "x", folder=folder)
-    found["first_steps_seconds"] = wait_for_step(train, run, 0)
-    wait_for_step(train, run, steps)
+    found["first_steps_seconds"] = wait_for_update(train, run, 0)
+    wait_for_update(train, run, steps)
     train.process.send_signal(signal.SIGTERM)
     train.finish(expected=128 + signal.SIGTERM)
     found["train_memory"] = train.memory
@@ -109,7 +109,7 @@ def measure(pairs: int, folder: Path, steps: int) -> dict[str, float]:
     found["pairs_per_second"] = statistics.median(rates[len(rates) // 3 :])
     saved = int(metrics(run)[-1]["step"])
     resume = Command("train", "--resume", "--run", "x", folder=folder)
-    found["resume_seconds"] = wait_for_step(resume, run, saved)
+    found["resume_seconds"] = wait_for_update(resume, run, saved)
     resume.process.send_signal(signal.SIGTERM)
     resume.finish(expected=128 + signal.SIGTERM)
     found["resume_memory"] = resume.memory

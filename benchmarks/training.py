@@ -1,4 +1,4 @@
-"""Training speed beside that of other trainers, side by side: pairs per second.
+"""Training speed of s2s and of other programs, in pairs per second.
 
     python -m venv joey
     joey/bin/pip install joeynmt==2.3.0 'protobuf<3.21' importlib_metadata sentencepiece==0.2.0
@@ -6,11 +6,11 @@
 
 All train on the same pairs of Tatoeba with the same SentencePiece vocabulary of 8,000: an RNN (GRU
 of 256 units, bidirectional, additive attention) and a Transformer (4 + 4 layers of 256 units, 4
-heads, 1,024 inside). The programs: this one; Joey NMT 2.3 on PyTorch; the models of TensorFlow's
-tutorials in Keras' `fit`; their Keras layers in this project's loop. Each trial is a process of its
-own, warmed up before the clock starts, and the programs take turns, so that a drift of the machine
-hits all. The first comparison is at `--batches` pairs a batch, for each of them; this program also
-runs at batches of `--tokens` tokens. Trials that are in the JSON file already are not run again.
+heads, 1,024 inner units). The programs are s2s; Joey NMT 2.3 on PyTorch; the models of TensorFlow's
+tutorials in Keras' `fit`; and their Keras layers in the loop of s2s. Each trial is a process of its
+own, warmed up before the clock starts. The programs take turns, so that a drift of the machine
+affects all. All programs run with `--batches` pairs per batch. s2s also runs with `--tokens` tokens
+per batch. Trials that are in the JSON file already are not run again.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from peers import LAYERS, VOCABULARY, Joey, Material, describe, run
 
 
 def s2s(material: Material, kind: str, size: list[str], steps: int) -> float:
-    """Return the pairs per second of this project."""
+    """Return the pairs per second of s2s."""
     settings = [*size, f"tokenizer.model={material.model}"]
     settings += [f"tokenizer.vocabulary_size={VOCABULARY}"]
     if kind == "transformer":
@@ -52,7 +52,7 @@ def joey(python: str, material: Material, kind: str, batch: int, steps: int) -> 
     with tempfile.TemporaryDirectory() as folder:
         model = Joey.new(python, Path(folder), material, kind, batch, 3 * steps, steps)
         model.train()
-        return model.tokens_a_second() / material.tokens_a_pair
+        return model.tokens_per_second() / material.tokens_per_pair
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Models in the manner of TensorFlow's and Keras' tutorials, of Keras' own layers alone.
+"""Training speed of models like those of TensorFlow's and Keras' tutorials, of Keras' layers.
 
     python benchmarks/tutorial.py --model transformer --batch 64 --steps 60
     python benchmarks/tutorial.py --model rnn --batch 64 --steps 60 --loop s2s
@@ -22,9 +22,11 @@ import tensorflow as tf
 from keras import layers
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import Pairs, read_corpus
-from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pairs import Pairs
+from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.runtime.parallel import most_shards, share_threads
@@ -65,7 +67,7 @@ class TutorialRNN(Seq2Seq):
 
 
 class Block(layers.Layer):
-    """Attention and a feed-forward network, each with a residual and a normalisation after it."""
+    """Attention and a feed-forward network, each followed by a residual and a normalisation."""
 
     def __init__(self, cross: bool):
         super().__init__()
@@ -85,7 +87,7 @@ class Block(layers.Layer):
         values_mask: tf.Tensor | None = None,
         training: bool = False,
     ) -> tf.Tensor:
-        """Return the outputs; with `values`, no query sees what comes after it."""
+        """Return the outputs. With `values`, a query does not see later positions."""
         attended = self.attention(
             x, x, attention_mask=mask, use_causal_mask=values is not None, training=training
         )
@@ -110,10 +112,10 @@ class TutorialTransformer(Seq2Seq):
         self.output_layer = layers.Dense(vocabulary)
 
     def embed(self, table: layers.Embedding, ids: tf.Tensor, training: bool) -> tf.Tensor:
-        """Return a vector for each id and its place."""
-        places = tf.range(tf.shape(ids)[1], dtype=tf.float32)[:, tf.newaxis]
+        """Return a vector for each id and its position."""
+        positions = tf.range(tf.shape(ids)[1], dtype=tf.float32)[:, tf.newaxis]
         exponents = tf.range(UNITS // 2, dtype=tf.float32) * (-2 * math.log(10_000) / UNITS)
-        angles = places * tf.exp(exponents)
+        angles = positions * tf.exp(exponents)
         vectors = table(ids) * math.sqrt(UNITS) + tf.concat([tf.sin(angles), tf.cos(angles)], 1)
         return self.dropout(vectors, training=training)
 
@@ -138,7 +140,7 @@ class TutorialTransformer(Seq2Seq):
 
 
 def masked_loss(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """Return the mean loss of a token, as the tutorials do."""
+    """Return the mean loss per token, as the tutorials do."""
     losses = keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)
     real = tf.cast(tf.not_equal(labels, 0), losses.dtype)
     return tf.reduce_sum(losses * real) / tf.reduce_sum(real)
@@ -157,7 +159,7 @@ def fit(
         sources, targets = sources[:, :longest].to_tensor(), targets[:, : longest + 1].to_tensor()
         return (sources, targets[:, :-1]), targets[:, 1:]
 
-    # Of all pairs, since a corpus may be sorted by length.
+    # A random order, since a corpus may be sorted by length.
     rows = np.random.default_rng(0).permutation(len(pairs))
     data = (
         tf.data.Dataset.from_tensor_slices(pairs.take(rows))
@@ -170,14 +172,14 @@ def fit(
     clock = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda batch, logs: ends.append(time.perf_counter())
     )
-    # Compiled by XLA, as Keras would, each new length of a batch would be compiled anew.
+    # With XLA, which Keras would use, each new length of a batch would be compiled again.
     model.compile(keras.optimizers.Adam(1e-4), masked_loss, jit_compile=False)
     model.fit(data, epochs=1, steps_per_epoch=2 * steps, verbose=0, callbacks=[clock])
     return steps * batch / (ends[-1] - ends[steps - 1])
 
 
 def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> float:
-    """Return the pairs per second of this project's loop."""
+    """Return the pairs per second of the loop of s2s."""
     updater = Updater(model, config.training, shards=most_shards(config.training))
 
     def trial() -> float:

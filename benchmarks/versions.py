@@ -1,4 +1,4 @@
-"""Two versions of the code side by side: their worktrees, and the commands that they run."""
+"""Two versions of the code: their worktrees, and the commands that they run."""
 
 import json
 import os
@@ -13,11 +13,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKING_TREE = "working tree"
-STDERR_LINES = 15  # that are shown of a command that failed
+STDERR_LINES = 15  # that are shown if a command fails
 
 
 class FailureError(Exception):
-    """A command failed, or what it left cannot be read."""
+    """A command failed, or its output cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Done:
         return self.stdout
 
     def records(self) -> list[dict[str, Any]]:
-        """Return what a command with --json printed: one object a line.
+        """Return the output of a command with --json: one object per line.
 
         Raises:
             FailureError: if the command failed, or printed no JSON.
@@ -69,7 +69,7 @@ class Done:
         return found
 
     def number(self, key: str) -> float:
-        """Return a figure of the first record.
+        """Return a number of the first record.
 
         Raises:
             FailureError: if there is none.
@@ -81,7 +81,7 @@ class Done:
 
 
 def run_together(commands: Mapping[Side, Sequence[str]]) -> dict[Side, Done]:
-    """Run a command of `s2s` for each side, all at once; an exception here ends them all."""
+    """Run a command of `s2s` for each side, all in parallel; an exception here ends them all."""
     with ExitStack() as stack:
         started = {}
         for side, arguments in commands.items():
@@ -93,11 +93,11 @@ def run_together(commands: Mapping[Side, Sequence[str]]) -> dict[Side, Done]:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                cwd=side.folder,  # `python -m` looks for the package here first
+                cwd=side.folder,  # `python -m` looks for the package in this folder first
                 env={**os.environ, "PYTHONPATH": path},
             )
             stack.callback(process.wait)
-            stack.callback(process.kill)  # does nothing to one that has ended
+            stack.callback(process.kill)  # does nothing if it has ended
             started[side] = process, out, err
         done = {}
         for side, (process, out, err) in started.items():
@@ -132,9 +132,9 @@ def worktree(name: str, commit: str, folder: Path) -> Iterator[Side]:
     """Check out a commit for as long as the block runs.
 
     Args:
-        name: of the side.
-        commit: what to check out.
-        folder: is to hold the worktree and the side's runs.
+        name: the name of the side.
+        commit: the commit to check out.
+        folder: where to make the worktree and the folder of the side's runs.
     """
     tree, runs = folder / f"{name}-tree", folder / name
     runs.mkdir()
@@ -147,7 +147,7 @@ def worktree(name: str, commit: str, folder: Path) -> Iterator[Side]:
 
 
 def git(*arguments: str, index: str | None = None) -> str:
-    """Return what git prints.
+    """Return the output of a git command.
 
     Raises:
         FailureError: if it fails.

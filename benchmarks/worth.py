@@ -29,7 +29,8 @@ from peers import describe
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.decoding import search, strategies
 from seq2seq_cli.models import build_model, reference

@@ -6,9 +6,9 @@ _PACKAGE = Path(__file__).parent
 
 
 def bundled(path: str) -> Path:
-    """Return where a bundled file or folder is.
+    """Return the path of a bundled file or folder.
 
-    A wheel has it in the package, below `bundled`; a checkout has it beside the package.
+    A wheel has it in the package, below `bundled`. A checkout has it beside the package.
 
     Args:
         path: relative to the repository's root.

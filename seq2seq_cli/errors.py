@@ -1,10 +1,10 @@
-"""What can go wrong, each with the exit code the command line leaves with."""
+"""The errors that a user can act on, with the exit codes of the command line."""
 
 import errno
 
 
 class S2SError(Exception):
-    """A problem the user can act on: the message says what is wrong, where, and what to do."""
+    """A problem that the user can solve. The message says what is wrong, where, and what to do."""
 
     exit_code = 1
 
@@ -40,7 +40,7 @@ class DivergedError(S2SError):
 
 
 class DiskError(S2SError):
-    """A file could not be written, for want of space or of permission."""
+    """A file could not be written, because of missing space or permission."""
 
     exit_code = 7
 
@@ -54,5 +54,5 @@ class RunInterruptedError(S2SError):
 
 
 def os_reason(error: OSError) -> str:
-    """Say why the operating system refused to read or write an open file."""
+    """Return why the operating system refused to read or write an open file."""
     return "it is closed" if error.errno == errno.EBADF else error.strerror or str(error)

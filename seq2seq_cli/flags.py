@@ -1,10 +1,10 @@
-"""Flags that libraries read from variables of the environment."""
+"""Flags that libraries read from environment variables."""
 
 import os
 
 
 def set_flag(variable: str, flag: str) -> None:
-    """Add a flag to a variable of the environment, before the flags there, which prevail."""
+    """Add a flag to an environment variable, before its other flags, which take precedence."""
     flags = os.environ.get(variable, "").split()
     if flag not in flags:
         os.environ[variable] = " ".join([flag, *flags])

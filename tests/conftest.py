@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app, main
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.runs.checkpoints import Position, State
 from seq2seq_cli.runtime.tensorflow import import_tensorflow
 

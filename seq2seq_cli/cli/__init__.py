@@ -225,7 +225,8 @@ def ablate(
 ) -> None:
     """Train several models alike and compare them in one table; again, it goes on."""
     from seq2seq_cli.cli.training_display import TrainingDisplay
-    from seq2seq_cli.config.files import Overrides, load_config
+    from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.config.training import TrainingConfig
     from seq2seq_cli.training.events import Phase
 

@@ -20,7 +20,7 @@ from rich.progress import Progress as ProgressBars
 from rich.table import Table
 from rich.text import Text
 
-from seq2seq_cli.data.checking.check import Report
+from seq2seq_cli.data.checking.findings import Findings
 from seq2seq_cli.data.checking.outliers import ENOUGH
 from seq2seq_cli.data.statistics import Statistics
 from seq2seq_cli.training.events import Result
@@ -176,19 +176,19 @@ def show_selftest(checks: list[tuple[str, float, bool]]) -> None:
     stdout.print(table)
 
 
-def show_check(report: Report) -> None:
+def show_check(findings: Findings) -> None:
     """Print what is wrong with a corpus: the files, what was found, and what a copy leaves out."""
-    names = {file.split: Path(file.files[0]).name for file in report.files}
+    names = {file.split: Path(file.files[0]).name for file in findings.files}
     rows = []
-    for file in report.files:
+    for file in findings.files:
         few = "" if file.judged else f"; under {ENOUGH} good ones: ratio, language, order unjudged"
         rows.append((file.split, f"{', '.join(file.files)}: {file.lines:,} lines{few}"))
-    for unseen in report.unseen:
+    for unseen in findings.unseen:
         if unseen.rate:
             share = f"{unseen.rate:.2%} of characters unseen in train: {unseen.characters}"
             rows.append((f"{unseen.split} {unseen.language}", share))
     show_rows(rows)
-    if report.findings:
+    if findings.findings:
         table = Table(
             "found", "lines", "share", "where", "what", box=None, header_style="bold cyan"
         )
@@ -196,25 +196,25 @@ def show_check(report: Report) -> None:
             column.overflow = "fold"
         for column in table.columns[1:3]:
             column.justify = "right"
-        for found in report.findings:
+        for found in findings.findings:
             rows_of = zip(found.places, found.examples, strict=True)
             for number, (place, example) in enumerate(rows_of):
                 head = (found.kind, f"{found.count:,}", f"{found.share:.2%}")
                 where = Text(f"{names[found.split]}:{place}")
                 table.add_row(*(head if number == 0 else ("", "", "")), where, Text(example))
         stdout.print(table)
-    if report.fixed:
-        kinds = {"left out": report.fixed.left_out, "repaired": report.fixed.repaired}
+    if findings.fixed:
+        kinds = {"left out": findings.fixed.left_out, "repaired": findings.fixed.repaired}
         show_rows(
             [
-                ("written", f"{', '.join(report.fixed.files)}: {report.fixed.written:,} lines"),
+                ("written", f"{', '.join(findings.fixed.files)}: {findings.fixed.written:,} lines"),
                 *(
                     (label, ", ".join(f"{n:,} {kind}" for kind, n in counts.items()) or "nothing")
                     for label, counts in kinds.items()
                 ),
             ]
         )
-    stdout.print("Nothing is wrong." if report.is_clean else "Something was found.")
+    stdout.print("Nothing is wrong." if findings.is_clean else "Something was found.")
 
 
 def show_result(result: Result) -> None:

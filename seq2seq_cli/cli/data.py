@@ -86,12 +86,13 @@ def data_check(
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
     find_data(resolved.data)
-    report = check(resolved.data, fix)
+    findings = check(resolved.data, fix)
     if as_json:
-        print_line(json.dumps({**asdict(report), "is_clean": report.is_clean}, ensure_ascii=False))
+        record = {**asdict(findings), "is_clean": findings.is_clean}
+        print_line(json.dumps(record, ensure_ascii=False))
     else:
-        console.show_check(report)
-    if not report.is_clean:
+        console.show_check(findings)
+    if not findings.is_clean:
         raise typer.Exit(1)
 
 
@@ -113,7 +114,7 @@ def prepare(
     find_data(resolved.data)
     start_tensorflow("cpu")
 
-    from seq2seq_cli.data.preparation import prepare as prepare_corpus
+    from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
     with console.pair_progress() as report:
         corpus = prepare_corpus(resolved, folder, report)

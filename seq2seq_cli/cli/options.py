@@ -7,7 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from seq2seq_cli.config.data import DataConfig
-    from seq2seq_cli.config.files import Overrides
+    from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.config.training import TrainingConfig
 
 SetOption = Annotated[
@@ -52,7 +52,8 @@ def config_layers(
 
     `flags` are (key, value or None, option).
     """
-    from seq2seq_cli.config.files import Overrides, find_config
+    from seq2seq_cli.config.files import find_config
+    from seq2seq_cli.config.overrides import Overrides
 
     files = [Overrides.read(find_config(config))] if config else []
     options = Overrides()

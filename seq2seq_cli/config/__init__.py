@@ -1,4 +1,4 @@
-"""The configuration's tables: the only home of every default."""
+"""The tables of the configuration, with all defaults."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from seq2seq_cli.config.training import TrainingConfig
 
 
 class Config(Table):
-    """Everything that determines a training; `run/config.toml` holds it whole."""
+    """Everything that determines a training. A run keeps it in `config.toml`."""
 
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
@@ -23,8 +23,8 @@ class Config(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _suit_training_to_the_kind(cls, tables: dict[str, Any]) -> dict[str, Any]:
-        """Put what suits the kind of model where `[training]` says nothing."""
+    def _use_training_defaults_of_the_kind(cls, tables: dict[str, Any]) -> dict[str, Any]:
+        """Use the defaults of the kind of model for keys that `[training]` does not set."""
         model, training = tables.get("model", {}), tables.get("training", {})
         kind = model.get("kind") if isinstance(model, dict) else model.kind
         if isinstance(training, TrainingConfig):
@@ -38,7 +38,7 @@ class Config(Table):
         if isinstance(model, RNNConfig) or model.positions == "sinusoidal":
             return self
         source, target = training.max_source_tokens, training.max_target_tokens
-        # The target begins with BOS, and is read up to its last token.
+        # The decoder reads BOS and the target without its EOS: as many tokens as the target has.
         longest = source + target if isinstance(model, DecoderOnlyConfig) else max(source, target)
         if model.max_positions < longest:
             raise ValueError(
@@ -48,7 +48,7 @@ class Config(Table):
         return self
 
     def to_toml(self) -> str:
-        """Write every value that is set, by table."""
+        """Return every value that is set as TOML, by table."""
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
     def flat(self) -> dict[str, Any]:

@@ -8,63 +8,63 @@ from seq2seq_cli.config.table import Table
 
 CORPORA = ("phrasebook", "tatoeba")
 
-CATALOG = "tfds:"  # what follows names a data set of TensorFlow Datasets
+CATALOG = "tfds:"  # before the name of a data set of TensorFlow Datasets
 
 
-class SourceConfig(Table):
+class CorpusConfig(Table):
     """`[[data.sources]]`: one of several corpora that are mixed."""
 
     corpus: str
-    """As `data.corpus`."""
+    """A corpus, as in `data.corpus`."""
     weight: float = Field(1.0, ge=0.001, le=1000)
-    """How often an epoch shows each of its pairs, on average: 2 twice, 0.1 a tenth of them. The
-    order of an epoch is held in memory, one number for each pair that is shown, so a larger weight
-    could exhaust it; a smaller one would show next to nothing."""
+    """How often an epoch shows each of its pairs, on average: 2 shows each twice, 0.1 a tenth of
+    them. A process keeps one number in memory for each pair that an epoch shows, so the weight has
+    an upper limit."""
     columns: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
-    """As `data.columns`, and that where not given."""
+    """As in `data.columns`, which is the default."""
 
 
 class DataConfig(Table):
-    """`[data]`: which pairs, and how they are split."""
+    """`[data]`: the corpus, its languages and its splits."""
 
     corpus: str | None = "phrasebook"
-    """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` of the catalog of TensorFlow Datasets, or a path:
-    a zip with one text file, a TSV file, or PREFIX of PREFIX.en/PREFIX.es, each of which may be
-    gzipped; or a folder that `s2s data prepare` made."""
-    sources: list[SourceConfig] = Field([])
-    """Several corpora, mixed by weight, in the place of `corpus`."""
+    """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` from the catalog of TensorFlow Datasets, or a
+    path. A path is a zip with one text file, a TSV file, PREFIX of two parallel files PREFIX.en and
+    PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped."""
+    sources: list[CorpusConfig] = Field([])
+    """Several corpora, mixed by weight, instead of `corpus`."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")
-    """Language translated from: one of `columns`, or the ending of a parallel file."""
+    """Language to translate from: one of `columns`, or the ending of a parallel file."""
     target_language: str = Field("es", pattern=r"^[A-Za-z0-9_-]+$")
-    """Language translated to: the other of `columns`, or the ending of a parallel file."""
+    """Language to translate to: the other of `columns`, or the ending of a parallel file."""
     columns: str = Field("en es", pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """Languages of the first two columns of a TSV file."""
     dev: str | None = None
-    """A file of pairs that choose the best checkpoint, where the corpus' own shall not."""
+    """A file of pairs that choose the best checkpoint, instead of pairs of the corpus."""
     test: str | None = None
-    """A file of pairs that `s2s eval` scores, where the corpus' own shall not."""
+    """A file of pairs that `s2s eval` scores, instead of pairs of the corpus."""
     dev_pairs: int = Field(2500, ge=1, le=10**9)
-    """About how many pairs choose the best checkpoint; at most a tenth of the corpus."""
+    """Approximate number of pairs to choose the best checkpoint; at most a tenth of the corpus."""
     test_pairs: int = Field(2500, ge=1, le=10**9)
-    """About how many pairs `s2s eval` scores; at most a tenth of the corpus."""
+    """Approximate number of pairs that `s2s eval` scores; at most a tenth of the corpus."""
     split_seed: int = Field(0, ge=0, lt=2**31)
-    """Another seed draws another split; it is apart from `training.seed`, so that runs compare.
-    What a corpus brings as its own dev and test, as `phrasebook` does, stays as it is."""
+    """Determines the split. It does not depend on `training.seed`, so that runs can be compared.
+    A corpus that brings its own dev and test, such as `phrasebook`, keeps them."""
     skip_bad_lines: bool = False
-    """Leave out and count the lines that cannot be read; otherwise the first is an error."""
+    """Leave out and count lines that cannot be read. Otherwise the first of them is an error."""
 
     @property
-    def mixture(self) -> list[SourceConfig]:
-        """What is read: `sources`, or `corpus` alone."""
-        return self.sources or [SourceConfig(corpus=str(self.corpus))]
+    def mixture(self) -> list[CorpusConfig]:
+        """The corpora to read: `sources`, or `corpus` alone."""
+        return self.sources or [CorpusConfig(corpus=str(self.corpus))]
 
     def moved_to(self, corpus: str) -> "DataConfig":
-        """Return the same with another place for the corpus."""
+        """Return the same table with another corpus, and without `sources`."""
         return self.model_copy(update={"corpus": corpus, "sources": []})
 
     @model_validator(mode="before")
     @classmethod
-    def _sources_stand_for_corpus(cls, values: Any) -> Any:
+    def _sources_replace_corpus(cls, values: Any) -> Any:
         if not values.get("sources") or not isinstance(values["sources"], list):
             return values
         if values.get("corpus") is not None:
@@ -85,27 +85,28 @@ class DataConfig(Table):
 
 
 class TokenizerConfig(Table):
-    """`[tokenizer]`: how text becomes ids; learned from the training side."""
+    """`[tokenizer]`: how text becomes ids. The vocabulary is learned from the training side."""
 
     kind: Literal["unigram", "bpe", "wordpiece", "words", "bytes"] = "unigram"
-    """SentencePiece's unigram or BPE with bytes for what has no piece, WordPiece, whole words, or
-    UTF-8's bytes."""
+    """`unigram` or `bpe` are SentencePiece models that write characters without a piece as bytes;
+    `wordpiece`, `words` and `bytes` (of UTF-8) are the others."""
     vocabulary_size: int = Field(3000, ge=300, le=1_000_000)
-    """Number of ids of each vocabulary, 256 of SentencePiece's for bytes; fewer where the corpus
-    has no more. `bytes` and given models have their own."""
+    """Number of ids of each vocabulary. SentencePiece uses 256 of them for bytes. A small corpus
+    may give fewer. `bytes` and given models have their own number."""
     vocabularies: Literal["joint", "separate"] = "joint"
-    """One vocabulary for both languages, or one for each."""
+    """`joint` is one vocabulary for both languages, `separate` one for each."""
     training_pairs: int = Field(200_000, ge=1, le=10**9)
-    """The vocabulary is learned from at most this many pairs, evenly spaced over the corpus."""
+    """Maximum number of pairs to learn the vocabulary from, evenly spaced over the corpus."""
     model: str | None = None
-    """A SentencePiece model to use and not to learn one: of both languages, or of the source where
-    vocabularies are separate."""
+    """A SentencePiece model to use instead of learning one: for both languages, or with separate
+    vocabularies for the source language."""
     target_model: str | None = None
-    """The same for the target where vocabularies are separate."""
+    """The same for the target language, with separate vocabularies."""
     sampling_alpha: float = Field(0.0, ge=0, le=1)
-    """Subword regularisation: training sees many segmentations of a sentence; 0 for one. For
-    `unigram`, the power of a segmentation's probability (Kudo 2018; 0.1 to 0.5, a lower one gives
-    more variety). For `bpe`, the share of merges left out (Provilkov et al. 2020; 0.1)."""
+    """Subword regularisation: training samples many segmentations of a sentence; 0 for the best
+    one only. For `unigram` it is the power of a segmentation's probability (Kudo 2018): 0.1 to 0.5,
+    where less gives more variety. For `bpe` it is the share of merges that are left out (Provilkov
+    et al. 2020): 0.1."""
 
     @model_validator(mode="after")
     def _keys_agree(self) -> "TokenizerConfig":

@@ -8,54 +8,54 @@ from seq2seq_cli.config.table import Table
 
 
 class DecodingConfig(Table):
-    """`[decoding]`: how translations are searched for."""
+    """`[decoding]`: the search for translations."""
 
     beam: int = Field(1, ge=1, le=10_000)
-    """Hypotheses that are followed for each sentence; 1 is greedy decoding."""
+    """Number of hypotheses that the search keeps for each sentence; 1 is greedy decoding."""
     n_best: int = Field(1, ge=1, le=1000)
-    """Translations given of each sentence: at most `beam` of them, or that many samples."""
+    """Number of translations of each sentence: at most `beam`, or any number of samples."""
     length_penalty: float = Field(0.6, ge=0, le=5)
-    """A log-probability is divided by this power, alpha, of the length; 0 for no penalty."""
+    """Power alpha of the length by which a log-probability is divided; 0 for no penalty."""
     length_penalty_kind: Literal["gnmt", "simple"] = "gnmt"
-    """What has that power: `gnmt` (5 + length) / 6 (Wu et al. 2016), `simple` the length."""
+    """The length that is meant: `gnmt` (5 + length) / 6 (Wu et al. 2016), `simple` the length."""
     coverage_penalty: float = Field(0.0, ge=0, le=100)
-    """Weight beta of the penalty for source tokens that got little attention (Wu et al. 2016)."""
+    """Weight beta of the penalty for source tokens with little attention (Wu et al. 2016)."""
     sample: bool = False
-    """Draw each token by its probability, and do not search for the best."""
+    """Draw each token by its probability, instead of searching for the best translation."""
     temperature: float = Field(1.0, ge=0.001, le=100)
-    """Of sampling: below 1 the probable becomes more probable, above 1 less."""
+    """Sampling: divides the logits. Below 1, probable tokens become more probable."""
     top_k: int | None = Field(None, ge=1, le=1_000_000)
-    """Of sampling: draw from the so many most probable tokens."""
+    """Sampling: draw only from this many most probable tokens."""
     top_p: float = Field(1.0, gt=0, le=1)
-    """Of sampling: draw from the most probable tokens that together are so probable."""
+    """Sampling: draw only from the most probable tokens whose probabilities sum to this."""
     seed: int = Field(0, ge=0, lt=2**31)
-    """Of sampling: with the sentence's number, it determines all draws."""
+    """Sampling: determines all draws, together with the sentence's number."""
     repetition_penalty: float = Field(1.0, ge=1, le=100)
-    """Tokens that are in the translation already become less probable (Keskar et al. 2019)."""
+    """Makes tokens that the translation already has less probable (Keskar et al. 2019)."""
     no_repeat_ngram: int = Field(0, ge=0, le=100)
-    """No sequence of so many tokens comes twice in a translation; 0 for no such rule."""
+    """No sequence of this many tokens occurs twice in a translation; 0 for no such rule."""
     max_length: int | None = Field(None, ge=1, le=100_000)
-    """A translation has at most so many tokens, its end included, whatever the source's length."""
+    """Maximum number of tokens of a translation, EOS included, for any length of the source."""
     max_length_ratio: float = Field(2.0, gt=0, le=100)
-    """A translation has at most this times the source's tokens, plus `max_length_extra`; where it
-    begins with a prefix, at least one token more than that."""
+    """Maximum number of tokens of a translation: this times the source's tokens, plus
+    `max_length_extra`. With a prefix it is at least one more than the prefix has."""
     max_length_extra: int = Field(10, ge=0, le=100_000)
     """See `max_length_ratio`."""
     min_length: int = Field(0, ge=0, le=100_000)
-    """A translation has at least so many tokens, its end included."""
+    """Minimum number of tokens of a translation, EOS included."""
     min_length_ratio: float = Field(0.0, ge=0, le=100)
-    """A translation has at least this times the source's tokens."""
+    """Minimum number of tokens of a translation, as a multiple of the source's tokens."""
     max_source_tokens: int = Field(512, ge=4, le=1_000_000)
-    """A longer source, and target to be scored, is cut, with a warning. A prefix may have as many
-    where `max_length` is not given."""
+    """Maximum number of tokens of a source, and of a target to be scored. Longer ones are cut, with
+    a warning. It also limits a prefix where `max_length` is not set."""
     precision: Literal["auto", "float32", "bfloat16"] = "float32"
-    """Of matrix products. bfloat16 is faster on some processors, and changes scores in the third
-    digit; `auto` measures which is faster here."""
+    """Precision of matrix products. bfloat16 is faster on some processors, and changes scores in
+    the third digit. `auto` measures which is faster on this machine."""
     batch_sentences: int = Field(256, ge=1, le=10**6)
-    """Sentences translated at once."""
+    """Maximum number of sentences in a batch."""
     batch_tokens: int = Field(4096, ge=1, le=10**9)
-    """Size of a batch: sentences times the length of the longest, padding included; a batch has one
-    sentence at least."""
+    """Maximum size of a batch: number of sentences times the tokens of the longest. A batch has at
+    least one sentence."""
 
     @model_validator(mode="after")
     def _keys_agree(self) -> "DecodingConfig":
@@ -89,7 +89,7 @@ class DecodingConfig(Table):
 
     @property
     def description(self) -> str:
-        """How it searches, in a word or two."""
+        """The search in a word or two."""
         if self.sample:
             return "sampled"
         return "greedy" if self.beam == 1 else f"beam {self.beam}"

@@ -1,4 +1,4 @@
-"""The table `[model]`, of each kind of model."""
+"""The table `[model]`, for each kind of model."""
 
 from typing import Any, ClassVar, Literal
 
@@ -13,28 +13,28 @@ MOST_UNITS = 16_384
 DOT_PRODUCTS = ("dot", "scaled_dot")
 
 
-def _usual_wiring(model: dict[str, Any]) -> Literal["bahdanau", "luong"]:
-    """Return the wiring of the paper that the score is from."""
+def _default_wiring(model: dict[str, Any]) -> Literal["bahdanau", "luong"]:
+    """Return the wiring of the paper that introduced the score."""
     return "bahdanau" if model.get("attention") == "additive" else "luong"
 
 
-def _fitting_encoder_units(model: dict[str, Any]) -> int:
-    """Return a width with which the score learns fast, and a dot product is defined."""
+def _default_encoder_units(model: dict[str, Any]) -> int:
+    """Return a width with which the score learns fast."""
     if not model.get("bidirectional"):
         return 256
     return {"dot": 192, "scaled_dot": 192, "general": 128}.get(str(model.get("attention")), 256)
 
 
-def _fitting_decoder_units(model: dict[str, Any]) -> int:
-    """Return a width for which the score is defined, given the values before it."""
+def _default_decoder_units(model: dict[str, Any]) -> int:
+    """Return a width for which the score is defined, given the keys above."""
     if model.get("attention") not in DOT_PRODUCTS:
         return 256
     units = model.get("encoder_units", 256)
     return 2 * units if model.get("bidirectional") else units
 
 
-def _fitting_penalty(model: dict[str, Any]) -> float:
-    """Return a penalty with which the score learns fast, given the values before it."""
+def _default_penalty(model: dict[str, Any]) -> float:
+    """Return a penalty with which the score learns fast, given the keys above."""
     return 0.01 if model.get("attention") == "dot" else 0.0
 
 
@@ -42,47 +42,48 @@ class RNNConfig(Table):
     """`[model]` of `kind = "rnn"`: recurrent encoder and decoder with attention."""
 
     training_defaults: ClassVar[dict[str, Any]] = {}
-    """Values of `[training]` that suit this kind, where its own default does not."""
+    """Defaults of `[training]` for this kind, where they differ from the usual ones."""
 
     kind: Literal["rnn"] = "rnn"
     """Recurrent encoder and decoder with attention."""
     cell: Literal["gru", "lstm"] = "gru"
     """The recurrent cell of encoder and decoder."""
     encoder_layers: int = Field(1, ge=1, le=MOST_LAYERS)
-    """Layers of the encoder; from the third on each adds its input to its output."""
+    """Number of layers of the encoder. From the third on, each adds its input to its output."""
     decoder_layers: int = Field(1, ge=1, le=MOST_LAYERS)
-    """Layers of the decoder; from the third on each adds its input to its output."""
+    """Number of layers of the decoder. From the third on, each adds its input to its output."""
     bidirectional: bool = True
-    """Each layer of the encoder reads from both ends, which doubles the width of its values."""
+    """Each layer of the encoder reads in both directions, which doubles the width of its values."""
     attention: Literal["additive", "dot", "general", "concat", "scaled_dot"] = "additive"
     """How a query is scored against a key (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al.
     2017)."""
-    wiring: Literal["bahdanau", "luong"] = Field(default_factory=_usual_wiring)
-    """Where attention stands. `bahdanau`: the previous state asks, and the context enters the cell;
-    usual for `additive`. `luong`: the cell moves first and the new state asks; for the others."""
+    wiring: Literal["bahdanau", "luong"] = Field(default_factory=_default_wiring)
+    """What the query is. `bahdanau`: the decoder's previous state, and the context vector is an
+    input of the cell; the default for `additive`. `luong`: the cell's new state; the default for
+    the other scores."""
     input_feeding: bool = True
-    """In Luong's wiring: the cell reads the attentional vector of the step before."""
+    """In Luong's wiring, the cell reads the attentional vector of the previous decoding step."""
     bridge: Literal["projection", "zero"] = "projection"
-    """How the decoder begins: with a projection of the encoder's last state, or with zeros."""
+    """The decoder's initial state: a projection of the encoder's last state, or zeros."""
     embedding_units: int = Field(256, ge=1, le=MOST_UNITS)
-    """Width of the embeddings, and of the readout in Bahdanau's wiring."""
-    encoder_units: int = Field(default_factory=_fitting_encoder_units, ge=1, le=MOST_UNITS)
-    """Width of the encoder in each direction: 256; where there are two, 192 for `dot` and
-    `scaled_dot`, and 128 for `general`, with which values as wide as the decoder's states learn
-    faster."""
-    decoder_units: int = Field(default_factory=_fitting_decoder_units, ge=1, le=2 * MOST_UNITS)
-    """Width of the decoder's state: 256, or for `dot` and `scaled_dot` that of the encoder's
-    values, which it has to equal: `encoder_units`, or twice that if `bidirectional`."""
+    """Width of the embeddings, and of the readout layer in Bahdanau's wiring."""
+    encoder_units: int = Field(default_factory=_default_encoder_units, ge=1, le=MOST_UNITS)
+    """Width of the encoder in each direction. The default is 256; with two directions it is 192 for
+    `dot` and `scaled_dot`, and 128 for `general`, which learns faster if values are as wide as the
+    decoder's states."""
+    decoder_units: int = Field(default_factory=_default_decoder_units, ge=1, le=2 * MOST_UNITS)
+    """Width of the decoder's state. The default is 256. For `dot` and `scaled_dot` it must equal
+    the width of the encoder's values: `encoder_units`, or twice that if `bidirectional`."""
     attention_units: int = Field(256, ge=1, le=MOST_UNITS)
     """Width of the hidden layer of the scores `additive` and `concat`."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings, inputs of upper layers, encoder values and decoder outputs set to zero
     in training."""
     variational_dropout: bool = False
-    """Set the same units to zero at all places of a sentence (Gal and Ghahramani 2016)."""
-    activation_penalty: float = Field(default_factory=_fitting_penalty, ge=0, le=1000)
-    """Weight of a penalty on the squares of the encoder's values (Merity et al. 2017): 0.01 for
-    `dot`, with which large values soon make attention all or nothing and slow to learn; else 0."""
+    """Set the same units to zero at all positions of a sentence (Gal and Ghahramani 2016)."""
+    activation_penalty: float = Field(default_factory=_default_penalty, ge=0, le=1000)
+    """Weight of a penalty on the squares of the encoder's values (Merity et al. 2017). The default
+    is 0.01 for `dot`, because large values saturate its softmax and slow down learning; else 0."""
 
     @model_validator(mode="after")
     def _widths_of_a_dot_product(self) -> "RNNConfig":
@@ -107,22 +108,22 @@ class RNNConfig(Table):
 
     @property
     def label(self) -> str:
-        """A short name, for the run's folder."""
+        """A short name, used for the run's folder."""
         return f"rnn-{self.attention}"
 
     @property
     def description(self) -> str:
-        """A line that says what it is."""
+        """A one-line description."""
         return f"rnn, {self.attention} attention, {self.wiring} wiring"
 
 
 class AttentionStackConfig(Table):
-    """What every `[model]` made of Transformer blocks takes."""
+    """The keys of every `[model]` that is made of Transformer blocks."""
 
     training_defaults: ClassVar[dict[str, Any]] = {"peak_learning_rate": 2e-3}
 
     kind: Literal["transformer", "decoder_only"]
-    """Which of them."""
+    """The kind of model."""
     units: int = Field(256, ge=4, le=MOST_UNITS, multiple_of=2)
     """Width of embeddings and layers (d_model in Vaswani et al. 2017)."""
     heads: int = Field(4, ge=1, le=1024)
@@ -130,19 +131,19 @@ class AttentionStackConfig(Table):
     inner_units: int = Field(1024, ge=1, le=4 * MOST_UNITS)
     """Width inside the feed-forward networks (d_ff)."""
     norm: Literal["pre", "post"] = "pre"
-    """Normalise before each sublayer (Xiong et al. 2020), or after it, as in the first paper."""
+    """Normalise before each sublayer (Xiong et al. 2020), or after it (Vaswani et al. 2017)."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
-    """Inside the feed-forward networks; `swiglu` (Shazeer 2020) has half as many weights again."""
+    """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has half more weights."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How a token's place is told; of learned positions the last stands for all later ones."""
+    """Encoding of positions. The last learned position is used for all later ones, too."""
     max_positions: int = Field(2048, ge=1, le=131_072)
-    """How many learned positions there are; the longest sentences of training must fit."""
+    """Number of learned positions; the longest sentences of training must fit."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings and of each sublayer's outputs set to zero in training."""
     attention_dropout: float = Field(0.1, ge=0, lt=1)
     """Share of attention weights set to zero in training."""
     tied_embeddings: bool = True
-    """Use the target's embeddings for the output, and for the source where it has the same ids."""
+    """Use the target embeddings for the output, and for the source if the vocabulary is joint."""
 
     @model_validator(mode="after")
     def _heads_divide_units(self) -> "AttentionStackConfig":
@@ -171,12 +172,12 @@ class TransformerConfig(AttentionStackConfig):
 
     @property
     def label(self) -> str:
-        """A short name, for the run's folder."""
+        """A short name, used for the run's folder."""
         return "transformer"
 
     @property
     def description(self) -> str:
-        """A line that says what it is."""
+        """A one-line description."""
         return self._described("transformer", f"{self.encoder_layers} + {self.decoder_layers}")
 
 
@@ -184,18 +185,18 @@ class DecoderOnlyConfig(AttentionStackConfig):
     """`[model]` of `kind = "decoder_only"`: one stack over source, separator and target."""
 
     kind: Literal["decoder_only"] = "decoder_only"
-    """A Transformer's decoder without cross-attention, which goes on where the source ends."""
+    """A Transformer's decoder without cross-attention, which continues the source."""
     layers: int = Field(4, ge=1, le=MOST_LAYERS)
     """Number of layers."""
 
     @property
     def label(self) -> str:
-        """A short name, for the run's folder."""
+        """A short name, used for the run's folder."""
         return "decoder-only"
 
     @property
     def description(self) -> str:
-        """A line that says what it is."""
+        """A one-line description."""
         return self._described("decoder-only", str(self.layers))
 
 

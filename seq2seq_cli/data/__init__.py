@@ -1,1 +1,1 @@
-"""From a corpus to padded batches: sources, splits, tokenizers, pipeline. No models."""
+"""From a corpus to padded batches: files, splits, tokenizers, pipeline. No models."""

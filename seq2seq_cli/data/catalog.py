@@ -13,13 +13,13 @@ from seq2seq_cli.errors import DataError, UsageError
 
 CATALOG_URL = "https://www.tensorflow.org/datasets/catalog/overview#translate"
 _DEV_NAMES = ("validation", "dev")
-_FEW = 10  # names that an error lists
+_FEW = 10  # maximum number of names in an error
 
 
 class CatalogPairs(NamedTuple):
-    """The splits of a data set as pairs (source, target); dev and test are None where it has none.
+    """The splits of a data set as pairs (source, target).
 
-    train is read when it is asked for.
+    dev and test are None if the data set has none. train is read lazily.
     """
 
     train: Iterator[tuple[str, str]]
@@ -28,15 +28,15 @@ class CatalogPairs(NamedTuple):
 
 
 def read_catalog(name: str, languages: tuple[str, str]) -> CatalogPairs:
-    """Read a data set, after downloading it where that has not been done.
+    """Read a data set, and download it first if that has not been done.
 
     Args:
-        name: NAME or NAME/CONFIG, as the catalog has it.
+        name: NAME or NAME/CONFIG, as in the catalog.
         languages: (source, target), two of its languages.
 
     Raises:
-        DataError: if it cannot be had, with the remedy.
-        UsageError: if there is no such data set, or it has not these languages.
+        DataError: if it cannot be downloaded or read, with the remedy.
+        UsageError: if there is no such data set, or it does not have these languages.
     """
     builder = _builder(name)
     take = _taker(name, builder, languages)
@@ -67,13 +67,13 @@ def _builder(name: str) -> Any:
 
 
 def _refusal(name: str, message: str) -> str:
-    """Say why there is no builder for a name; `message` is what TensorFlow Datasets says."""
+    """Return why there is no builder for a name; `message` is that of TensorFlow Datasets."""
     data_set, _, config = name.partition("/")
     data_set, config = data_set.partition(":")[0], config.partition(":")[0]
     listed = f"The translation data sets are listed at {CATALOG_URL}"
     if not data_set:
         return f"the name of a data set is missing, such as tfds:opus/medical. {listed}"
-    known = {*tfds.list_builders(with_community_datasets=False)}  # those would need a network
+    known = {*tfds.list_builders(with_community_datasets=False)}  # the others need a network
     if data_set not in known:
         near = difflib.get_close_matches(data_set, sorted(known), n=3)
         meant = f". Did you mean {' or '.join(near)}?" if near else "."
@@ -86,7 +86,7 @@ def _refusal(name: str, message: str) -> str:
 
 
 def _some(names: Iterable[str], like: str) -> str:
-    """List names: all if they are few, or those that are most alike."""
+    """List names: all of a few, or those of many that are most like `like`."""
     names = sorted(names)
     if len(names) <= _FEW:
         return ", ".join(names) or "none"
@@ -140,7 +140,7 @@ def _rows(builder: Any, split: str) -> Iterable[Any]:
 
 
 def _download(name: str, builder: Any) -> None:
-    """Download and prepare; without a network that would be tried for minutes, so ask first."""
+    """Download and prepare. Check the network first, since a failing download takes minutes."""
     folder = builder.data_path.parent
     remedy = (
         f"On a machine with a network run\n  python -c 'import tensorflow_datasets as tfds; "
@@ -152,7 +152,7 @@ def _download(name: str, builder: Any) -> None:
             urllib.request.Request("https://storage.googleapis.com", method="HEAD"), timeout=10
         )
     except urllib.error.HTTPError:
-        pass  # an answer is an answer
+        pass  # the network works
     except OSError as error:
         raise DataError(
             f"tfds:{name}: has not been downloaded, and there is no network "
@@ -161,7 +161,7 @@ def _download(name: str, builder: Any) -> None:
     try:
         builder.download_and_prepare()
     except Exception as error:
-        # Each data set has a script of its own, which fails in its own way.
+        # Each data set has its own script, which raises its own errors.
         raise DataError(
             f"tfds:{name}: cannot be downloaded and prepared: {error}. {remedy}"
         ) from error

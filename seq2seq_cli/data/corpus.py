@@ -1,95 +1,33 @@
 """A corpus ready for use: its pairs, split, in memory or on disk."""
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from seq2seq_cli.config.data import DataConfig, TokenizerConfig
+from seq2seq_cli.data.held_out import HeldOut
+from seq2seq_cli.data.pairs import Pairs, PairsInMemory
 from seq2seq_cli.data.prepared import Prepared, is_prepared
-from seq2seq_cli.data.sources import Reader, Source
-from seq2seq_cli.data.splits import (
-    DEV,
-    PAIR,
-    REPEATED,
-    TEST,
-    TRAIN,
-    Pair,
-    assign,
-    pair_keys,
-    shares_a_sentence,
-)
+from seq2seq_cli.data.reader import OpenCorpus, Reader
+from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, Pair, assign, pair_keys
 from seq2seq_cli.errors import DataError
-
-
-class Pairs(Protocol):
-    """The training side: pairs that are read in order or by their indices."""
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """Float32 for each pair, how often an epoch shows it; None where each stands once."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[Pair]: ...
-
-    def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
-        """Return the sources and the targets at `indices`."""
-
-    def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
-        """Return the numbers of tokens (uint16) of a side by a tokenizer, where they are kept."""
-
-    def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
-        """Keep them, where that is possible."""
-
-
-@dataclass(frozen=True)
-class PairsInMemory:
-    """Pairs in two lists."""
-
-    sources: list[str]
-    targets: list[str]
-    weights: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return len(self.sources)
-
-    def __iter__(self) -> Iterator[Pair]:
-        return zip(self.sources, self.targets, strict=True)
-
-    def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
-        """Return the sources and the targets at `indices`."""
-        return [self.sources[i] for i in indices], [self.targets[i] for i in indices]
-
-    def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
-        """Return None: nothing is kept."""
-        return None
-
-    def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
-        """Do nothing: counting again takes less than a file."""
-
-
-def in_memory(pairs: Sequence[Pair]) -> PairsInMemory:
-    """Return pairs in a list as a training side."""
-    return PairsInMemory([source for source, _ in pairs], [target for _, target in pairs])
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The pairs of a corpus by what they are used for, each in the corpus' order.
+    """The pairs of a corpus by split, each split in the corpus' order.
 
     Attributes:
-        train: the pairs that are learned from.
-        dev, test: those held out, by split or because they were given apart.
+        train: the pairs to learn from.
+        dev, test: the held-out pairs, split off or given apart.
         description: the corpus' name and files, for people.
-        fingerprint: SHA-256 that another corpus has otherwise.
-        dropped: how many pairs were left out, by reason.
-        groups: how many groups of related pairs were split.
-        shared: how many train pairs share a normalised sentence with dev or test; 0 unless these
-            were given.
+        fingerprint: SHA-256 that differs from that of any other corpus.
+        dropped: number of pairs that were left out, by reason.
+        groups: number of groups of related pairs that were split.
+        shared: number of train pairs that share a normalised sentence with dev or test; 0 unless
+            these were given apart.
         vocabulary: returns the folder of a vocabulary that was learned from this corpus as a config
             says, or None.
     """
@@ -111,22 +49,22 @@ class Corpus:
 
 
 def read_corpus(config: DataConfig) -> Corpus:
-    """Read what `config` names, and split it, except for what is given apart.
+    """Read the corpus that `config` names, and split off what is not given apart.
 
     Raises:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
-        UsageError: if it has not the languages that are asked for.
+        UsageError: if it does not have the configured languages.
     """
     if is_prepared(config.corpus):
         return _open_prepared(Prepared(Path(str(config.corpus)), config))
     reader = Reader(config)
-    sources = reader.sources()
+    corpora = reader.corpora()
     pairs: list[Pair] = []
     weights: list[float] = []
-    for source in sources:
-        pairs.extend(source.pairs)
-        weights.extend([source.weight] * (len(pairs) - len(weights)))
-    given = HeldOut.read(reader, sources)
+    for each in corpora:
+        pairs.extend(each.pairs)
+        weights.extend([each.weight] * (len(pairs) - len(weights)))
+    given = HeldOut.read(reader, corpora)
     keys = pair_keys(pairs)
     assigned = assign([keys], *given.to_split_off(config), config.split_seed)
     rows = {side: np.flatnonzero(assigned.sides == side) for side in (TRAIN, DEV, TEST, REPEATED)}
@@ -142,7 +80,7 @@ def read_corpus(config: DataConfig) -> Corpus:
         ),
         given.dev if given.dev is not None else [pairs[row] for row in rows[DEV]],
         given.test if given.test is not None else [pairs[row] for row in rows[TEST]],
-        describe(sources),
+        describe(corpora),
         digest.hexdigest(),
         dict(+reader.dropped),
         assigned.groups,
@@ -155,7 +93,7 @@ def read_corpus(config: DataConfig) -> Corpus:
 
 
 def check_files(config: DataConfig) -> None:
-    """Raise early what `read_corpus` raises of files that are missing or of another kind."""
+    """Raise early the errors of `read_corpus` about files that are missing or of a wrong kind."""
     if not is_prepared(config.corpus):
         Reader(config).check_files()
 
@@ -175,56 +113,16 @@ def _open_prepared(prepared: Prepared) -> Corpus:
     )
 
 
-class HeldOut:
-    """The dev and test pairs that are given apart from the corpus, each None where it is not.
-
-    Args:
-        dev, test: the pairs, none of them twice.
-    """
-
-    def __init__(self, dev: list[Pair] | None, test: list[Pair] | None):
-        self.dev, self.test = dev, test
-        self._keys = pair_keys([*(dev or []), *(test or [])])
-
-    @classmethod
-    def read(cls, reader: Reader, sources: Sequence[Source]) -> "HeldOut":
-        """Read what the config or else the sources give, and count what they have twice."""
-        sides = []
-        for side in reader.held_out(sources):
-            distinct = side if side is None else list(dict.fromkeys(side))
-            reader.dropped["duplicate"] += len(side or []) - len(distinct or [])
-            sides.append(distinct)
-        return cls(*sides)
-
-    def to_split_off(self, config: DataConfig) -> tuple[int, int]:
-        """Return how many dev and how many test pairs the corpus itself has to give."""
-        return (
-            config.dev_pairs if self.dev is None else 0,
-            config.test_pairs if self.test is None else 0,
-        )
-
-    def shared(self, train_keys: np.ndarray) -> int:
-        """Count the train pairs that have a normalised sentence of these."""
-        return int(shares_a_sentence(train_keys, self._keys).sum())
-
-    def digest(self) -> "hashlib._Hash":
-        """Return the beginning of the corpus' fingerprint, to be updated with its pairs' keys."""
-        counts = [-1 if side is None else len(side) for side in (self.dev, self.test)]
-        digest = hashlib.sha256(np.array(counts, np.int64).tobytes())
-        digest.update(self._keys[:, PAIR].tobytes())
-        return digest
-
-
-def describe(sources: Sequence[Source]) -> str:
-    """Name the sources, with their weights where they have any."""
+def describe(corpora: Sequence[OpenCorpus]) -> str:
+    """Return the names of the corpora, with their weights if they are not 1."""
     return ", ".join(
-        source.description + (f" (weight {source.weight:g})" if source.weight != 1 else "")
-        for source in sources
+        corpus.description + (f" (weight {corpus.weight:g})" if corpus.weight != 1 else "")
+        for corpus in corpora
     )
 
 
 def too_small(description: str, pairs: int, groups: int, split: str) -> DataError:
-    """Return the error of a corpus that has nothing for a split."""
+    """Return the error of a corpus that has no pairs for a split."""
     return DataError(
         f"{description}: its {pairs} pairs, in {groups} independent groups, leave nothing for the "
         f"{split} split. A corpus of at least some hundreds of different sentences is needed"

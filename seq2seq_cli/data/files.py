@@ -1,4 +1,4 @@
-"""What stands at a path, and in words why it cannot be read or written."""
+"""Files and the reasons why they cannot be read or written."""
 
 import os
 import stat
@@ -10,15 +10,15 @@ from seq2seq_cli.errors import DataError, DiskError
 
 
 def is_file(path: Path) -> bool:
-    """Return whether there is a file at `path`, or a symbolic link to one.
+    """Return whether `path` is a file, or a symbolic link to one.
 
     Raises:
-        DataError: if what is there can never be read as a corpus: a pipe, a device, a broken link,
-            or a path that the system refuses to look up.
+        DataError: if `path` can never be read as a corpus, because it is a pipe, a device or a
+            broken link, or the system refuses to look it up.
     """
     try:
         mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: it has a NUL
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: the path has a NUL
         if os.path.islink(path):
             raise DataError(
                 f"{path}: is a symbolic link to {os.readlink(path)}, which does not exist"
@@ -36,7 +36,7 @@ def is_file(path: Path) -> bool:
 
 @contextmanager
 def readable(name: str | Path) -> Iterator[None]:
-    """Turn the system's refusal to read into a DataError that names the file."""
+    """Turn an OSError into a DataError that names the file."""
     try:
         yield
     except OSError as error:
@@ -45,9 +45,9 @@ def readable(name: str | Path) -> Iterator[None]:
 
 @contextmanager
 def writable(name: str | Path) -> Iterator[None]:
-    """Turn the system's refusal to write into a DiskError that names the file."""
+    """Turn an OSError into a DiskError that names the file."""
     try:
         yield
     except OSError as error:
-        # NumPy's own OSError of a full disk has a message only.
+        # NumPy's OSError about a full disk has no strerror.
         raise DiskError(f"{name}: cannot be written: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-r"""Lines of UTF-8 text. They end at \n and nowhere else."""
+r"""Lines of UTF-8 text. Only \n ends a line."""
 
 import gzip
 import lzma
@@ -14,7 +14,7 @@ from seq2seq_cli.errors import DataError
 
 
 class BadLineError(ValueError):
-    """A line that is not text; the message says why."""
+    """A line that is not text. The message says why."""
 
 
 def decode_line(raw: bytes) -> str:
@@ -36,9 +36,9 @@ def decode_line(raw: bytes) -> str:
 
 
 def canonical(text: str) -> str:
-    """Return a sentence as corpora and models have it: in Unicode's NFC, without outer spaces.
+    """Return a sentence in canonical form: in Unicode's NFC, without outer spaces.
 
-    So é is one character, whether it was written as one or as e and an accent.
+    So é is always one character, even if it was written as e and an accent.
     """
     return unicodedata.normalize("NFC", text.strip())
 
@@ -54,13 +54,13 @@ def open_text(path: Path) -> Iterator[Iterable[bytes]]:
 
 
 def read_lines(name: str, stream: Iterable[bytes]) -> Iterator[str | BadLineError]:
-    """Yield the lines of a text, or for a line that cannot be read, the reason.
+    """Yield the lines of a text; for a line that cannot be read, yield the error.
 
     A leading byte order mark is dropped.
 
     Args:
-        name: of the text, for errors.
-        stream: its bytes.
+        name: the name of the text, for errors.
+        stream: its lines as bytes.
 
     Raises:
         DataError: if it cannot be read, or an archive is cut off or damaged.
@@ -73,7 +73,7 @@ def read_lines(name: str, stream: Iterable[bytes]) -> Iterator[str | BadLineErro
             except BadLineError as error:
                 yield error
     except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        if isinstance(error, OSError) and error.errno:  # those of gzip and bzip2 have no number
+        if isinstance(error, OSError) and error.errno:  # OSErrors of gzip and bzip2 have no number
             raise DataError(f"{name}: cannot be read: {error.strerror}") from error
         raise DataError(
             f"{name}: cut off or damaged after line {number} ({error}). Download it again"

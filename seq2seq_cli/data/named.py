@@ -1,4 +1,4 @@
-"""The corpora that are known by name, and where their files are."""
+"""The corpora that are known by name, and their files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from seq2seq_cli.data.tatoeba import downloaded_tatoeba
 
 
 class Files(NamedTuple):
-    """The files of a corpus; dev and test are None where it has none of its own."""
+    """The files of a corpus; dev and test are None if it does not bring its own."""
 
     train: Path
     dev: Path | None = None
@@ -31,6 +31,6 @@ def files_of(corpus: str) -> Files:
     """Return the files of a corpus that is given by name or by path.
 
     Raises:
-        DataError: if it has to be downloaded first.
+        DataError: if it must be downloaded first.
     """
     return NAMED[corpus]() if corpus in NAMED else Files(Path(corpus))

@@ -1,7 +1,6 @@
-"""Pairs to padded batches: an order that is a pure function of (seed, epoch), in few shapes."""
+"""Pairs to padded batches of few shapes, in an order that only seed and epoch determine."""
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -9,28 +8,31 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.config.training import TrainingConfig
-from seq2seq_cli.data.corpus import Corpus, Pairs
+from seq2seq_cli.data.autotune import without_autotune
+from seq2seq_cli.data.corpus import Corpus
+from seq2seq_cli.data.lengths import token_lengths
+from seq2seq_cli.data.pairs import Pairs
+from seq2seq_cli.data.repetitions import Repetitions
 from seq2seq_cli.data.shapes import left_over, padded_shapes
-from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.runtime.parallel import CHEAP_SHAPE, cost_of_a_shape
 from seq2seq_cli.special_tokens import BOS
 
-_TOKENIZE_AT_ONCE = 4096
-
-# A sampled segmentation has more tokens than the best one. Pairs stand in the batches of pairs that
-# are longer by this factor. A sentence whose sample is too long even there keeps its best one.
+# A sampled segmentation has more tokens than the best one. So each pair is put into a batch for
+# pairs that are longer by this factor. A sentence whose sample is still too long keeps its best
+# segmentation.
 _SAMPLED_LENGTH = 1.4
 
 
 class Batch(NamedTuple):
     """Pairs of about the same lengths, padded to one of few shapes.
 
-    source_BS: int32, each row ends with EOS.
-    target_BT: int32, each row begins with BOS and ends with EOS.
-    pairs: int32 scalar, how many rows hold a pair; the others, at the end, are all PAD.
+    Attributes:
+        source_BS: int32, each row ends with EOS.
+        target_BT: int32, each row begins with BOS and ends with EOS.
+        pairs: int32 scalar, number of rows that hold a pair; the others, at the end, are all PAD.
     """
 
     source_BS: tf.Tensor
@@ -41,8 +43,10 @@ class Batch(NamedTuple):
 class Plan(NamedTuple):
     """The batches of an epoch.
 
-    indices: rows of the training side, those of the first batch first; counts: how many of them
-    each batch takes; shapes: which of the shapes it has.
+    Attributes:
+        indices: int32 of shape [pairs], rows of the training side, batch after batch.
+        counts: int of shape [batches], the number of rows in each batch.
+        shapes: int of shape [batches], the number of each batch's shape.
     """
 
     indices: np.ndarray
@@ -51,23 +55,23 @@ class Plan(NamedTuple):
 
 
 class TrainingData:
-    """The training side, tokenized in the graph, read epoch by epoch.
+    """The training side as batches, epoch by epoch, tokenized in the graph.
 
     Args:
-        pairs: what is learned from.
-        tokenizers: give the ids.
+        pairs: the pairs to learn from.
+        tokenizers: of both languages.
         config: batch size, seed and maximum lengths.
         sampling_alpha: of subword regularisation; 0 for none.
-        shape_cost: how much padding an epoch has to lose by one more shape of batches, in tokens.
+        shape_cost: how much padding one more shape of batches must save in an epoch, in tokens.
 
     Attributes:
         too_long: number of pairs left out for their length.
         pairs: number of pairs in an epoch, repetitions by weight included.
         source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not; on
             average, where pairs have weights.
-        most_rows: of a batch.
-        steps_per_epoch: number of batches.
-        padding_share: part of all places in the batches that holds no token.
+        most_rows: number of rows of the largest batch.
+        steps_per_epoch: number of batches in an epoch.
+        padding_share: share of all positions in the batches that hold no token.
 
     Raises:
         DataError: if no pair is short enough.
@@ -105,7 +109,7 @@ class TrainingData:
             lengths = np.minimum(np.ceil(_SAMPLED_LENGTH * lengths), most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
         self._shapes, self._shape_of = padded_shapes(lengths, weights, shape_cost)
-        # In eights, so that parts of a batch are alike.
+        # A multiple of eight, so that the parts of a batch have the same size.
         rows = 2 * config.batch_tokens // self._shapes.sum(axis=1)
         self._batch_rows = np.where(rows < 8, rows, (rows + 4) // 8 * 8)
         if config.batch_pairs:
@@ -121,18 +125,18 @@ class TrainingData:
         self._left_over, sizes = left_over(self._shapes, self._batch_rows, sizes)
         batches = -(-sizes // self._batch_rows)
         self.steps_per_epoch = int(batches.sum())
-        places = int((batches * self._batch_rows * self._shapes.sum(axis=1)).sum())
-        self.padding_share = 1 - (self.source_tokens + self.target_tokens) / places
+        positions = int((batches * self._batch_rows * self._shapes.sum(axis=1)).sum())
+        self.padding_share = 1 - (self.source_tokens + self.target_tokens) / positions
 
     @classmethod
     def from_config(cls, corpus: Corpus, tokenizers: Tokenizers, config: Config) -> "TrainingData":
-        """Return the training side of a corpus, in as many shapes as pay on the device in use."""
+        """Return the training side of a corpus, with few enough shapes for the device in use."""
         training = config.training
         cost = cost_of_a_shape(config.model.kind, training)
         return cls(corpus.train, tokenizers, training, config.tokenizer.sampling_alpha, cost)
 
     def plan(self, epoch: int) -> Plan:
-        """Decide which pairs stand together and in which order; a function of (seed, epoch)."""
+        """Return the batches of an epoch and their order; seed and epoch determine them."""
         order = self._shown(epoch)
         shapes = self._shape_of[order]
         by_shape = np.argsort(shapes, kind="stable").astype(np.int32)
@@ -142,27 +146,27 @@ class TrainingData:
             members[shape], rest = np.split(members[shape], [-left])
             members[larger] = np.sort(np.concatenate([members[larger], rest]))
         parts = []
-        for shape, (rows, places) in enumerate(zip(self._batch_rows, members, strict=True)):
-            starts = np.arange(0, len(places), rows)
-            ends = np.minimum(starts + rows, len(places))
-            parts.append((shape, places, ends - starts, places[ends - 1]))
-        # A batch stands where the shuffled order completes it, so that lengths are well mixed.
+        for shape, (rows, positions) in enumerate(zip(self._batch_rows, members, strict=True)):
+            starts = np.arange(0, len(positions), rows)
+            ends = np.minimum(starts + rows, len(positions))
+            parts.append((shape, positions, ends - starts, positions[ends - 1]))
+        # Batches are in the order in which the shuffled pairs complete them. This mixes lengths.
         numbers = np.concatenate([np.full(len(counts), shape) for shape, _, counts, _ in parts])
         counts = np.concatenate([counts for _, _, counts, _ in parts])
         completed = np.concatenate([last for _, _, _, last in parts])
         starts = np.cumsum(counts) - counts
         by_completion = np.argsort(completed, kind="stable")
         starts, counts = starts[by_completion], counts[by_completion]
-        # By how much each place moves as its batch does, and then where to take it from.
+        # First by how much each position moves with its batch, then where its pair comes from.
         moved = np.repeat((starts - (np.cumsum(counts) - counts)).astype(np.int32), counts)
         moved += np.arange(len(order), dtype=np.int32)
-        places = np.concatenate([places for _, places, _, _ in parts])[moved]
-        return Plan(self._rows[order[places]], counts, numbers[by_completion])
+        positions = np.concatenate([positions for _, positions, _, _ in parts])[moved]
+        return Plan(self._rows[order[positions]], counts, numbers[by_completion])
 
     def shapes(self, batches: int | None = None) -> list[tuple[int, int, int]]:
-        """Return the shapes of the first epoch's first batches, or of all, each once.
+        """Return the distinct shapes of the first epoch's first batches, or of all its batches.
 
-        They are (rows, source length, target length without BOS), those of most tokens first.
+        Each is (rows, source length, target length without BOS). The largest come first.
         """
         found = np.unique(self.plan(epoch=0).shapes[:batches])[::-1]
         sides = self._shapes[found].tolist()
@@ -170,7 +174,7 @@ class TrainingData:
         return [(n, source, target) for n, (source, target) in zip(rows, sides, strict=True)]
 
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
-        """Yield the batches of an epoch, without the first `skip`, which cost nothing."""
+        """Yield the batches of an epoch after the first `skip`, which are not computed."""
         plan = self.plan(epoch)
         counts, shapes = plan.counts[skip:], plan.shapes[skip:]
         indices = tf.RaggedTensor.from_row_lengths(plan.indices[plan.counts[:skip].sum() :], counts)
@@ -178,15 +182,15 @@ class TrainingData:
         columns = (numbers, self._batch_rows[shapes], self._shapes[shapes])
         in_graph = (column.astype(np.int32) for column in columns)
         batches = tf.data.Dataset.from_tensor_slices((indices, *in_graph))
-        # A data set of its own is made for each epoch; what it maps is traced but once.
-        yield from _untuned(batches.map(functools.partial(self._batch, epoch)).prefetch(4))
+        # Each epoch has its own data set, but the function it maps is traced only once.
+        yield from without_autotune(batches.map(functools.partial(self._batch, epoch)).prefetch(4))
 
     @functools.cached_property
     def _batch(self) -> Callable[..., Batch]:
-        """A function in the graph that makes a batch.
+        """A graph function that makes a batch.
 
-        It takes the epoch, the rows of the training side, the batch's number, and how many rows
-        and lengths it has.
+        It takes the epoch, the rows of the training side, the batch's number, its number of rows,
+        and its two lengths.
         """
 
         @functools.partial(
@@ -202,9 +206,9 @@ class TrainingData:
             lengths: tf.Tensor,
         ) -> Batch:
             sources, targets = tf.numpy_function(self._pairs.take, [indices], [tf.string] * 2)
-            place = tf.stack([epoch, number])
-            source = self._ids(0, sources, place, lengths[0])
-            target = self._ids(1, targets, place, lengths[1])
+            position = tf.stack([epoch, number])
+            source = self._ids(0, sources, position, lengths[0])
+            target = self._ids(1, targets, position, lengths[1])
             count = tf.size(indices)
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
             return Batch(
@@ -216,23 +220,30 @@ class TrainingData:
         return batch
 
     def _ids(
-        self, side: int, texts: tf.Tensor, place: tf.Tensor, length: tf.Tensor
+        self, side: int, texts: tf.Tensor, position: tf.Tensor, length: tf.Tensor
     ) -> tf.RaggedTensor:
-        """Return the ids of a side's texts in the batch at `place`: epoch and number in it."""
+        """Return the ids of a side's sentences in one batch.
+
+        Args:
+            side: 0 for the source language, 1 for the target language.
+            texts: the sentences, of shape [pairs].
+            position: int32 of shape [2], the epoch and the batch's number in it.
+            length: int32 scalar, the most tokens that fit.
+        """
         tokenizer = self._tokenizers.target if side else self._tokenizers.source
         best = tokenizer.tokenize(tf.ensure_shape(texts, [None]))
         if not self._alpha:
             return best
 
-        def sample(texts: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            key = np.random.SeedSequence([self._seed, *place, side])
+        def sample(texts: np.ndarray, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            key = np.random.SeedSequence([self._seed, *position, side])
             rows = tokenizer.sample(
                 [text.decode() for text in texts], self._alpha, int(key.generate_state(1)[0])
             )
             counts = np.array([len(row) for row in rows], np.int64)
             return np.concatenate(rows).astype(np.int32), counts
 
-        values, counts = tf.numpy_function(sample, [texts, place], [tf.int32, tf.int64])
+        values, counts = tf.numpy_function(sample, [texts, position], [tf.int32, tf.int64])
         sampled = tf.RaggedTensor.from_row_lengths(
             tf.ensure_shape(values, [None]), tf.ensure_shape(counts, [None])
         )
@@ -242,100 +253,8 @@ class TrainingData:
         return tf.gather(either, tf.where(fits, rows, rows + tf.size(counts)))
 
     def _shown(self, epoch: int) -> np.ndarray:
-        """Return the rows that an epoch shows, shuffled, repeated by weight (int32)."""
+        """Return the rows (int32) that an epoch shows, repeated by weight, shuffled."""
         rng = np.random.default_rng([self._seed, epoch])
         if self._repetitions is None:
             return rng.permutation(np.arange(len(self._rows), dtype=np.int32))
         return rng.permutation(self._repetitions.draw(rng))
-
-
-def _untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Return the data set without the thread that tunes it.
-
-    Where it is waiting for its next turn as the iterator ends, it is sometimes not woken, and the
-    end takes up to twenty seconds.
-    """
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    return dataset.with_options(options)
-
-
-class Repetitions:
-    """Which rows an epoch shows and how often, where they have weights.
-
-    A row of weight 2.3 is shown twice, and three of ten such rows, drawn anew for each epoch, once
-    more. As many are drawn of each shape in every epoch, so each has the same number of batches.
-
-    Args:
-        weights: float32, how often each row is shown on average.
-        shapes: which shape of batches each row belongs to.
-    """
-
-    def __init__(self, weights: np.ndarray, shapes: np.ndarray):
-        self._whole = np.floor(weights).astype(np.int32)
-        fractions = weights - self._whole
-        self._drawn: list[tuple[np.ndarray, int]] = []  # rows, and how many of them
-        for fraction in np.unique(fractions[fractions > 0]):
-            for shape in np.unique(shapes):
-                rows = np.flatnonzero((fractions == fraction) & (shapes == shape))
-                self._drawn.append((rows.astype(np.int32), round(float(fraction) * len(rows))))
-
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the rows of an epoch (int32), each as often as it is shown, in no useful order."""
-        always = np.repeat(np.arange(len(self._whole), dtype=np.int32), self._whole)
-        sometimes = (rng.choice(rows, count, replace=False) for rows, count in self._drawn)
-        return np.concatenate([always, *sometimes])
-
-
-def tokenizers_of(corpus: Corpus, config: TokenizerConfig) -> Tokenizers:
-    """Return the vocabularies that a corpus was prepared with, if they are such, or learn them."""
-    folder = corpus.vocabulary(config)
-    return Tokenizers.load(folder) if folder else learn_tokenizers(corpus.train, config)
-
-
-def learn_tokenizers(pairs: Pairs, config: TokenizerConfig) -> Tokenizers:
-    """Learn the vocabularies from `tokenizer.training_pairs` pairs at most, evenly spaced."""
-    rows = spread(range(len(pairs)), config.training_pairs)
-    return train_tokenizers(*pairs.take(rows), config)
-
-
-def token_lengths(
-    pairs: Pairs, tokenizers: Tokenizers, report: Callable[[int], None] = lambda done: None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of tokens of both sides (uint16), EOS included.
-
-    Where they are not known from before, everything is tokenized once, on all cores.
-
-    Args:
-        pairs: the sentences.
-        tokenizers: of both sides.
-        report: told of how many pairs it has been done.
-    """
-    sides = (tokenizers.source, tokenizers.target)
-    known = [pairs.known_lengths(i, side.fingerprint) for i, side in enumerate(sides)]
-    if known[0] is not None and known[1] is not None:
-        return known[0], known[1]
-
-    def read(start: int) -> tuple[list[str], list[str]]:
-        return pairs.take(range(start, min(start + _TOKENIZE_AT_ONCE, len(pairs))))
-
-    @tf.autograph.experimental.do_not_convert  # which would take half a second
-    def count(start: tf.Tensor) -> tf.Tensor:
-        texts = tf.numpy_function(read, [start], [tf.string] * 2)
-        lengths = [
-            side.tokenize(tf.ensure_shape(text, [None])).row_lengths()
-            for side, text in zip(sides, texts, strict=True)
-        ]
-        return tf.cast(tf.minimum(tf.stack(lengths), tf.uint16.max), tf.uint16)
-
-    both = np.empty((2, len(pairs)), np.uint16)
-    starts = tf.data.Dataset.range(0, len(pairs), _TOKENIZE_AT_ONCE)
-    cores = len(os.sched_getaffinity(0))
-    done = 0
-    for lengths in _untuned(starts.map(count, cores)).as_numpy_iterator():
-        both[:, done : done + lengths.shape[1]] = lengths
-        done += lengths.shape[1]
-        report(done)
-    for i, side in enumerate(sides):
-        pairs.keep_lengths(i, side.fingerprint, both[i])
-    return both[0], both[1]

@@ -1,7 +1,7 @@
 """A corpus that `s2s data prepare` wrote: a data set of TensorFlow Datasets, read by index.
 
-Beside the data set's own files its folder has the vocabulary, tokenizer/, and for each vocabulary
-it has been used with the number of tokens of each sentence, tokens-LANGUAGE-FINGERPRINT.npy.
+Its folder has the data set's files, the vocabulary in tokenizer/, and for each vocabulary that has
+been used the number of tokens of each sentence in tokens-LANGUAGE-FINGERPRINT.npy.
 """
 
 import json
@@ -28,17 +28,17 @@ class Prepared:
 
     Args:
         path: the folder.
-        config: which of its languages is the source; the rest must be as it was prepared.
+        config: says which of its languages is the source. Other keys must be as in the preparation.
 
     Attributes:
-        metadata: description, fingerprint, dropped, groups, shared, and the config it was prepared
-            by, `data` and `tokenizer`.
-        train: the pairs that are learned from.
-        dev, test: those held out.
+        metadata: description, fingerprint, dropped, groups, shared, and the tables `data` and
+            `tokenizer` of the preparation's config.
+        train: the pairs to learn from.
+        dev, test: the held-out pairs.
 
     Raises:
         DataError: if it is damaged.
-        UsageError: if it was prepared otherwise than `config` says.
+        UsageError: if it was prepared with other settings than `config`.
     """
 
     def __init__(self, path: Path, config: DataConfig):
@@ -65,7 +65,7 @@ class Prepared:
         )
 
     def vocabulary(self, config: TokenizerConfig) -> Path | None:
-        """Return the folder of the vocabulary if it was learned as `config` says."""
+        """Return the folder of the vocabulary if it was learned with `config`, else None."""
         prepared = self.metadata["data"]
         turned = self._languages[0] != prepared["source_language"]
         if turned and config.vocabularies == "separate":
@@ -85,11 +85,11 @@ class Prepared:
             )
         usual = DataConfig()
         for key in _FIXED:
-            asked = getattr(config, key)
-            if asked not in (getattr(usual, key), prepared.get(key)):
+            wanted = getattr(config, key)
+            if wanted not in (getattr(usual, key), prepared.get(key)):
                 raise UsageError(
-                    f"{self._path}: was prepared with data.{key} = {prepared.get(key)!r}, and "
-                    f"{asked!r} is asked for. Prepare it again, or leave data.{key} out"
+                    f"{self._path}: was prepared with data.{key} = {prepared.get(key)!r}, and the "
+                    f"config has {wanted!r}. Prepare it again, or leave data.{key} out"
                 )
 
 
@@ -97,13 +97,13 @@ def is_prepared(corpus: str | None) -> bool:
     """Return whether a corpus is the folder of a prepared one.
 
     Raises:
-        DataError: as `is_file`.
+        DataError: as `is_file` raises.
     """
     return corpus is not None and not is_file(Path(corpus)) and is_file(Path(corpus) / METADATA)
 
 
 def _check_sizes(path: Path, shards: dict[str, list[Path]], sizes: dict[str, int]) -> None:
-    """Notice a shard that is missing or cut off, without reading it."""
+    """Raise a DataError if a shard is missing or truncated, without reading it."""
     for files in shards.values():
         for file in files:
             found = file.stat().st_size if file.is_file() else None
@@ -122,7 +122,7 @@ class PreparedPairs:
         path: the folder of the prepared corpus.
         shards: the files, in order.
         languages: (source, target), the names of the sides in the records.
-        weights: float32 for each pair, or None.
+        weights: float32 of shape [pairs], or None.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class PreparedPairs:
             )
 
     def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
-        """Return the sources and the targets at `indices`."""
+        """Return the source and the target sentences at `indices`."""
         from tensorflow.train import Example
 
         sources, targets = [], []
@@ -160,7 +160,7 @@ class PreparedPairs:
         return sources, targets
 
     def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
-        """Return the number of tokens of each sentence of a side (uint16), if they are kept."""
+        """Return the number of tokens of each sentence of a side (uint16), if they were kept."""
         path = self._lengths_path(side, fingerprint)
         return np.load(path) if path.is_file() else None
 

@@ -1,33 +1,33 @@
-"""The few shapes that batches are padded to."""
+"""The few shapes to which batches are padded."""
 
 import numpy as np
 
-# What a shape of batches has to save at least, as a share of an epoch's tokens, however cheap:
-# each takes memory.
+# Minimum saving of one more shape, as a share of an epoch's tokens. Each shape takes memory, even
+# if it is cheap to compile.
 _LEAST_SAVING = 0.0005
 
 
 def padded_shapes(
     lengths_2N: np.ndarray, weights: np.ndarray | None, cost: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose the lengths that batches are padded to, so that there is little padding in few shapes.
+    """Choose the lengths to which batches are padded: few shapes with little padding.
 
-    All pairs at first have one shape. They are cut in two by the length of the source, the target
-    or the longer of both where that saves the most places, and so is each part, while a cut saves
-    more than it costs.
+    At first all pairs have one shape. They are cut in two by the length of the source, of the
+    target or of the longer one, at the cut that saves the most padded positions. Each part is cut
+    again, as long as a cut saves more than it costs.
 
     Args:
-        lengths_2N: how many tokens the sources and the targets have.
-        weights: how often each pair is shown, or None for once each; not all are 0.
-        cost: of a cut, in places.
+        lengths_2N: numbers of tokens of the N source and target sentences.
+        weights: how often each of the N pairs is shown, or None for once each; not all are 0.
+        cost: of one cut, in positions.
 
     Returns:
-        shapes, int64: for each shape the lengths of both sides, of ascending sums; and int16 of N,
-        which of them each pair has.
+        The shapes, int64 of shape [shapes, 2], the lengths of both sides, by ascending sum; and
+        int16 of shape [N], the number of each pair's shape.
     """
     extent = tuple(lengths_2N.max(axis=1).astype(int) + 1)
     both, kind_of = np.unique(np.ravel_multi_index(tuple(lengths_2N), extent), return_inverse=True)
-    distinct = np.stack(np.unravel_index(both, extent))  # lengths that some pair has, 2M
+    distinct = np.stack(np.unravel_index(both, extent))  # pairs of lengths, 2M
     counts = np.bincount(kind_of, weights)
     cost = max(cost, _LEAST_SAVING * float((distinct.sum(axis=0) * counts).sum()))
     parts: list[np.ndarray] = []
@@ -48,13 +48,13 @@ def padded_shapes(
     shapes = np.array([distinct[:, part].max(axis=1) for part in parts])
     shape_of = np.zeros(len(counts), np.int16)
     ascending = np.argsort(shapes.sum(axis=1), kind="stable")
-    for number, place in enumerate(ascending):
-        shape_of[parts[place]] = number
+    for number, index in enumerate(ascending):
+        shape_of[parts[index]] = number
     return shapes[ascending], shape_of[kind_of]
 
 
 def _best_cut(lengths_2M: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
-    """Return how many places a cut saves at most, and how many of the lengths stand before it."""
+    """Return how many positions the best cut saves, and how many of the M lengths are before it."""
     if len(counts) == 1:
         return 0.0, 0
     number = np.cumsum(counts)
@@ -68,17 +68,18 @@ def _best_cut(lengths_2M: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
 def left_over(
     shapes: np.ndarray, batch_rows: np.ndarray, sizes: np.ndarray
 ) -> tuple[dict[int, tuple[int, int]], np.ndarray]:
-    """Find how many pairs of a shape stand in batches of a larger one, and of which.
+    """Find the pairs that move into batches of a larger shape.
 
-    They are those that would not fill a batch of their own, where that takes fewer places.
+    They would not fill a batch of their own shape, and take fewer positions in the larger one.
 
     Args:
-        shapes: lengths of both sides, of ascending sums.
-        batch_rows: of a batch of each.
-        sizes: how many pairs each has.
+        shapes: lengths of both sides, of shape [shapes, 2], by ascending sum.
+        batch_rows: number of rows in a batch of each shape.
+        sizes: number of pairs of each shape.
 
     Returns:
-        By shape, in order, the number and the larger shape; and the sizes after all have moved.
+        By shape, in order, the number of pairs that move and the number of the larger shape; and
+        the sizes after all have moved.
     """
     sizes = sizes.copy()
     moved = {}

@@ -1,9 +1,8 @@
-"""Leak-free splits: what is nearly the same sentence never stands on two sides.
+"""Leak-free splits: two splits never contain nearly the same sentence.
 
-A sentence is known here by a 64-bit hash of its normalised text, its key, so that the corpus itself
-need not be in memory. Among 10 million sentences two that differ have the same key with a
-probability of 3 in a million; then one group is larger than it need be, or one pair is taken for a
-repetition.
+A sentence is represented by its key, a 64-bit hash of its normalised text, so that the corpus
+need not be in memory. The probability that two of 10 million different sentences have the same key
+is 3 in a million. Then a group is larger than necessary, or a pair is taken for a repetition.
 """
 
 import hashlib
@@ -19,15 +18,16 @@ TRAIN, DEV, TEST, REPEATED = range(4)
 
 PAIR, SOURCE, TARGET = range(3)  # the columns of an array of keys
 
-_PARTITION_PAIRS = 1 << 20  # about so many keys are sorted at once
-_SLICE = 1 << 20  # about so many pairs are looked at at once
+_PARTITION_PAIRS = 1 << 20  # approximate number of keys that are sorted at once
+_SLICE = 1 << 20  # number of pairs that are processed at once
 
 
 class Assignment(NamedTuple):
-    """Where each pair of a corpus belongs.
+    """The split of each pair of a corpus.
 
-    sides: int8 for each pair, TRAIN, DEV, TEST or REPEATED (the pair has come before).
-    groups: how many groups of related pairs there are.
+    Attributes:
+        sides: int8 of shape [pairs]: TRAIN, DEV, TEST or REPEATED (the pair has occurred before).
+        groups: number of groups of related pairs.
     """
 
     sides: np.ndarray
@@ -35,7 +35,7 @@ class Assignment(NamedTuple):
 
 
 class _WithoutPunctuation(dict[int, int | None]):
-    """A table for str.translate that leaves out punctuation and symbols."""
+    """A table for str.translate that removes punctuation and symbols."""
 
     def __missing__(self, code: int) -> int | None:
         self[code] = None if unicodedata.category(chr(code))[0] in "PS" else code
@@ -46,15 +46,15 @@ _WITHOUT_PUNCTUATION = _WithoutPunctuation()
 
 
 def normalise(sentence: str) -> str:
-    """Reduce a sentence to what makes it the same: compatible letters, no case or punctuation."""
+    """Return a sentence in compatible letters, without case and punctuation, for comparisons."""
     folded = unicodedata.normalize("NFKC", sentence).casefold()
     return " ".join(folded.translate(_WITHOUT_PUNCTUATION).split()) or folded
 
 
 def pair_keys(pairs: Iterable[Pair]) -> np.ndarray:
-    """Return the keys of pairs as uint64 of shape [pairs, 3]: of the pair, its source, its target.
+    """Return the keys of pairs, uint64 of shape [pairs, 3]: of the pair, its source, its target.
 
-    The key of a pair is that of its exact text.
+    The key of a pair is a hash of its exact text, not of its normalised text.
     """
     digests = b"".join(
         digest
@@ -69,17 +69,17 @@ def pair_keys(pairs: Iterable[Pair]) -> np.ndarray:
 
 
 def assign(keys: Sequence[np.ndarray], dev_pairs: int, test_pairs: int, seed: int) -> Assignment:
-    """Split by groups of pairs that share a normalised source or target.
+    """Assign pairs to splits. Pairs that share a normalised source or target are in one split.
 
-    A pair's group is its connected component; the group's smallest source key and the seed pick the
-    split. So a pair stays where it is when others, of other groups, come or go, as long as the
-    shares asked for stay the same.
+    Such pairs form groups, the connected components. The group's smallest source key and the seed
+    determine its split. So a pair keeps its split when pairs of other groups are added or removed,
+    as long as the shares of dev and test stay the same.
 
     Args:
-        keys: what `pair_keys` gives, in any number of parts, which are read several times.
-        dev_pairs: about how many pairs to hold out for dev; at most a tenth.
+        keys: the results of `pair_keys` for any number of parts, which are read several times.
+        dev_pairs: approximate number of pairs to hold out for dev; at most a tenth is held out.
         test_pairs: the same for test.
-        seed: another seed gives another split.
+        seed: determines the split.
     """
     repeated = _repeated(keys)
     sources, source_keys = _number(keys, SOURCE)
@@ -100,14 +100,14 @@ def assign(keys: Sequence[np.ndarray], dev_pairs: int, test_pairs: int, seed: in
 
 
 def shares_a_sentence(keys: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """Return for each pair whether it has a normalised sentence in common with those held out."""
+    """Return for each pair whether it shares a normalised sentence with the held-out pairs."""
     return np.isin(keys[:, SOURCE], held_out[:, SOURCE]) | np.isin(
         keys[:, TARGET], held_out[:, TARGET]
     )
 
 
 def group_references(pairs: Iterable[Pair]) -> tuple[list[str], list[list[str]]]:
-    """Return the distinct sources, in order, and for each all of its targets."""
+    """Return the distinct source sentences, in order, and all target sentences of each."""
     references: dict[str, list[str]] = {}
     for source, target in pairs:
         references.setdefault(source, []).append(target)
@@ -119,38 +119,38 @@ def _digest(text: str) -> bytes:
 
 
 def _partitions(keys: Sequence[np.ndarray], column: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the keys of a column with their places in the corpus, by ranges of the keys.
+    """Yield the keys of a column with their indices in the corpus, by ascending ranges of the keys.
 
-    The ranges ascend; places ascend within each.
+    The indices ascend within each range.
     """
     bits = max(0, (sum(map(len, keys)) // _PARTITION_PAIRS).bit_length())
     for partition in range(1 << bits):
-        found, places, start = [], [], 0
+        found, indices, start = [], [], 0
         for part in keys:
             values = part[:, column]
             chosen = np.flatnonzero(values >> np.uint64(63 - bits) >> np.uint64(1) == partition)
             found.append(values[chosen])
-            places.append(chosen + start)
+            indices.append(chosen + start)
             start += len(values)
-        yield np.concatenate(found), np.concatenate(places)
+        yield np.concatenate(found), np.concatenate(indices)
 
 
 def _repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
-    """Return for each pair whether it has come before."""
+    """Return for each pair whether it has occurred before."""
     repeated = np.ones(sum(map(len, keys)), bool)
-    for found, places in _partitions(keys, PAIR):
-        repeated[places[np.unique(found, return_index=True)[1]]] = False
+    for found, indices in _partitions(keys, PAIR):
+        repeated[indices[np.unique(found, return_index=True)[1]]] = False
     return repeated
 
 
 def _number(keys: Sequence[np.ndarray], column: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return each pair's number of its key in a column (int32), and the distinct keys ascending."""
+    """Return the distinct keys, ascending, and which of them each pair has."""
     numbers = np.empty(sum(map(len, keys)), np.int32)
     distinct: list[np.ndarray] = []
     count = 0
-    for found, places in _partitions(keys, column):
+    for found, indices in _partitions(keys, column):
         unique, inverse = np.unique(found, return_inverse=True)
-        numbers[places] = inverse + count
+        numbers[indices] = inverse + count
         distinct.append(unique)
         count += len(unique)
     return numbers, np.concatenate(distinct)
@@ -161,8 +161,9 @@ def _components(
 ) -> np.ndarray:
     """Return for each source the smallest source in its connected component (int32).
 
-    Each round, every pair's sources take the smallest label that a target of theirs has seen, and
-    so does the source that was their label; then labels are followed to their ends.
+    In each round, every source takes the smallest label among the sources that share a target with
+    it, and so does the source that was its label. Then each label is replaced by its own label
+    until nothing changes.
     """
     labels = np.arange(source_count, dtype=np.int32)
     lowest = np.empty(target_count, np.int32)
@@ -182,7 +183,7 @@ def _components(
 
 
 def _follow(labels: np.ndarray) -> bool:
-    """Replace each label by its own label; return whether that changed any."""
+    """Replace each label by its own label, and return whether any changed."""
     changed = False
     for part in _slices(len(labels)):
         followed = labels[labels[part]]

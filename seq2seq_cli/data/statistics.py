@@ -1,4 +1,4 @@
-"""What a corpus and its splits look like."""
+"""Statistics of a corpus and its splits."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from seq2seq_cli.data.splits import Pair, group_references, normalise
 
 @dataclass(frozen=True)
 class Side:
-    """One language of the corpus; lengths are in words, at the named percentiles."""
+    """One language of the corpus. Lengths are numbers of words, at the named percentiles."""
 
     language: str
     words: int
@@ -24,7 +24,7 @@ class Side:
 
 @dataclass(frozen=True)
 class SplitStatistics:
-    """One split; coverage is the share of its words that the training side has."""
+    """One split. Coverage is the share of its words that the training side has."""
 
     name: str
     pairs: int
@@ -48,7 +48,7 @@ class Statistics:
 
 
 def statistics(config: DataConfig) -> Statistics:
-    """Read the corpus that `config` names, split it, and count.
+    """Read the corpus that `config` names, split it, and compute its statistics.
 
     Raises:
         DataError: if it cannot be read or split.

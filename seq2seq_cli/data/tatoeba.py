@@ -18,10 +18,10 @@ TATOEBA_SHA256 = "f80e581ae291aa34dd3aba7bd98b5e9505234da4318e2f3295df70a1520c7f
 
 
 def downloaded_tatoeba() -> Path:
-    """Return the downloaded corpus.
+    """Return the path of the downloaded corpus.
 
     Raises:
-        DataError: if it is not there, with the remedy.
+        DataError: if it has not been downloaded, with the remedy.
     """
     path = tatoeba_path()
     if not is_file(path):
@@ -33,19 +33,19 @@ def downloaded_tatoeba() -> Path:
 
 
 def tatoeba_path() -> Path:
-    """Return where the downloaded corpus is kept: the platform's cache folder for this program."""
+    """Return the path of the downloaded corpus, in the platform's cache folder."""
     return platformdirs.user_cache_path("s2s") / "spa-eng.zip"
 
 
-def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL) -> Path:
-    """Download spa-eng.zip to the cache, unless it is there, and check its SHA-256.
+def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_URL) -> Path:
+    """Download spa-eng.zip to the cache, unless the cache has it, and check its SHA-256.
 
     Args:
-        report: called with bytes received and bytes in all.
-        url: where to get it.
+        progress: called with the bytes received and the bytes in all, 0 if that is unknown.
+        url: the address to download from.
 
     Raises:
-        DataError: without a network, or when the file is not the expected one.
+        DataError: if there is no network, or the file is not the expected one.
         DiskError: if the cache cannot be written.
     """
     path = tatoeba_path()
@@ -59,12 +59,12 @@ def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL)
     try:
         with writable(path.parent):
             with os.fdopen(handle, "wb") as part:
-                for block in _received(url, path, report):
+                for block in _received(url, path, progress):
                     part.write(block)
             found = _sha256(Path(temporary))
         if found != TATOEBA_SHA256:
             raise DataError(
-                f"{url}: what came is not the expected file (SHA-256 {found}, expected "
+                f"{url}: this is not the expected file (SHA-256 {found}, expected "
                 f"{TATOEBA_SHA256}). Is there a proxy that answers in its place? Try again, or get "
                 "spa-eng.zip elsewhere and give it by `--data PATH/spa-eng.zip`"
             )
@@ -75,8 +75,8 @@ def download_tatoeba(report: Callable[[int, int], None], url: str = TATOEBA_URL)
     return path
 
 
-def _received(url: str, path: Path, report: Callable[[int, int], None]) -> Iterator[bytes]:
-    """Yield what comes from an address; `path` is where a user may put the file instead."""
+def _received(url: str, path: Path, progress: Callable[[int, int], None]) -> Iterator[bytes]:
+    """Yield the blocks of a download. `path` is where the user may put the file instead."""
     try:
         with urllib.request.urlopen(url, timeout=30) as response:
             total = int(response.headers.get("Content-Length") or 0)
@@ -84,7 +84,7 @@ def _received(url: str, path: Path, report: Callable[[int, int], None]) -> Itera
             while block := response.read(1 << 16):
                 yield block
                 received += len(block)
-                report(received, total)
+                progress(received, total)
     except (OSError, http.client.HTTPException) as error:
         raise DataError(
             f"{url}: cannot be reached ({getattr(error, 'reason', error)}).\n"

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.files import Overrides
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.decoding.translator import load_run
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes.parameter_matching import with_equal_parameters

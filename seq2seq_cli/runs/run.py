@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 from seq2seq_cli.runs import checkpoints
 

@@ -1,1 +1,1 @@
-"""TensorFlow on this machine: devices, threads, caches, memory."""
+"""TensorFlow on this machine: devices, threads, caches, process memory."""

@@ -1,30 +1,15 @@
-"""How training computes on this machine: chosen by measuring, and kept with the run."""
+"""Precision and parts of a batch: chosen by measuring on this machine, and kept with the run."""
 
 import importlib.metadata
 import json
-import math
 import time
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
-from typing import Any, Protocol
 
 import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.runtime.parallel import most_shards, parts_at_once
-
-Clock = Callable[[], float]
-
-BUDGET_SECONDS = 0.3  # that all measurements of one process take, about
-# Another choice than the default must be faster by these factors. Where it makes a difference that
-# counts, it does; where it does not, the same seed should train the same model each time. Another
-# process that is busy for a moment makes several parts seem slower than one, but not so much.
-PRECISION_MARGIN = 1.25
-SHARDS_MARGIN = 2.0
-_ROWS = 256  # of a measured product; more rows take longer and tell no more
-_WIDEST = 1024
-PRECISIONS = ("float32", "bfloat16")  # the default first
+from seq2seq_cli.runtime.probe import PRECISIONS, Clock, Model, Probe
 
 
 @dataclass(frozen=True)
@@ -33,10 +18,10 @@ class Computation:
 
     Attributes:
         precision: dtype of matrix products, float32 or bfloat16.
-        shards: parts of a batch that are computed at once.
+        shards: number of parts of a batch that are computed in parallel.
         device: the device it was chosen for, in words.
-        versions: of the packages whose kernels compute, by name.
-        milliseconds: what the measured alternatives took, by name; empty where nothing was
+        versions: the versions of the packages whose kernels compute, by name.
+        milliseconds: the time of each measured alternative, by name; empty if nothing was
             measured.
     """
 
@@ -47,7 +32,7 @@ class Computation:
     milliseconds: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """Write all of it."""
+        """Return all fields as JSON."""
         return json.dumps(asdict(self), indent=2)
 
     @classmethod
@@ -55,7 +40,7 @@ class Computation:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: if it is something else.
+            ValueError: if `text` is something else.
         """
         try:
             found = cls(**json.loads(text))
@@ -66,13 +51,17 @@ class Computation:
         return found
 
     def described(self, compiled: str) -> str:
-        """Return it in words, for a `training.compile`."""
+        """Return it in words.
+
+        Args:
+            compiled: `training.compile`.
+        """
         names = {"auto": "parts compiled by XLA", "xla": "XLA", "graph": "plain graph"}
         parts = f", {self.shards} parts of a batch at once" if self.shards > 1 else ""
         return f"{names[compiled]}, {self.precision}{parts}"
 
     def differences(self, device: str) -> list[str]:
-        """Name what was otherwise when this was chosen: the device and versions of packages."""
+        """Return what has changed since this was chosen: the device and versions of packages."""
         before = {"device": self.device, **self.versions}
         now = {"device": device, **_versions()}
         return [
@@ -82,26 +71,18 @@ class Computation:
         ]
 
 
-class Model(Protocol):
-    """What is measured of a model: the shapes of its weights."""
-
-    @property
-    def trainable_variables(self) -> Iterable[Any]:
-        """The weights, each with a `shape`."""
-
-
 def choose_computation(
     config: TrainingConfig, model: Model, device: str = "", clock: Clock = time.perf_counter
 ) -> Computation:
-    """Choose precision and shards of a training: as the config says, and else what is fastest here.
+    """Choose precision and shards of a training: those of the config, or else the fastest ones.
 
-    Float32 and one part for each core are the defaults. Another choice must be clearly
-    faster at products of this model's widths.
+    The defaults are float32 and one part per core. Another choice must be clearly faster at
+    products of this model's widths.
 
     Args:
-        config: may fix both.
-        model: whose widths are measured.
-        device: described in words, for the record.
+        config: its `precision` and `shards` are used if they are set.
+        model: the model whose widths are measured.
+        device: the device in words, for the record.
         clock: returns seconds.
     """
     most = most_shards(config)
@@ -118,135 +99,14 @@ def choose_computation(
 def choose_decoding_precision(
     precision: str, model: Model, clock: Clock = time.perf_counter
 ) -> str:
-    """Return the dtype of matrix products in decoding: as given, or for `auto` what is fastest."""
+    """Return the dtype of matrix products in decoding: `precision`, or for `auto` the fastest."""
     if precision != "auto":
         return precision
     return Probe(model, clock).fastest_precision(parts_at_once())
 
 
-class Probe:
-    """Measures products of a model's widths.
-
-    Args:
-        model: whose widths are taken.
-        clock: returns seconds.
-
-    Attributes:
-        milliseconds: what each measured alternative took, by name.
-    """
-
-    def __init__(self, model: Model, clock: Clock = time.perf_counter):
-        self.milliseconds: dict[str, float] = {}
-        self._model = model
-        self._clock = clock
-
-    @cached_property
-    def _products(self) -> "Products":
-        return Products(widths_of(self._model))
-
-    def fastest_precision(self, parts: int) -> str:
-        """Return float32, or bfloat16 where it is clearly faster, in so many parts at once."""
-        return self._fastest(
-            {name: partial(self._products.multiply, name, parts) for name in PRECISIONS},
-            PRECISION_MARGIN,
-        )
-
-    def fastest_shards(self, precision: str, most: int) -> int:
-        """Return `most`, or a half, a quarter and so on of it where that is twice as fast."""
-        names = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
-        return names[
-            self._fastest(
-                {name: partial(self._products.multiply, precision, n) for name, n in names.items()},
-                SHARDS_MARGIN,
-            )
-        ]
-
-    def _fastest(self, candidates: Mapping[str, Callable[[], None]], margin: float) -> str:
-        """Return the first candidate, or the fastest if it is faster by the margin."""
-        seconds = measure(candidates, BUDGET_SECONDS / 2, self._clock)
-        self.milliseconds.update({name: round(1000 * s, 3) for name, s in seconds.items()})
-        default, best = next(iter(seconds)), min(seconds, key=lambda name: seconds[name])
-        return best if seconds[best] * margin < seconds[default] else default
-
-
-def widths_of(model: Model) -> list[tuple[int, int]]:
-    """Return (inputs, outputs) of the model's largest matrices, three at most, and not too wide."""
-    shapes = {tuple(v.shape) for v in model.trainable_variables if len(v.shape) == 2}
-    capped = {(min(a, _WIDEST), min(b, _WIDEST)) for a, b in shapes}
-    return sorted(capped, key=lambda shape: (math.prod(shape), shape), reverse=True)[:3]
-
-
-def measure(
-    candidates: Mapping[str, Callable[[], None]],
-    budget_seconds: float,
-    clock: Clock = time.perf_counter,
-) -> dict[str, float]:
-    """Return the least time that each candidate took, in seconds.
-
-    Each runs once to warm up, then all run in turns, once at least, until the budget is used up.
-    """
-    began = clock()
-    for run in candidates.values():
-        run()
-    seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    while True:
-        for name, run in candidates.items():
-            start = clock()
-            run()
-            seconds[name].append(clock() - start)
-        if clock() - began >= budget_seconds:
-            return {name: min(times) for name, times in seconds.items()}
-
-
-class Products:
-    """Matrix products as a training step has them, for measuring.
-
-    Parts of the rows are computed as a step computes the parts of a batch: by one graph, in which
-    nothing makes one wait for another.
-
-    Args:
-        widths: (inputs, outputs) of some of the model's linear maps.
-    """
-
-    def __init__(self, widths: list[tuple[int, int]]):
-        self._factors = [
-            (_numbers(_ROWS, inputs), _numbers(inputs, outputs), _numbers(_ROWS, outputs))
-            for inputs, outputs in widths
-        ]
-        self._graphs: dict[tuple[str, int], Callable] = {}
-
-    def multiply(self, dtype: str, parts: int) -> None:
-        """Compute the maps and their gradients, the rows divided into parts computed at once."""
-        if (dtype, parts) not in self._graphs:
-            products = partial(self._products, dtype, parts)
-            self._graphs[dtype, parts] = tf.function(products, autograph=False)
-        self._graphs[dtype, parts]()
-        tf.test.experimental.sync_devices()
-
-    def _products(self, dtype: str, parts: int) -> list[tf.Tensor]:
-        """Return all of them, so that a graph leaves none out."""
-        found = []
-        for number in range(parts):
-            for x, kernel, gradient in self._factors:
-                x, gradient = (tf.cast(rows[number::parts], dtype) for rows in (x, gradient))
-                kernel = tf.cast(kernel, dtype)
-                found.append(tf.matmul(x, kernel))
-                found.append(tf.matmul(gradient, kernel, transpose_b=True))
-                found.append(tf.matmul(x, gradient, transpose_a=True))
-        return found
-
-
-def _numbers(rows: int, columns: int) -> tf.Tensor:
-    return tf.random.stateless_normal((rows, columns), [0, 0])
-
-
-def _halves(number: int) -> list[int]:
-    """Return a number, its half, and so on to 1."""
-    return [number] if number == 1 else [number, *_halves(number // 2)]
-
-
 def _xla_on_cpu(training: TrainingConfig) -> bool:
-    """Return whether XLA multiplies on a CPU, which has no fast products in bfloat16 there."""
+    """Return whether XLA multiplies on a CPU, where its products in bfloat16 are slow."""
     return training.compile == "xla" and not tf.config.get_visible_devices("GPU")
 
 

@@ -1,4 +1,4 @@
-"""Which device computes, and why not another."""
+"""The device that computes, and why another one cannot."""
 
 import ctypes
 import importlib.metadata
@@ -11,9 +11,9 @@ from seq2seq_cli.runtime.parallel import cores
 
 
 def use_device(name: str) -> str:
-    """Have all computation run on the device called `name`, and describe it.
+    """Run all computation on the device `name`, and return its description.
 
-    To be called before the first operation.
+    Call it before the first operation.
 
     Args:
         name: `auto` (a GPU if there is one), `cpu`, `gpu` or `gpu:N`.
@@ -47,7 +47,7 @@ def use_device(name: str) -> str:
 
 
 def _why_no_gpu() -> str:
-    """Find out, as far as can be told, what keeps TensorFlow from seeing a GPU."""
+    """Return the likely reason why TensorFlow sees no GPU, and the remedy."""
     import tensorflow as tf
 
     build = tf.sysconfig.get_build_info()
@@ -88,7 +88,7 @@ def _cpu_name() -> str:
 
 
 def _cpu_info(key: str) -> str:
-    """Return what Linux says of the first core; nothing elsewhere."""
+    """Return a value of the first core from /proc/cpuinfo, or an empty text without one."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next(line.split(":", 1)[1].strip() for line in file if line.startswith(key))

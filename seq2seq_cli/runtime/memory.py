@@ -1,4 +1,4 @@
-"""What memory this process takes, and how much it may take."""
+"""Process memory: how much this process uses, and how much it may use."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from seq2seq_cli.errors import UsageError
 
-_GROUP_LIMITS = (  # of control groups, version 2 and 1
+_GROUP_LIMITS = (  # of control groups, versions 2 and 1
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
@@ -21,26 +21,26 @@ def resident_memory() -> int:
 
 
 def peak_memory() -> int:
-    """Return the most resident memory that this process has had, in bytes."""
+    """Return the maximum of this process' resident memory so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def most_memory() -> int:
-    """Return how much memory this process can have at most, in bytes.
+    """Return the maximum memory that this process can have, in bytes.
 
-    That is the machine's memory, or less where the process, or the container it is in, is limited.
+    That is the machine's memory, or the limit of the process or of its container, if it is less.
     """
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     limits += [x for x in resource.getrlimit(resource.RLIMIT_AS) if x != resource.RLIM_INFINITY]
     for path in _GROUP_LIMITS:
-        with suppress(OSError, ValueError):  # no such group, or no limit: "max"
+        with suppress(OSError, ValueError):  # there is no such group, or its limit is "max"
             limits.append(int(path.read_text()))
     return min(limits)
 
 
 @contextmanager
 def memory_errors(message: str) -> Iterator[None]:
-    """Raise a UsageError with `message` where the block runs out of memory."""
+    """Raise a UsageError with `message` if the block runs out of memory."""
     import tensorflow as tf
 
     try:

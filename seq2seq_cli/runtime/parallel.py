@@ -1,4 +1,4 @@
-"""What is computed at once: threads, parts of a batch, batches."""
+"""How much is computed in parallel: threads, parts of a batch, batches."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from seq2seq_cli.config.training import MOST_SHARDS, TrainingConfig
 
-_SHARD_TOKENS = 512  # that a shard of a training batch has at least
+_SHARD_TOKENS = 512  # a part of a training batch has at least so many
 
-_SHARD_PAIRS = 32  # the same where batches are counted in pairs
+_SHARD_PAIRS = 32  # the same, where batches are counted in pairs
 
 CHEAP_SHAPE = 2000  # see cost_of_a_shape
 
@@ -20,10 +20,11 @@ Result = TypeVar("Result")
 
 
 def most_shards(config: TrainingConfig) -> int:
-    """Return into how many parts, computed at once, a training's batch is split at most.
+    """Return the maximum number of parts of a training batch that are computed in parallel.
 
-    On a CPU the many small operations of a plain graph gain little from several threads each;
-    several parts with a thread each do. XLA computes one function at a time, and a GPU is full.
+    On a CPU the small operations of a plain graph gain little from several threads each. They gain
+    more from several parts with one thread each. XLA computes one function at a time, and one part
+    is enough to fill a GPU.
     """
     import tensorflow as tf
 
@@ -39,14 +40,15 @@ def most_shards(config: TrainingConfig) -> int:
 
 
 def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
-    """Return how much padding an epoch has to lose by one more shape of batches, in tokens.
+    """Return how much padding one more shape of batches must save in an epoch, in tokens.
 
-    It is about what is trained on in the time that XLA compiles for a shape, divided among a few
-    epochs. The kernels of attention models take a third of a second together, recurrent loops two.
+    XLA compiles for each shape: a third of a second for the kernels of attention models, two
+    seconds for recurrent loops. The cost is about the number of tokens that a training computes in
+    that time, divided by a few epochs.
 
     Args:
         kind: `model.kind`.
-        config: says what is compiled.
+        config: its `compile` decides what XLA compiles.
     """
     import tensorflow as tf
 
@@ -56,27 +58,27 @@ def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
 
 
 def share_threads(parts: int) -> None:
-    """Share the CPU's threads between so many parts of the work that are computed at once.
+    """Share the CPU's threads between so many parts that are computed in parallel.
 
-    To be called before the first operation; after it, all is computed as it was.
+    Call it before the first operation; later calls have no effect.
     """
     import tensorflow as tf
 
-    with suppress(RuntimeError):  # the threads are there already
+    with suppress(RuntimeError):  # the threads exist already
         tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // parts))
 
 
 def parts_at_once() -> int:
-    """Return how many batches that do not depend on each other to compute at once."""
+    """Return how many independent batches to compute in parallel."""
     import tensorflow as tf
 
     return 1 if tf.config.get_visible_devices("GPU") else cores()
 
 
 def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Yield what a function gives for each item, in order; `parts_at_once` are computed at once.
+    """Yield the function's result for each item, in order; compute `parts_at_once` in parallel.
 
-    An error, or an end before the last item, leaves out what has not begun.
+    After an error, or when the caller stops early, no further item is begun.
     """
     pool = ThreadPoolExecutor(parts_at_once())
     try:

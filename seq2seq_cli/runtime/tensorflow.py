@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from seq2seq_cli.flags import set_flag
-from seq2seq_cli.runtime.xla_cache import _why_no_cache, _xla_cache
+from seq2seq_cli.runtime.xla_cache import cache_problem, xla_cache_folder
 
 
 def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
-    """Import TensorFlow and tensorflow-text, keeping what their C++ parts print to themselves.
+    """Import TensorFlow and tensorflow-text without the log lines of their C++ code.
 
-    If an import fails, what was printed is shown.
+    If an import fails, the log lines are shown.
 
     Args:
-        warn: told if XLA cannot keep what it compiles for the next start.
+        warn: called with a warning if XLA cannot keep what it compiles for the next process.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    cache = _xla_cache()
-    # With a folder that cannot be written, XLA compiles nothing at all.
-    if reason := _why_no_cache(cache):
+    cache = xla_cache_folder()
+    # XLA would compile nothing with a cache folder that it cannot write to.
+    if reason := cache_problem(cache):
         warn(
             f"{cache}: {reason}. XLA compiles anew at each start. To keep what it compiles, set "
             "XDG_CACHE_HOME to a folder that can be written"
@@ -37,9 +37,9 @@ def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
 
 @contextmanager
 def _silent_stderr() -> Iterator[None]:
-    """Hold back what is written to file descriptor 2, and show it only if the block fails.
+    """Hold back the output to file descriptor 2, and show it only if the block fails.
 
-    An interruption by the user is no failure.
+    An interruption by the user does not count as a failure.
     """
     sys.stderr.flush()
     saved = os.dup(2)

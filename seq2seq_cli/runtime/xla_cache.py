@@ -13,14 +13,14 @@ from pathlib import Path
 
 import platformdirs
 
-_CACHE_ROOM = 100_000_000  # bytes; a training's first start may add about half of them
+_LEAST_FREE = 100_000_000  # bytes; a training's first start may add about half of them
 
 
-def _xla_cache() -> Path:
+def xla_cache_folder() -> Path:
     """Return the folder where XLA keeps what it compiled.
 
-    A training step that was compiled once is there at the next start of this TensorFlow on this
-    processor with these flags.
+    It depends on the processor, the version of TensorFlow and XLA's flags. With the same of these,
+    the next process finds what this one compiled.
     """
     try:
         processor = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
@@ -32,26 +32,26 @@ def _xla_cache() -> Path:
     return platformdirs.user_cache_path("s2s") / "xla" / key
 
 
-def _why_no_cache(folder: Path) -> str:
-    """Return why nothing can be kept in a folder, or an empty text; make it if need be."""
+def cache_problem(folder: Path) -> str:
+    """Return why a folder cannot be used as a cache, or an empty text. Make it if it is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             free = shutil.disk_usage(folder).free
     except OSError as error:
         return f"cannot be written ({error.strerror})"
-    return "" if free >= _CACHE_ROOM else f"has only {free / 1e6:.0f} MB of free space"
+    return "" if free >= _LEAST_FREE else f"has only {free / 1e6:.0f} MB of free space"
 
 
 def limit_xla_cache() -> None:
-    """Delete the oldest of what XLA compiled where there is much of it: half a gigabyte."""
-    shrink(_xla_cache().parent, 500_000_000)
+    """Delete the oldest files that XLA compiled, so that half a gigabyte stays."""
+    shrink(xla_cache_folder().parent, 500_000_000)
 
 
 def shrink(folder: Path, most: int) -> None:
-    """Delete the oldest files in a folder, those in its folders included, until `most` bytes stay.
+    """Delete the oldest files in a folder and its subfolders, until at most `most` bytes stay.
 
-    What cannot be deleted, and what others delete meanwhile, is left alone.
+    Files that cannot be deleted, or that other processes delete meanwhile, are ignored.
     """
     files = []
     for path in folder.rglob("*"):

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
-from seq2seq_cli.data.pipeline import TrainingData, tokenizers_of
+from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.vocabularies import tokenizers_of
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.run import COMPUTATION, Run

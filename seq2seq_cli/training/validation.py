@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import in_memory
+from seq2seq_cli.data.pairs import in_memory
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.splits import Pair, group_references
 from seq2seq_cli.data.tokenizers.pair import Tokenizers

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from conftest import invoke, s2s, toy_pairs
 
-from seq2seq_cli.config.files import Overrides
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.tokenizers.words import Words
 from seq2seq_cli.decoding import translator

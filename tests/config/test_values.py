@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.model import MODELS
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 

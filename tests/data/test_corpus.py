@@ -1,6 +1,6 @@
 import pytest
 
-from seq2seq_cli.config.data import DataConfig, SourceConfig
+from seq2seq_cli.config.data import CorpusConfig, DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.errors import DataError
 
@@ -44,12 +44,12 @@ def sentences(count: int) -> list[tuple[str, str]]:
     return [(f"source {i}", f"target {i}") for i in range(count)]
 
 
-def test_sources_are_mixed_with_their_weights(tmp_path):
+def test_corpora_are_mixed_with_their_weights(tmp_path):
     own = [(f"own {i}", f"eigen {i}") for i in range(300)]
     config = DataConfig(
         sources=[
-            SourceConfig(corpus=write(tmp_path / "a.tsv", own), weight=2.5),
-            SourceConfig(
+            CorpusConfig(corpus=write(tmp_path / "a.tsv", own), weight=2.5),
+            CorpusConfig(
                 corpus=write(tmp_path / "b.tsv", [(t, s) for s, t in sentences(200)]),
                 columns="es en",
             ),
@@ -63,13 +63,13 @@ def test_sources_are_mixed_with_their_weights(tmp_path):
     assert "a.tsv (weight 2.5), " in corpus.description
 
 
-def test_a_mixture_keeps_the_dev_and_test_that_one_source_brings(tmp_path):
+def test_a_mixture_keeps_the_dev_and_test_that_one_corpus_brings(tmp_path):
     book = read_corpus(DataConfig())
     mixed = read_corpus(
         DataConfig(
             sources=[
-                SourceConfig(corpus="phrasebook"),
-                SourceConfig(corpus=write(tmp_path / "a.tsv", [*sentences(300), book.dev[0]])),
+                CorpusConfig(corpus="phrasebook"),
+                CorpusConfig(corpus=write(tmp_path / "a.tsv", [*sentences(300), book.dev[0]])),
             ]
         )
     )
@@ -78,9 +78,9 @@ def test_a_mixture_keeps_the_dev_and_test_that_one_source_brings(tmp_path):
     assert mixed.shared == 1
 
 
-def test_what_two_sources_have_counts_once(tmp_path):
+def test_what_two_corpora_have_counts_once(tmp_path):
     path = write(tmp_path / "a.tsv", sentences(300))
-    corpus = read_corpus(DataConfig(sources=[SourceConfig(corpus=path)] * 2))
+    corpus = read_corpus(DataConfig(sources=[CorpusConfig(corpus=path)] * 2))
     assert corpus.pairs == 300
     assert corpus.dropped == {"duplicate": 300}
 

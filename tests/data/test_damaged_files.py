@@ -15,7 +15,7 @@ from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.checking.check import check
 from seq2seq_cli.data.checking.inspection import LineFile
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.sources import Reader
+from seq2seq_cli.data.reader import Reader
 from seq2seq_cli.errors import DataError
 
 TEXT = "".join(f"line {i}\tlínea {i}\n" for i in range(500)).encode()
@@ -38,14 +38,14 @@ def encrypted() -> bytearray:
 
 def of_method(number: int) -> bytearray:
     data = zipped()
-    for place in (8, data.rindex(CENTRAL) + 10):
-        data[place : place + 2] = struct.pack("<H", number)
+    for offset in (8, data.rindex(CENTRAL) + 10):
+        data[offset : offset + 2] = struct.pack("<H", number)
     return data
 
 
-def changed(data: bytes | bytearray, place: int) -> bytearray:
+def changed(data: bytes | bytearray, offset: int) -> bytearray:
     data = bytearray(data)
-    data[place] ^= 0xFF
+    data[offset] ^= 0xFF
     return data
 
 
@@ -146,7 +146,7 @@ def test_any_archive_is_read_or_refused_by_its_name(tmp_path, data):
     path.write_bytes(content[: data.draw(st.integers(1, len(content)))])
     config = DataConfig(corpus=str(path), skip_bad_lines=True)
     for read in (
-        lambda: list(Reader(config).sources()[0].pairs),
+        lambda: list(Reader(config).corpora()[0].pairs),
         lambda: [*LineFile(path, config)],
     ):
         try:

@@ -6,7 +6,7 @@ from conftest import tiny_config, toy_pairs
 
 from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data import pipeline
-from seq2seq_cli.data.corpus import PairsInMemory, in_memory
+from seq2seq_cli.data.pairs import PairsInMemory, in_memory
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import train_tokenizers
 from seq2seq_cli.errors import DataError
@@ -97,7 +97,7 @@ def test_costly_shapes_are_fewer_and_padding_more(tokenizer):
     assert sorted(texts(tokenizer, cheap.batches(0))) == sorted(PAIRS)
 
 
-def test_a_batch_has_empty_rows_only_where_a_larger_shape_would_take_more_places(tokenizer):
+def test_a_batch_has_empty_rows_only_where_a_larger_shape_would_take_more_positions(tokenizer):
     batches = list(data(tokenizer).batches(0))
     every = np.array(sorted(shapes(batches)))[:, 1:]
     unfilled = [b for b in batches if b.pairs < b.source_BS.shape[0]]
@@ -174,7 +174,7 @@ def test_subwords_are_sampled_anew_in_each_epoch_and_alike_in_each_run(tokenizer
     assert sum(longer) > 1.1 * data(tokenizer).source_tokens
 
 
-def test_a_sample_too_long_for_its_batch_gives_way_to_the_best_division(tokenizer, monkeypatch):
+def test_a_sample_too_long_for_its_batch_gives_way_to_the_best_segmentation(tokenizer, monkeypatch):
     monkeypatch.setattr(pipeline, "_SAMPLED_LENGTH", 1.0)
     training = sampled(tokenizer)
     assert sorted(texts(tokenizer, training.batches(0))) == sorted(PAIRS)

@@ -52,10 +52,10 @@ def test_groups_are_the_connected_components_and_stay_together(pairs, seed):
     *sides, groups = split(pairs, 3, 3, seed)
     names = dict(zip(pairs, component_names(pairs), strict=True))
     assert groups == len(set(names.values()))
-    places = {}
-    for place, side in enumerate(sides):
+    split_of = {}
+    for number, side in enumerate(sides):
         for pair in side:
-            assert places.setdefault(names[pair], place) == place
+            assert split_of.setdefault(names[pair], number) == number
 
 
 def test_a_long_chain_is_one_group():

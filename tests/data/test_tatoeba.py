@@ -41,7 +41,7 @@ def test_missing_download_says_how_to_get_it(cache):
         tatoeba.downloaded_tatoeba()
 
 
-def test_download_checks_and_reports_and_is_done_once(cache, server, monkeypatch):
+def test_a_download_is_checked_shows_progress_and_is_done_once(cache, server, monkeypatch):
     seen = []
     with pytest.raises(DataError, match="not the expected file"):
         tatoeba.download_tatoeba(lambda *args: seen.append(args), f"{server}/file")

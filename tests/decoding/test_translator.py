@@ -7,7 +7,8 @@ import pytest
 from conftest import TINY_MODELS, tiny_config, toy_pairs
 
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.config.files import Overrides, load_config
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.tokenizers.words import Words
 from seq2seq_cli.decoding.encoding import batches

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from conftest import checkpoint_state, tiny_config
 
-from seq2seq_cli.config.files import Overrides
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.run import Run, check_startable, find_run, new_run, resumed_config

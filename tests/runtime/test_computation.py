@@ -5,14 +5,12 @@ import pytest
 import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
-from seq2seq_cli.runtime import computation
 from seq2seq_cli.runtime.computation import (
     Computation,
-    Products,
     choose_computation,
     choose_decoding_precision,
-    measure,
 )
+from seq2seq_cli.runtime.probe import Products
 
 
 class Clock:
@@ -106,17 +104,6 @@ def test_measuring_takes_a_third_of_a_second(machine, clock):
     assert 0.25 < clock.now < 0.35
 
 
-def test_slow_work_is_measured_once_after_a_warm_up(clock):
-    runs = []
-
-    def slow() -> None:
-        runs.append(clock.now)
-        clock.now += 5
-
-    assert measure({"slow": slow}, 0.3, clock) == {"slow": 5}
-    assert len(runs) == 2
-
-
 def test_xla_multiplies_in_float32_on_a_cpu(machine, clock):
     machine(0.02, 0.01)
     assert choose(clock, "CPU", compile="xla").precision == "float32"
@@ -127,13 +114,6 @@ def test_a_gpu_is_measured_like_a_cpu(machine, clock, monkeypatch):
     machine(0.02, 0.01, {1: 1, 2: 1, 4: 1})
     found = choose(clock, "GPU", compile="xla")
     assert (found.precision, found.shards) == ("bfloat16", 1)
-
-
-def test_products_have_the_widths_of_the_largest_matrices():
-    found = model((5,), (8, 16), (2, 3), (16, 16), (300_000, 8), (8, 16))
-    assert computation.widths_of(found) == [(1024, 8), (16, 16), (8, 16)]
-    for dtype in ("float32", "bfloat16"):
-        Products(computation.widths_of(found)).multiply(dtype, 2)
 
 
 @pytest.mark.parametrize(("bfloat16", "chosen"), [(0.005, "bfloat16"), (0.02, "float32")])

@@ -137,33 +137,7 @@ class Choices:
         if fixed == "mass":
             words = ("", "", "", "the", "the", own, "many")
             return self.owned(noun, rng.choice(words), subject)
-        if tense in HABITUAL:
-            choice = rng.choice(("", "", "", own, "the", "the s", "many s"))
-        elif tense == "order":
-            choice = rng.choice(("", "a", "the", "the", "the", own, own, "this", "that", "the s"))
-        else:
-            choice = rng.choice(
-                (
-                    "a",
-                    "a",
-                    "a",
-                    "the",
-                    "the",
-                    "the",
-                    "",
-                    own,
-                    own,
-                    "this",
-                    "that",
-                    "the s",
-                    "the s",
-                    "this s",
-                    "many s",
-                    "number",
-                    "number",
-                    "another",
-                )
-            )
+        choice = rng.choice(_determiners(tense, own))
         word, _, s = choice.partition(" ")
         plural = bool(s) or not word or (pair and word != "another") or word == "number"
         if pair and word in ("a", "another", "that"):
@@ -213,3 +187,16 @@ class Choices:
         if any(c in ("person", "profession", "acquaintance", "name") for c in noun.classes):
             return self.rng.choice(self.others(subject))
         return self.them if self.chance(0.35) else self.it
+
+
+def _determiners(tense: str, own: str) -> tuple[str, ...]:
+    """Return the determiners of a counted noun, the frequent ones several times.
+
+    A second word, "s", makes a plural.
+    """
+    if tense in HABITUAL:
+        return ("", "", "", own, "the", "the s", "many s")
+    if tense == "order":
+        return ("", "a", "the", "the", "the", own, own, "this", "that", "the s")
+    singular = ("a", "a", "a", "the", "the", "the", "", own, own, "this", "that")
+    return (*singular, "the s", "the s", "this s", "many s", "number", "number", "another")

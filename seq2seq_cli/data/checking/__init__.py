@@ -1,1 +1,1 @@
-"""What is wrong with a corpus, and a copy without it."""
+"""Problems in a corpus, and a copy without them."""

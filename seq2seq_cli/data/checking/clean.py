@@ -1,4 +1,4 @@
-"""The cleaned copy of a file of pairs."""
+"""A cleaned copy of a file of pairs."""
 
 import gzip
 import os
@@ -18,7 +18,7 @@ def new_outputs(out: Path, lines: LineFile) -> list[Path]:
     """Return the paths of a copy of `lines`: `out`, or for parallel files one for each side.
 
     Raises:
-        UsageError: if anything stands there, be it a symbolic link to nothing.
+        UsageError: if one of the paths exists, even as a broken symbolic link.
     """
     outputs = [out]
     if lines.is_parallel:
@@ -32,7 +32,7 @@ def new_outputs(out: Path, lines: LineFile) -> list[Path]:
 
 
 def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -> None:
-    """Write the kept lines, repaired, into files beside the outputs, and rename these at the end.
+    """Write the kept lines, repaired, into temporary files, and rename these to the outputs.
 
     Raises:
         DiskError: if they cannot be written.
@@ -54,7 +54,7 @@ def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -
                 os.replace(temporary, path)
     finally:
         for temporary in temporaries:
-            with suppress(OSError):  # there is none where none could be made
+            with suppress(OSError):  # it may not exist
                 temporary.unlink()
 
 
@@ -62,5 +62,5 @@ def _create(stack: ExitStack, path: Path, gzipped: bool) -> IO[bytes]:
     raw = stack.enter_context(path.open("xb"))
     if not gzipped:
         return raw
-    # Neither name nor time in the header: the same lines make the same file.
+    # The header has neither name nor time, so the same lines make the same file.
     return stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))  # type: ignore

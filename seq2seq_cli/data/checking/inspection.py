@@ -1,72 +1,30 @@
-"""Every line of a file of pairs, the bad ones too: what is wrong with it, and what it should be."""
+"""The lines of a file of pairs, with the problems of each line by itself, repaired."""
 
 import re
 import unicodedata
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from enum import IntFlag, auto
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from seq2seq_cli.config.data import DataConfig
+from seq2seq_cli.data.checking.kinds import Kind
+from seq2seq_cli.data.checking.repair import SUSPECT, repair, visible
 from seq2seq_cli.data.files import is_file, readable
+from seq2seq_cli.data.formats import column_order, find_parallel, is_zip, zip_member
 from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
-from seq2seq_cli.data.sources import column_order, find_parallel, is_zip, zip_member
-
-
-class Kind(IntFlag):
-    """What can be wrong with a line."""
-
-    COLUMNS = auto()
-    """Another number of columns than the others, or a line that only one of two files has."""
-    ENCODING = auto()
-    """Invalid UTF-8, a NUL, or U+FFFD, which stands where a character was lost."""
-    MOJIBAKE = auto()
-    """UTF-8 that was read as Latin-1 or CP1252, such as "Â¿QuÃ©" for "¿Qué"."""
-    CONTROL = auto()
-    """Control characters, line separators, bidi marks, zero-width characters, soft hyphens, a
-    byte order mark; the joiners of Persian, of Indian scripts and of emoji are none of these."""
-    EMPTY = auto()
-    """Nothing on one side or on both."""
-    DUPLICATE = auto()
-    """The same pair again."""
-    IDENTICAL = auto()
-    """The same text on both sides, of more than two words and not of names and numbers only."""
-    NUMBERS = auto()
-    """Both sides have numbers in digits, and none in common."""
-    RATIO = auto()
-    """See `outliers.extreme_ratios`."""
-    LANGUAGE = auto()
-    """Sides swapped, or both in one language; see `outliers.Languages`."""
-    MISALIGNED = auto()
-    """In a stretch where one side has slipped against the other; see `outliers.slips`."""
-    IN_DEV = auto()
-    """Its source or target is, but for case and punctuation, one of the dev file."""
-    IN_TEST = auto()
-    """Its source or target is, but for case and punctuation, one of the test file."""
-
-    @property
-    def label(self) -> str:
-        """The kind's name in reports."""
-        return str(self.name).lower().replace("_", " ")
-
-
-_NOTHING = Kind(0)
-
-REPAIRED = Kind.MOJIBAKE | Kind.CONTROL
-"""What a cleaned copy has put right; lines with anything else are left out of it."""
 
 
 class Line(NamedTuple):
     """A line after repair.
 
     Attributes:
-        source, target: its sides, stripped; empty where it could not be read.
-        cells: all columns, in the order of the file; empty where it could not be read.
-        problems: what was wrong with the line by itself.
-        reason: why it could not be read, or how it stood before repair; else empty.
+        source, target: its sides, stripped; empty if it cannot be read.
+        cells: all columns, in the order of the file; empty if it cannot be read.
+        problems: the problems of the line by itself.
+        reason: why it cannot be read, or its text before the repair; otherwise empty.
     """
 
     source: str
@@ -81,11 +39,11 @@ class LineFile:
 
     Attributes:
         paths: the files, one or two (source, target).
-        names: the same with the member of a zip, as reports name them.
+        names: the same, with the member of a zip, for messages.
 
     Raises:
         DataError: if there is no such file.
-        UsageError: if the columns are not those of the languages asked for.
+        UsageError: if the columns are not those of the configured languages.
     """
 
     def __init__(self, path: Path, config: DataConfig):
@@ -93,9 +51,9 @@ class LineFile:
         self.paths = [path] if is_file(path) else [*find_parallel(path, self.languages)]
         self.is_parallel = len(self.paths) == 2
         self.names = [str(p) for p in self.paths]
-        self._places = (0, 1)
+        self._columns = (0, 1)
         if not self.is_parallel:
-            self._places = column_order(str(path), config.columns.split(), self.languages)
+            self._columns = column_order(str(path), config.columns.split(), self.languages)
             if is_zip(path):
                 self.names = [f"{path}/{zip_member(path)}"]
 
@@ -109,7 +67,7 @@ class LineFile:
             yield from self._judge(self._rows(stack))
 
     def _rows(self, stack: ExitStack) -> Iterator[list[str | BadLineError | None]]:
-        """Yield the columns of each line; of a TSV line that cannot be read, the error alone."""
+        """Yield the columns of each line; for a TSV line that cannot be read, only the error."""
         if self.is_parallel:
             left, right = (
                 read_lines(name, stack.enter_context(open_text(path)))
@@ -131,7 +89,7 @@ class LineFile:
         head = list(islice(rows, 100))
         widths = [len(row) for row in head]
         columns = 3 if widths.count(3) > widths.count(2) else 2
-        ended = 0  # after which line one of two files ends
+        ended = 0  # the line after which one of two files ends
         for number, row in enumerate(chain(head, rows)):
             bad = next((cell for cell in row if isinstance(cell, BadLineError)), None)
             if bad is not None:
@@ -150,13 +108,13 @@ class LineFile:
                 yield self._line(cells)
 
     def _line(self, cells: list[str]) -> Line:
-        problems, reason = _NOTHING, ""
-        for place, cell in enumerate(cells):
-            if _SUSPECT.search(cell):
-                cells[place], found = repair(cell)
+        problems, reason = Kind(0), ""
+        for column, cell in enumerate(cells):
+            if SUSPECT.search(cell):
+                cells[column], found = repair(cell)
                 problems |= found
                 reason = reason or visible(cell) * bool(found)
-        source, target = (cells[place].strip() for place in self._places)
+        source, target = (cells[column].strip() for column in self._columns)
         if not source or not target:
             return Line(source, target, cells, problems | Kind.EMPTY, reason)
         if source == target and _is_a_sentence(source):
@@ -164,61 +122,6 @@ class LineFile:
         if _numbers_disagree(source, target):
             problems |= Kind.NUMBERS
         return Line(source, target, cells, problems, reason)
-
-
-# The C0 and C1 controls, soft hyphen, bidi marks, zero-width characters except the joiners U+200C
-# and U+200D, line and paragraph separators, byte order mark, annotation marks.
-_INVISIBLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb]"
-)
-_SPACES = re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]")
-
-# The characters of CP1252's bytes 80 to 9F, and for the five bytes it leaves out, Latin-1's.
-_CP1252 = {
-    ord(bytes([byte]).decode("cp1252")): byte
-    for byte in range(0x80, 0xA0)
-    if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
-}
-_MISREAD = re.compile(
-    "[\xc2-\xf4][\x80-\xbf" + "".join(re.escape(chr(code)) for code in _CP1252) + "]"
-)
-_SUSPECT = re.compile(f"{_INVISIBLE.pattern}|\ufffd|{_MISREAD.pattern}")  # what repair() may find
-
-
-def repair(text: str) -> tuple[str, Kind]:
-    """Undo mojibake, and take out what is invisible; return also what was found.
-
-    Where a control character parted words, a space takes its place. U+FFFD is found, and stays.
-    """
-    problems = Kind.ENCODING if "\ufffd" in text else Kind(0)
-    while True:
-        if (again := _undo_mojibake(text)) != text:
-            problems |= Kind.MOJIBAKE
-        elif _INVISIBLE.search(text):
-            again = _INVISIBLE.sub("", _SPACES.sub(" ", text))
-            problems |= Kind.CONTROL
-        else:
-            return text, problems | (Kind.ENCODING if "\ufffd" in text else Kind(0))
-        text = again
-
-
-def _undo_mojibake(text: str) -> str:
-    """Encode as CP1252 and decode as UTF-8, if that succeeds and what comes out is plausible.
-
-    A whole text in which every character beyond ASCII fits this pattern is hardly ever meant so.
-    An exception is one capital before a closing mark ("CAFÉ…"), which would decode to one letter
-    of a rare alphabet; so one character counts only if it is Latin or a usual sign.
-    """
-    if not _MISREAD.search(text):
-        return text
-    try:
-        decoded = text.translate(_CP1252).encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        return text
-    gained = [char for char in decoded if not char.isascii()]
-    usual = any("\xa0" <= char <= "\u017f" or "\u2010" <= char <= "\u2122" for char in gained)
-    return decoded if usual or len(gained) > 1 else text
 
 
 def _is_a_sentence(text: str) -> bool:
@@ -240,8 +143,3 @@ def _numbers(text: str) -> set[str]:
     """Return the whole numbers in a text: 1,000 and 1.000 as 1000, 07 as 7."""
     plain = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     return {run.lstrip("0") for run in _DIGITS.findall(_THOUSANDS.sub("", plain))}
-
-
-def visible(text: str) -> str:
-    """Return a text with its invisible characters as <U+200B>."""
-    return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)

@@ -1,6 +1,7 @@
 """Pairs that differ from the rest of their corpus: in length, in language, in alignment.
 
-Nothing here knows any language: what is usual is learned from the corpus, most of which is right.
+Nothing here depends on a language. The usual values are learned from the corpus, most of which is
+right.
 """
 
 import re
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENOUGH = 300
-"""Fewer pairs than this are not judged: there is too little to learn from."""
+"""Minimum number of pairs to judge; fewer are too few to learn from."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,14 +20,14 @@ Bools = NDArray[np.bool_]
 
 
 def extreme_ratios(lengths: NDArray[np.int32]) -> Bools:
-    """Tell which pairs have an extreme ratio of lengths.
+    """Return which pairs have an extreme ratio of lengths.
 
-    A pair is extreme if the logarithm of (target + 1) / (source + 1) is more than 6 robust standard
-    deviations (1.4826 times the median absolute deviation) and more than a factor of 2 away from
-    the corpus' median, and the longer side has over 15 characters more than usual.
+    A pair is extreme if the logarithm of (target + 1) / (source + 1) differs from its median in the
+    corpus by more than 6 robust standard deviations (1.4826 times the median absolute deviation)
+    and by more than a factor of 2, and the longer side has over 15 characters more than usual.
 
     Args:
-        lengths: characters of source and target, shape [N, 2].
+        lengths: numbers of characters of source and target, shape [N, 2].
     """
     source, target = (lengths[:, side] + 1.0 for side in (0, 1))
     log_ratio = np.log(target / source)
@@ -51,23 +52,23 @@ class Languages:
         self._counts: Floats = np.zeros((2, self.BUCKETS))
 
     def learn(self, sides: Sequence[Sequence[str]]) -> None:
-        """Count the trigrams of sources and of targets."""
+        """Count the trigrams of the source and of the target sentences."""
         for counts, texts in zip(self._counts, sides, strict=True):
             counts += np.bincount(_trigrams(texts)[0], minlength=self.BUCKETS)
 
     def forget(self, sides: Sequence[Sequence[str]]) -> None:
-        """Take back what was learned from these."""
+        """Undo `learn` for these sentences."""
         for counts, texts in zip(self._counts, sides, strict=True):
             counts -= np.bincount(_trigrams(texts)[0], minlength=self.BUCKETS)
 
     def wrong(self, sides: Sequence[Sequence[str]]) -> Bools:
-        """Tell which pairs have their sides swapped, or both sides in one language.
+        """Return which pairs have their sides swapped, or both sides in one language.
 
         Swapped: both scores are below 0, and their sum is below -8. In one language: a score is
-        below -12, and below -0.6 a trigram. So a short or international sentence is let pass.
+        below -12, and below -0.6 per trigram. So a short or international sentence passes.
 
         Args:
-            sides: sources and targets that `learn` has seen.
+            sides: source and target sentences that `learn` has seen.
         """
         totals = self._counts.sum(axis=1)
         scores, means = np.zeros((2, len(sides[0]))), np.zeros((2, len(sides[0])))
@@ -82,11 +83,11 @@ class Languages:
 
 
 def _trigrams(texts: Sequence[str]) -> tuple[Ints, Ints]:
-    """Return the bucket of each trigram, a line break on either side of a text, and its text."""
+    """Return the bucket and the text index of each trigram. Texts are between two line breaks."""
     lines = [f"\n{text.lower()}\n" for text in texts]
     lengths = np.array([len(line) for line in lines], np.int64)
     codes = np.frombuffer("".join(lines).encode("utf-32-le"), np.uint32)
-    first, second, third = (codes[place : len(codes) - 2 + place] for place in range(3))
+    first, second, third = (codes[start : len(codes) - 2 + start] for start in range(3))
     mixed = (
         first * np.uint32(2654435761)
         ^ second * np.uint32(2246822519)
@@ -108,10 +109,10 @@ def marks_of(text: str) -> int:
 
 
 def names_of(text: str) -> int:
-    """Return a 64-bit Bloom filter of what a translation often keeps: names and numbers.
+    """Return a 64-bit Bloom filter of the names and numbers in a text.
 
-    A name is a word with a capital, of which the first four letters count (Simard, Foster and
-    Isabelle 1992 align sentences by such cognates).
+    Translations often keep them. A name is a word with a capital. Only its first four letters count
+    (Simard, Foster and Isabelle 1992 align sentences by such cognates).
     """
     found = 0
     for word in _WORD.findall(text):
@@ -127,23 +128,23 @@ _SWITCH_COST = 30.0
 
 
 def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[np.uint64]) -> Ints:
-    """Return for each pair by how many lines its target has slipped; 0 where it has not.
+    """Return by how many lines the target of each pair has slipped; 0 if it has not.
 
-    How well source i fits target i + k is a sum of log-likelihood ratios of three features: the
-    ratio of lengths (Gale and Church 1993), question and exclamation marks, shared names and
+    The fit of source i and target i + k is a sum of log-likelihood ratios of three features: the
+    ratio of lengths (Gale and Church 1993), question and exclamation marks, and shared names and
     numbers. Their distributions in true pairs are learned at the lag k at which they differ most
-    from chance (0 unless another is twice as good as all the rest), and those of chance from
-    targets 10 to 20 lines off, so that a sorted file, whose neighbours are alike, is judged by what
-    sets neighbours apart. The best sequence of lags, a change of lag costing 30 nats, is found by
-    Viterbi's algorithm.
+    from chance. That is 0 unless another lag is twice as good as all the rest. Their distributions
+    by chance are learned from targets 10 to 20 lines off, so that a sorted file, whose neighbours
+    are similar, is judged by what distinguishes neighbours. Viterbi's algorithm finds the best
+    sequence of lags, where a change of lag costs 30 nats.
 
     Args:
-        lengths: characters of source and target, shape [N, 2].
+        lengths: numbers of characters of source and target, shape [N, 2].
         marks: `marks_of` of both, shape [N, 2].
         names: `names_of` of both, shape [N, 2].
 
     Returns:
-        Lags from -5 to 5: the source's translation stands so many lines further on.
+        Lags from -5 to 5, int64 of shape [N]: the source's translation is so many lines further on.
     """
     count = len(lengths)
     logs = np.log1p(lengths)
@@ -160,7 +161,7 @@ def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[n
         ]
 
     def log_shares(lags: Sequence[int]) -> list[Floats]:
-        # One count a lag for smoothing: what is never seen is then no evidence either way.
+        # One count per lag for smoothing: a value that never occurs is no evidence either way.
         totals = [np.full(size, float(len(lags))) for size in (len(_LENGTH_EDGES) + 1, 16, 4)]
         for lag in lags:
             for total, values in zip(totals, features(lag), strict=True):
@@ -175,18 +176,18 @@ def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[n
     shares = {lag: log_shares([lag]) for lag in lags}
     second, best = sorted(lags, key=lambda lag: divergence(shares[lag]))[-2:]
     if divergence(shares[best]) < 2 * divergence(shares[second]):
-        best = 0  # in a generated corpus, whose sentences come in turns, several lags fit
+        best = 0  # several lags fit a generated corpus, whose sentences alternate
     tables = [p - q for p, q in zip(shares[best], chance, strict=True)]
     fit = np.empty((count, len(lags)), np.float32)
-    for place, lag in enumerate(lags):
-        fit[:, place] = sum(
+    for column, lag in enumerate(lags):
+        fit[:, column] = sum(
             table[values] for table, values in zip(tables, features(lag), strict=True)
         )
     return _best_path(fit) - REACH
 
 
 def _best_path(fit: NDArray[np.float32]) -> Ints:
-    """Return the column of each row on the best path, which begins in the middle for free."""
+    """Return the column of each row on the best path, which starts in the middle at no cost."""
     count, columns = fit.shape
     switched = np.empty((count, columns), np.bool_)
     leaders = np.empty(count, np.int8)

@@ -1,1 +1,1 @@
-"""How text becomes ids."""
+"""Text to ids and back."""

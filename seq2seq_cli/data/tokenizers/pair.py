@@ -33,7 +33,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """One tokenizer for the source and one for the target, or the same for both."""
+    """The tokenizer of the source language and that of the target language, maybe the same."""
 
     source: Tokenizer
     target: Tokenizer
@@ -51,11 +51,11 @@ class Tokenizers:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """The fingerprint of `joint`, or those of `source` and `target`."""
+        """The fingerprints by name: `joint`, or `source` and `target`."""
         return {name: tokenizer.fingerprint for name, tokenizer in self._by_name().items()}
 
     def __str__(self) -> str:
-        """Say the size and kind of the vocabularies."""
+        """Return the size and kind of the vocabularies in words."""
         name = _NAMES[self.source.kind]
         if self.joint:
             return f"{self.source.vocabulary_size:,} {name}, shared by both languages"
@@ -63,7 +63,7 @@ class Tokenizers:
         return f"{sizes} {name}"
 
     def files(self) -> dict[str, bytes]:
-        """Return the contents of the files, by name, that `load` reads back."""
+        """Return the contents of the files that `load` reads back, by name."""
         index = {"kind": self.source.kind, "sha256": self.fingerprints}
         files = {
             _file_name(name, tokenizer.kind): tokenizer.serialise()
@@ -77,7 +77,7 @@ class Tokenizers:
         """Read the files of a folder.
 
         Raises:
-            CheckpointError: naming the one that is missing or damaged.
+            CheckpointError: naming the file that is missing or damaged.
         """
         path = folder / _INDEX
         try:
@@ -107,15 +107,17 @@ class Tokenizers:
 def train_tokenizers(
     sources: Iterable[str], targets: Iterable[str], config: TokenizerConfig
 ) -> Tokenizers:
-    """Learn the vocabularies, or read the given models. The same sentences give the same ones.
+    """Learn the vocabularies, or read the given models.
+
+    The same sentences always give the same vocabularies.
 
     Args:
-        sources: sentences of the source language, from the training side alone.
-        targets: those of the target language.
-        config: kind and size, whether both languages share one vocabulary, given models.
+        sources: sentences of the source language, from the training side only.
+        targets: sentences of the target language.
+        config: the table `[tokenizer]`.
 
     Raises:
-        DataError: if the sentences do not suffice.
+        DataError: if there are too few sentences.
         UsageError: if a given model cannot be read, or is of another kind.
     """
     if config.vocabularies == "joint":
@@ -127,13 +129,13 @@ def train_tokenizers(
 
 
 def spread(items: Sequence[Item], at_most: int) -> list[Item]:
-    """Return so many of the items, evenly spaced; all of them where there are no more."""
+    """Return at most so many of the items, evenly spaced."""
     taken = min(len(items), at_most)
     return [items[i * len(items) // taken] for i in range(taken)]
 
 
 def _tokenizer(sentences: Iterable[str], config: TokenizerConfig, key: str) -> Tokenizer:
-    """Return the tokenizer that is given under `key`, or one learned from the sentences."""
+    """Return the tokenizer of the model that the config names, or learn one from the sentences."""
     given = getattr(config, key)
     if given is not None:
         return _given(Path(given), f"tokenizer.{key}", config.kind)

@@ -19,22 +19,22 @@ from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES, Tokenizer, unt
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
 
-KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # as the model's file numbers them
-# A space is ▁ in the pieces, so a ▁ in the text is spelled otherwise, and so is the private
-# character that this spelling begins with. The model holds these rules and undoes them itself.
+KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # the numbers in a model's file
+# Pieces write a space as ▁. So a ▁ in the text is spelled with a private character, and that
+# character itself is spelled twice. The model contains these rules and undoes them itself.
 _SPELLINGS = {"\ue000": "\ue000\ue000", "▁": "\ue000\ue001"}
-_SAMPLING = threading.Lock()  # the generator's seed is one for the whole process
+_SAMPLING = threading.Lock()  # the process has one random generator
 
 
 def train_sentencepiece(sentences: Iterable[str], config: TokenizerConfig) -> bytes:
     """Train a model and return it, serialised. The same sentences give the same bytes.
 
-    The model gives back every text exactly: with byte fallback no character is unknown, and it
-    folds neither spaces nor forms of characters. The vocabulary is smaller than asked for where the
-    sentences have not enough pieces.
+    The model gives back every text exactly: byte fallback makes every character known, and
+    normalisation changes neither spaces nor characters. The vocabulary is smaller than
+    `tokenizer.vocabulary_size` if the sentences do not have enough pieces.
 
     Raises:
-        DataError: if the sentences do not suffice for any vocabulary of that size.
+        DataError: if SentencePiece cannot learn a vocabulary of that size.
     """
     buffer = io.BytesIO()
     try:
@@ -67,18 +67,18 @@ def train_sentencepiece(sentences: Iterable[str], config: TokenizerConfig) -> by
         ) from error
     model = sentencepiece_model_pb2.ModelProto.FromString(buffer.getvalue())
     for rules in (model.normalizer_spec, model.denormalizer_spec):
-        rules.ClearField("normalization_rule_tsv")  # the name of a file that is gone
+        rules.ClearField("normalization_rule_tsv")  # the name of a deleted file
     return model.SerializeToString(deterministic=True)
 
 
 class SentencePiece(Tokenizer):
-    """A SentencePiece model, from `train_sentencepiece` or from elsewhere.
+    """A SentencePiece model, from `train_sentencepiece` or from another program.
 
-    One from elsewhere applies its own normaliser, and without byte fallback what it does not know
-    reads " ⁇ ".
+    Another program's model applies its own normaliser. Without byte fallback it reads unknown
+    characters as " ⁇ ".
 
-    The ids 0 to 3 are the special ones whatever the model's own are: its other pieces follow them
-    in the model's order. For a model of `train_sentencepiece` these are the model's own ids.
+    The ids 0 to 3 are always the special ones. The model's other pieces follow them in the model's
+    order. For a model of `train_sentencepiece` these are the model's own ids.
 
     Args:
         model: the bytes of a model's file.
@@ -106,7 +106,7 @@ class SentencePiece(Tokenizer):
         }
         others = [i for i in range(pieces) if i not in special]
         self.vocabulary_size = len(SPECIAL_PIECES) + len(others)
-        # From the model's ids to ours, and from ours to the model's, where it has one.
+        # From the model's ids to ours, and from ours to the model's, if it has such a piece.
         self._ours = np.zeros(pieces, np.int32)
         self._ours[others] = np.arange(len(SPECIAL_PIECES), self.vocabulary_size)
         self._models: dict[int, int] = dict(enumerate(others, start=len(SPECIAL_PIECES)))
@@ -145,20 +145,20 @@ class SentencePiece(Tokenizer):
         ]
 
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
-        """Draw a way to divide each sentence into pieces, and return its ids, with EOS.
+        """Sample a segmentation of each sentence, and return its ids, with EOS.
 
-        For unigram, a segmentation is drawn by its probability to the power of `alpha` (Kudo 2018,
-        section 3.2); for BPE, each merge is left out with probability `alpha` (Provilkov et al.
-        2020, BPE-dropout). Every segmentation has the same text.
+        For unigram, a segmentation is sampled by its probability to the power of `alpha` (Kudo
+        2018, section 3.2). For BPE, each merge is left out with probability `alpha` (Provilkov et
+        al. 2020, BPE-dropout). All segmentations give back the same text.
 
         Args:
             sentences: the texts.
             alpha: above 0.
-            seed: determines the draw; at least 0 and below 2**32.
+            seed: determines the sample; at least 0 and below 2**32.
         """
         with _SAMPLING:
             sentencepiece.set_random_generator_seed(seed)
-            # The seed holds for new threads, and one thread alone takes the sentences in order.
+            # The seed is used by new threads, and a single thread takes the sentences in order.
             drawn = self._processor.encode(
                 list(sentences), enable_sampling=True, nbest_size=-1, alpha=alpha, num_threads=1
             )
@@ -166,7 +166,7 @@ class SentencePiece(Tokenizer):
 
 
 def _reason(message: str) -> str:
-    """Say what is wrong, and what to do, where SentencePiece speaks of its source code."""
+    """Return SentencePiece's message in words that a user understands, with the remedy."""
     if "!sentences_.empty()" in message:
         return "it has no sentence of at most 4,192 bytes. Split its lines into sentences"
     if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
@@ -178,5 +178,5 @@ def _reason(message: str) -> str:
 
 
 def _hex(text: str) -> str:
-    """Write characters as the rules of a normaliser have them."""
+    """Return characters as code points, in the format of a normaliser's rules."""
     return " ".join(f"{ord(character):04X}" for character in text)

@@ -1,4 +1,4 @@
-"""What every tokenizer offers, and the simplest one: bytes."""
+"""The interface of every tokenizer, and the simplest one: bytes."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -9,14 +9,14 @@ import tensorflow as tf
 from seq2seq_cli.special_tokens import EOS
 
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
-SPACE = "▁"  # as pieces have it
+SPACE = "▁"  # in pieces
 
 
 class Tokenizer(ABC):
     """Strings to ids and back; the ids 0 to 3 are PAD, UNK, BOS and EOS.
 
     Attributes:
-        kind: as `tokenizer.kind` names it.
+        kind: one of the values of `tokenizer.kind`.
         vocabulary_size: number of ids.
     """
 
@@ -25,7 +25,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def serialise(self) -> bytes:
-        """Return what was learned: with the kind, it determines all ids."""
+        """Return what was learned. Together with the kind, it determines all ids."""
 
     @abstractmethod
     def _ids(self, sentences: tf.Tensor) -> tf.RaggedTensor:
@@ -47,18 +47,20 @@ class Tokenizer(ABC):
     def tokenize(self, sentences: tf.Tensor) -> tf.RaggedTensor:
         """Return the ids (int32) of a vector of UTF-8 strings, each with EOS at its end.
 
-        It runs in the graph, so that it can stand in a `tf.data` map.
+        It runs in the graph, so a `tf.data` map can call it.
         """
         ids = self._ids(sentences)
         return tf.concat([ids, tf.fill([ids.nrows(), 1], EOS)], axis=1)
 
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
-        """Return ids of one way to divide each sentence, with EOS: here, there is only one.
+        """Return the ids of a sampled segmentation of each sentence, with EOS.
+
+        A tokenizer with one segmentation per sentence returns that.
 
         Args:
             sentences: the texts.
             alpha: `tokenizer.sampling_alpha`, above 0.
-            seed: determines the draw; at least 0 and below 2**32.
+            seed: determines the sample; at least 0 and below 2**32.
         """
         return self.tokenize(tf.constant(list(sentences), tf.string)).to_list()
 
@@ -79,7 +81,7 @@ class Bytes(Tokenizer):
         return tf.RaggedTensor.from_row_lengths(ids, tf.strings.length(sentences))
 
     def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence up to its EOS; bytes that are no UTF-8 become U+FFFD."""
+        """Return the text of each sequence up to its EOS; invalid UTF-8 becomes U+FFFD."""
         first = len(SPECIAL_PIECES)
         return [
             bytes(i - first for i in until_eos(sequence) if i >= first).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Words, whole or divided into WordPieces, from which the text's spaces can be told exactly."""
+"""Words, whole or split into WordPieces, that keep all spaces of the text."""
 
 import itertools
 import json
@@ -14,28 +14,27 @@ from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_li
 from seq2seq_cli.data.tokenizers.tokenizer import SPACE, SPECIAL_PIECES, Tokenizer, until_eos
 from seq2seq_cli.special_tokens import BOS, PAD, UNK
 
-# ▁ stands for a space and NUL parts words, so both are spelled otherwise where the text has them;
-# as is the private character that these spellings begin with, which is spelled first.
+# Here ▁ is a space and NUL separates words. If the text itself has one of them, it is spelled with
+# a private character. That character itself is spelled twice, and is replaced first.
 _SPELLINGS = {"\ue000": "\ue000\ue000", SPACE: "\ue000\ue001", "\0": "\ue000\ue002"}
 _SPELLED = {spelling: character for character, spelling in _SPELLINGS.items()}
-# A word: letters with their accents (combining ones too) and digits, and the apostrophes and
-# hyphens between them; or any one other character. One space before it belongs to it; others are
-# words of their own.
+# A word: letters, accents and digits, with apostrophes and hyphens between them; or any one other
+# character. One space before it belongs to it. Further spaces are words of their own.
 _WORD = rf"{SPACE}?(?:[\pL\pM\pN]+(?:['’-][\pL\pM\pN]+)*|[^{SPACE}])|{SPACE}"
-# After these a word stands without a space, and yet shall be the word that it is elsewhere.
+# A word after one of these has no space before it, but shall be the same word as elsewhere.
 _OPENING = r"[¿¡(\[{]"
 
 _CONTINUES = "##"
-_MAX_WORD_BYTES = 1000  # longer ones are unknown
-# Learning takes time in proportion to the number of words: 10 s for these.
+_MAX_WORD_BYTES = 1000  # longer words are unknown
+# The time of learning is proportional to the number of words: 10 s for these.
 _LEARNED_WORDS = 10_000
-_AT_ONCE = 1024
+_BLOCK_SENTENCES = 1024
 
 
 class Words(Tokenizer):
-    """Whole words, each with the spaces before it; those not in the vocabulary are unknown.
+    """Whole words, each with the space before it. Words that are not in the vocabulary are unknown.
 
-    The text is given back exactly if no word of it is unknown; one that is reads "<unk>".
+    A text without unknown words is given back exactly. An unknown word reads "<unk>".
 
     Args:
         vocabulary: words with their spaces written as ▁, in the order of their ids from 4 on.
@@ -58,8 +57,8 @@ class Words(Tokenizer):
 
     def words(self, sentence: str) -> list[str]:
         """Return the words of a sentence, known or not, as written and without spaces."""
-        parted = _split(tf.constant([sentence], tf.string)).flat_values.numpy().tolist()
-        return [_join([word.decode()]).strip() for word in parted]
+        split = _split(tf.constant([sentence], tf.string)).flat_values.numpy().tolist()
+        return [_join([word.decode()]).strip() for word in split]
 
     def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
@@ -71,10 +70,10 @@ class Words(Tokenizer):
 
 
 class WordPiece(Tokenizer):
-    """Words divided into the longest pieces of a vocabulary (Wu et al. 2016), left to right.
+    """Words split from left to right into the longest pieces of a vocabulary (Wu et al. 2016).
 
-    All of a word's pieces but the first begin with "##". Case and accents stay. A character that is
-    not in the vocabulary is unknown and reads "<unk>"; the text is otherwise given back exactly.
+    All pieces of a word except the first begin with "##". Case and accents are kept. A character
+    that is not in the vocabulary reads "<unk>". All else is given back exactly.
 
     Args:
         vocabulary: pieces with their spaces written as ▁, in the order of their ids from 4 on.
@@ -112,10 +111,10 @@ class WordPiece(Tokenizer):
 
 
 def read_vocabulary(data: bytes) -> list[str]:
-    """Return the vocabulary that a tokenizer of this file was made of, from its `serialise`.
+    """Return the vocabulary of a `Words` or `WordPiece` from its serialised form.
 
     Raises:
-        ValueError: if it is not one.
+        ValueError: if `data` is something else.
     """
     pieces = json.loads(data)
     if not isinstance(pieces, list) or pieces[: len(SPECIAL_PIECES)] != list(SPECIAL_PIECES):
@@ -124,7 +123,7 @@ def read_vocabulary(data: bytes) -> list[str]:
 
 
 def learn_words(sentences: Iterable[str], vocabulary_size: int) -> list[str]:
-    """Return the most frequent words, so many that with the special ones they are that size.
+    """Return the most frequent words; with the special ones there are `vocabulary_size` at most.
 
     A second space, which is a word of its own, is always among them.
     """
@@ -133,9 +132,10 @@ def learn_words(sentences: Iterable[str], vocabulary_size: int) -> list[str]:
 
 
 def learn_wordpieces(sentences: Iterable[str], vocabulary_size: int) -> list[str]:
-    """Return pieces learned from the most frequent words, about as many as asked for, at most.
+    """Return pieces learned from the most frequent words.
 
-    All their characters are among them, but for the rarest where there are very many.
+    With the special pieces there are `vocabulary_size` at most. All characters of the words are
+    among them, except for the rarest if there are very many.
     """
     size = vocabulary_size - len(SPECIAL_PIECES)
     counts = _count_words(sentences)
@@ -149,7 +149,7 @@ def learn_wordpieces(sentences: Iterable[str], vocabulary_size: int) -> list[str
         size,
         reserved_tokens=[],
         lower_thresh=1,
-        # Each place in a word counts for one piece at most, so rarer ones fill the vocabulary.
+        # Each position in a word counts for at most one piece, so rarer pieces fill the vocabulary.
         upper_thresh=max(1, characters.total() // (size - len(alphabet))),
         max_unique_chars=len(frequent),
         max_token_length=32,
@@ -159,28 +159,28 @@ def learn_wordpieces(sentences: Iterable[str], vocabulary_size: int) -> list[str
 
 
 def _count_words(sentences: Iterable[str]) -> list[tuple[str, int]]:
-    """Return (word, count), the most frequent first."""
+    """Return (word, count), in descending order of counts."""
     counts: Counter[bytes] = Counter()
     stream = iter(sentences)
-    while batch := list(itertools.islice(stream, _AT_ONCE)):
+    while batch := list(itertools.islice(stream, _BLOCK_SENTENCES)):
         counts.update(_split(tf.constant(batch, tf.string)).flat_values.numpy().tolist())
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(word.decode(), count) for word, count in ranked]
 
 
 def _split(sentences: tf.Tensor) -> tf.RaggedTensor:
-    """Divide each sentence of a vector into its words; nothing is lost.
+    """Split each sentence of a vector into its words, without loss.
 
-    A sentence begins as if after a space, and so does what follows an opening mark: "¿Qué?" has
-    the words "▁¿", "▁Qué", "?".
+    The first word, and a word after an opening mark, is treated as if a space were before it:
+    "¿Qué?" has the words "▁¿", "▁Qué", "?".
     """
     texts = sentences
     for character, spelling in [*_SPELLINGS.items(), (" ", SPACE)]:
         texts = tf.strings.regex_replace(texts, rf"\x{{{ord(character):x}}}", spelling)
     texts = tf.strings.regex_replace(texts, "(?s)^.", rf"{SPACE}\0", replace_global=False)
     texts = tf.strings.regex_replace(texts, _OPENING, rf"\0{SPACE}")
-    parted = tf.strings.regex_replace(texts, _WORD, "\0\\0")
-    return tf.strings.split(parted, "\0")[:, 1:]  # each word comes after a NUL
+    separated = tf.strings.regex_replace(texts, _WORD, "\0\\0")
+    return tf.strings.split(separated, "\0")[:, 1:]  # a NUL is before each word
 
 
 def _join(words: Iterable[str]) -> str:

@@ -92,18 +92,18 @@ class TestSampling:
             drawn = list(pool.map(lambda s: tokenizer.sample(SENTENCES[:50], 0.3, s), seeds))
         assert drawn == [tokenizer.sample(SENTENCES[:50], 0.3, seed) for seed in seeds]
 
-    def test_a_sentence_is_divided_in_many_ways(self, tokenizer):
+    def test_many_segmentations_of_a_sentence_are_sampled(self, tokenizer):
         drawn = {tuple(tokenizer.sample(["I see many houses."], 0.3, s)[0]) for s in range(50)}
         assert len(drawn) > 5
 
     @settings(max_examples=200)
     @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 2**32 - 1))
-    def test_every_division_has_the_same_text(self, tokenizer, text, seed):
+    def test_every_segmentation_has_the_same_text(self, tokenizer, text, seed):
         drawn = tokenizer.sample([text, "I see many houses."], 0.3, seed)
         assert all(ids[-1] == EOS and EOS not in ids[:-1] for ids in drawn)
         assert tokenizer.detokenize(drawn) == [text, "I see many houses."]
 
-    def test_a_high_unigram_alpha_and_a_low_bpe_dropout_give_the_best_division(self, tokenizer):
+    def test_a_high_unigram_alpha_and_a_low_bpe_dropout_give_the_best_segmentation(self, tokenizer):
         alpha = {"unigram": 100.0, "bpe": 0.0}[tokenizer.kind]
         best = [ids_of(tokenizer, sentence) for sentence in SENTENCES[:20]]
         assert tokenizer.sample(SENTENCES[:20], alpha, 1) == best

@@ -1,145 +1,31 @@
-"""Where sentence pairs come from: files in several formats, and catalogs."""
+"""The formats of files of sentence pairs: TSV, a zip with one TSV file, two parallel files."""
 
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from seq2seq_cli.config.data import CATALOG, CORPORA, DataConfig, SourceConfig
 from seq2seq_cli.data.files import is_file, readable
-from seq2seq_cli.data.lines import BadLineError, canonical, open_text, read_lines
-from seq2seq_cli.data.named import files_of
+from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
-
-
-@dataclass(frozen=True)
-class Source:
-    """Pairs to be read, once and in order.
-
-    Attributes:
-        description: the source's name or path, for people.
-        pairs: (source, target), stripped, neither of them empty.
-        weight: how often an epoch shows each of the pairs, on average.
-        dev, test: pairs that the source has apart, or None.
-    """
-
-    description: str
-    pairs: Iterator[Pair]
-    weight: float = 1.0
-    dev: list[Pair] | None = None
-    test: list[Pair] | None = None
-
-
-class Reader:
-    """Opens what a config names, and counts what it leaves out.
-
-    Args:
-        config: languages, sources and what to do with bad lines.
-
-    Attributes:
-        dropped: how many pairs were left out, by reason; complete when all has been read.
-    """
-
-    def __init__(self, config: DataConfig):
-        self.dropped: Counter[str] = Counter()
-        self._config = config
-
-    def sources(self) -> list[Source]:
-        """Open the corpus, or each of several that are mixed.
-
-        Raises:
-            DataError: naming file, line and remedy; here or while pairs are read.
-            UsageError: if a source has not the languages that are asked for.
-        """
-        return [self._open(source) for source in self._config.mixture]
-
-    def check_files(self) -> None:
-        """Raise early what `sources` and `held_out` raise of files, of which nothing is read yet.
-
-        Corpora that are known by name are passed over.
-        """
-        given = [SourceConfig(corpus=path) for path in self._held_out_files().values() if path]
-        for source in [*self._config.mixture, *given]:
-            if source.corpus not in CORPORA and not source.corpus.startswith(CATALOG):
-                self._open(source)
-
-    def held_out(self, sources: Sequence[Source]) -> tuple[list[Pair] | None, list[Pair] | None]:
-        """Return the dev and test pairs that the config or else the sources give, or None each."""
-        sides: list[list[Pair] | None] = []
-        for name, path in self._held_out_files().items():
-            if path:
-                source = self._open(SourceConfig(corpus=path))
-                sides.append(list(source.pairs))
-            else:
-                given = [side for s in sources if (side := getattr(s, name)) is not None]
-                sides.append([pair for side in given for pair in side] if given else None)
-        return sides[0], sides[1]
-
-    def _held_out_files(self) -> dict[str, str | None]:
-        return {"dev": self._config.dev, "test": self._config.test}
-
-    def _open(self, source: SourceConfig) -> Source:
-        name = source.corpus
-        languages = self._config.source_language, self._config.target_language
-        train: Iterable[Pair]
-        held_out: list[list[Pair] | None]
-        if name.startswith(CATALOG):
-            from seq2seq_cli.data.catalog import read_catalog  # imports TensorFlow
-
-            train, *held_out = read_catalog(name.removeprefix(CATALOG), languages)
-        else:
-            columns = (source.columns or self._config.columns).split()
-            read = partial(
-                open_pairs, languages=languages, columns=columns, skip=self._skip_or_raise
-            )
-            files = files_of(name)
-            train = read(files.train)
-            held_out = [list(read(path)) if path else None for path in (files.dev, files.test)]
-        dev, test = (side and list(self._clean(name, side)) for side in held_out)
-        return Source(name, self._clean(name, train), source.weight, dev, test)
-
-    def _clean(self, description: str, found: Iterable[Pair]) -> Iterator[Pair]:
-        """Yield what has no empty side."""
-        some = False
-        for source, target in found:
-            source, target = canonical(source), canonical(target)
-            if source and target:
-                some = True
-                yield source, target
-            else:
-                self.dropped["empty"] += 1
-        if not some:
-            raise DataError(f"{description}: there is no sentence pair in it")
-
-    def _skip_or_raise(self, problem: str) -> None:
-        """Count a bad line, or raise where bad lines are errors."""
-        if not self._config.skip_bad_lines:
-            raise DataError(
-                f"{problem}. Correct the line, or leave such lines out by "
-                "--set data.skip_bad_lines=true"
-            )
-        self.dropped["bad line"] += 1
-
 
 Skip = Callable[[str], None]
 
 
-def open_pairs(
+def read_pairs(
     path: Path, languages: tuple[str, str], columns: list[str], skip: Skip
 ) -> Iterator[Pair]:
-    """Choose how to read by what the path is.
+    """Return the pairs of a file, as they stand there. The path decides the format.
 
     Args:
         path: a zip with one text, a TSV file, or PREFIX of two parallel files; gzipped or not.
         languages: (source, target).
         columns: languages of the first two columns of a TSV file.
-        skip: told of each line that cannot be read, as "file:line: reason"; it may raise.
+        skip: called for each line that cannot be read, with "file:line: reason"; it may raise.
 
-    Returns:
-        The pairs as they stand there.
+    Raises:
+        DataError: if a file is missing, or cannot be read; here or while pairs are read.
+        UsageError: if the columns are not those of the languages.
     """
     if is_file(path):
         order = column_order(str(path), columns, languages)
@@ -150,10 +36,10 @@ def open_pairs(
 
 
 def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
-    """Return PREFIX.SOURCE and PREFIX.TARGET, either of which may be gzipped, of the PREFIX `path`.
+    """Return the two files of the PREFIX `path`: PREFIX.LANGUAGE, or PREFIX.LANGUAGE.gz.
 
     Raises:
-        DataError: if one of them is missing, or both.
+        DataError: if one or both are missing.
     """
     sides = []
     for language in languages:
@@ -178,10 +64,10 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
 
 
 def column_order(name: str, columns: list[str], languages: tuple[str, str]) -> tuple[int, int]:
-    """Return which columns are the source and the target.
+    """Return the indices of the source column and the target column.
 
     Raises:
-        UsageError: if they have not both languages, with the remedy.
+        UsageError: if the columns lack one of the languages, with the remedy.
     """
     source, target = languages
     try:
@@ -209,9 +95,9 @@ def _read_tsv(
     columns: list[str],
     skip: Skip,
 ) -> Iterator[Pair]:
-    """Yield pairs of a file with two columns, or three of which the last (attribution) is unread.
+    """Yield the pairs of a file with two columns, or three; the third, attribution, is not read.
 
-    The first line decides how many.
+    The first line that is not empty decides the number of columns.
     """
     source, target = order
     expected = 0
@@ -235,7 +121,7 @@ def _read_tsv(
 
 
 def _read_zip(path: Path, order: tuple[int, int], columns: list[str], skip: Skip) -> Iterator[Pair]:
-    """Yield pairs of the one text file in a zip."""
+    """Yield the pairs of the one text file in a zip."""
     member = zip_member(path)
     name = f"{path}/{member}"
     with readable(name), zipfile.ZipFile(path) as archive, archive.open(member) as stream:
@@ -243,7 +129,7 @@ def _read_zip(path: Path, order: tuple[int, int], columns: list[str], skip: Skip
 
 
 def is_zip(path: Path) -> bool:
-    """Return whether a file is a zip, or is meant to be one."""
+    """Return whether a file is a zip, by its name or by its content."""
     return path.suffix == ".zip" or zipfile.is_zipfile(path)
 
 
@@ -279,7 +165,7 @@ def zip_member(path: Path) -> str:
 
 
 def _read_parallel(source: Path, target: Path, skip: Skip) -> Iterator[Pair]:
-    """Yield pairs of two files whose n-th lines are translations of each other."""
+    """Yield the pairs of two files whose n-th lines are translations of each other."""
     counts = []
     for path in (source, target):
         with open_text(path) as stream:

@@ -5,11 +5,13 @@ import tensorflow_datasets as tfds
 from conftest import tiny_config, toy_pairs
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data import preparation
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pipeline import TrainingData, learn_tokenizers
-from seq2seq_cli.data.preparation import prepare
+from seq2seq_cli.data.pipeline import TrainingData
+from seq2seq_cli.data.preparation import builder, chunked
+from seq2seq_cli.data.preparation import prepare as prepare_module
+from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 PAIRS = [*toy_pairs(), *toy_pairs()[:7], ("tab and\u2028line", "¿Ñ?")]
@@ -37,8 +39,8 @@ class HereAndNow:
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(preparation, "CHUNK_PAIRS", 100)
-    monkeypatch.setattr(preparation, "_Processes", HereAndNow)
+    monkeypatch.setattr(chunked, "CHUNK_PAIRS", 100)
+    monkeypatch.setattr(prepare_module, "Processes", HereAndNow)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,7 @@ def prepared(config, tmp_path_factory):
     """A prepared corpus of several shards."""
     path = tmp_path_factory.mktemp("prepared") / "toy"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preparation, "CHUNK_PAIRS", 100)
+        patch.setattr(chunked, "CHUNK_PAIRS", 100)
         prepare(config, path, lambda stage, done: None, processes=2)
     return path
 
@@ -140,7 +142,7 @@ def test_nothing_is_left_of_a_preparation_that_fails(config, tmp_path, monkeypat
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(preparation, "write_shard", full)
+    monkeypatch.setattr(builder, "write_shard", full)
     with pytest.raises(DiskError, match=r"out: cannot be written: No space left on device"):
         prepare(config, tmp_path / "out", lambda stage, done: None)
     assert list(tmp_path.iterdir()) == []
@@ -163,8 +165,8 @@ def test_other_settings_than_the_prepared_ones_are_refused(config, prepared):
     with pytest.raises(UsageError) as caught:
         opened(config, prepared, split_seed=3)
     assert str(caught.value) == (
-        f"{prepared}: was prepared with data.split_seed = 0, and 3 is asked for. Prepare it again, "
-        "or leave data.split_seed out"
+        f"{prepared}: was prepared with data.split_seed = 0, and the config has 3. Prepare it "
+        "again, or leave data.split_seed out"
     )
     with pytest.raises(UsageError) as caught:
         opened(config, prepared, target_language="fr")

@@ -1,4 +1,4 @@
-"""What the processes of `preparation` do, each with a chunk of the corpus at a time."""
+"""What a worker process does with one chunk of the corpus."""
 
 import pickle
 from pathlib import Path
@@ -11,7 +11,7 @@ from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 
 class Shard(NamedTuple):
-    """What became of a chunk: the size of its shard, and the pairs that are not in it."""
+    """The size of a chunk's shard, and the chunk's dev and test pairs, which are not in it."""
 
     bytes: int
     dev: list[Pair]
@@ -19,7 +19,7 @@ class Shard(NamedTuple):
 
 
 def keep_chunk(pairs: list[Pair], path: Path) -> None:
-    """Write pairs to `path`.pairs, for later, and their keys to `path`.keys.npy."""
+    """Write pairs to `path`.pairs, and their keys to `path`.keys.npy."""
     Path(f"{path}.pairs").write_bytes(pickle.dumps(pairs))
     np.save(f"{path}.keys.npy", pair_keys(pairs))
 
@@ -31,8 +31,8 @@ def write_shard(
 
     Args:
         path: as for `keep_chunk`.
-        sides: where each of its pairs belongs, from `splits.assign`.
-        shard: the file; None where no pair of the chunk is train's.
+        sides: int8, the split of each of its pairs, from `splits.assign`.
+        shard: the file to write, or None if the chunk has no train pair.
         languages: the names of (source, target) in the records.
     """
     chunk = Path(f"{path}.pairs")
@@ -45,8 +45,8 @@ def write_shard(
 
 
 def write_records(path: Path, pairs: list[Pair], languages: tuple[str, str]) -> None:
-    """Write pairs as tf.train.Example to an ArrayRecord file that is read by index."""
-    import_tensorflow()  # only now: whoever keeps chunks does not need it
+    """Write pairs as tf.train.Example to an ArrayRecord file, which is read by index."""
+    import_tensorflow()  # only here, because keep_chunk does not need it
     import tensorflow as tf
     from array_record.python.array_record_module import ArrayRecordWriter
 

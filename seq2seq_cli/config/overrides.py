@@ -1,0 +1,125 @@
+"""Values of the configuration by dotted key, from files and options."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from seq2seq_cli.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ATTENTION_ALIASES = {
+    "bahdanau": {"model.attention": "additive", "model.wiring": "bahdanau"},
+    "luong": {"model.attention": "general", "model.wiring": "luong"},
+}
+
+
+class Overrides(dict[str, Any]):
+    """Values by dotted key, and the names by which errors refer to them.
+
+    Attributes:
+        origins: the file or option that each value comes from, by key.
+        flags: the options that the command has for keys, given or not, by key.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.origins: dict[str, str] = {}
+        self.flags: dict[str, str] = {}
+
+    @classmethod
+    def read(cls, path: Path) -> "Overrides":
+        """Read the values of a TOML file.
+
+        Raises:
+            UsageError: if it cannot be read or is not TOML.
+        """
+        overrides = cls()
+        for key, value in _read_toml(path).items():
+            overrides.set(key, value, str(path))
+        return overrides
+
+    def set(self, key: str, value: Any, origin: str) -> None:
+        """Set `key`, and replace an earlier value."""
+        self[key] = value
+        self.origins[key] = origin
+
+    def set_all(self, later: "Overrides") -> None:
+        """Set all values of `later`, and replace earlier ones."""
+        for key, value in later.items():
+            self.set(key, value, later.origins[key])
+        self.flags.update(later.flags)
+
+    def set_model(self, name: str) -> None:
+        """Set from `--model NAME`, with a dash or an underscore."""
+        self.set("model.kind", name.replace("-", "_"), "--model")
+
+    def set_attention(self, name: str) -> None:
+        """Set from `--attention NAME`, a score or an alias such as `bahdanau`."""
+        name = name.replace("-", "_")
+        for key, value in ATTENTION_ALIASES.get(name, {"model.attention": name}).items():
+            self.set(key, value, "--attention")
+
+    def set_duration(self, key: str, text: str, origin: str) -> None:
+        """Set a number of seconds from a text such as 90s, 10m or 1.5h.
+
+        Raises:
+            UsageError: if the text is no such time.
+        """
+        match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh])", text.strip())
+        if not match:
+            raise UsageError(f"{origin} {text}: expected a time such as 90s, 10m or 1.5h")
+        self.set(key, float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]], origin)
+
+    def set_assignment(self, assignment: str) -> None:
+        """Set from `--set KEY=VALUE`. A VALUE that is not TOML is taken as a plain string.
+
+        Raises:
+            UsageError: if there is no KEY or no `=`.
+        """
+        key, equals, text = assignment.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise UsageError(
+                f"--set {assignment}: expected KEY=VALUE, such as --set training.batch_tokens=4096"
+            )
+        try:
+            parsed = _parse_toml(f"value = {text.strip()}")
+        except ValueError:
+            parsed = {}
+        # A text of several lines may set other keys, too.
+        value = parsed["value"] if [*parsed] == ["value"] else text.strip()
+        self.set(key, value, f"--set {key}")
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises:
+        ValueError: whatever is wrong with it.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file of tables as values by dotted key."""
+    try:
+        tables = _parse_toml(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+    values: dict[str, Any] = {}
+    for name, table in tables.items():
+        if isinstance(table, dict):
+            values.update({f"{name}.{key}": value for key, value in table.items()})
+        else:
+            values[name] = table
+    return values

@@ -1,0 +1,151 @@
+"""The lines of one file, and the kinds of problems that each of them is flagged with.
+
+A file is read several times and never held in memory. For each line some numbers are kept.
+"""
+
+from array import array
+from collections.abc import Iterator
+
+import numpy as np
+
+from seq2seq_cli.data.checking.inspection import LineFile
+from seq2seq_cli.data.checking.kinds import REPAIRED, Kind
+from seq2seq_cli.data.checking.outliers import (
+    ENOUGH,
+    Bools,
+    Ints,
+    Languages,
+    extreme_ratios,
+    marks_of,
+    names_of,
+    slips,
+)
+from seq2seq_cli.data.splits import normalise
+from seq2seq_cli.errors import DataError
+
+_BLOCK_LINES = 8192  # that are judged for their language at once
+
+
+class FlaggedFile:
+    """The flags of the lines of one file.
+
+    Args:
+        split: train, dev or test.
+        lines: the file's lines.
+        with_keys: whether to keep hashes of the normalised sentences, by which leaks are found.
+
+    Attributes:
+        flags: uint16 for each line, the `Kind`s that it is flagged with.
+        partners: by kind, a number for each line that has it; see `Finding.others`.
+        judged: whether the file has enough lines to judge ratio, language and alignment.
+
+    Raises:
+        DataError: if the file has no line, or cannot be read at all.
+    """
+
+    def __init__(self, split: str, lines: LineFile, with_keys: bool):
+        self.split, self.lines, self.with_keys = split, lines, with_keys
+        self.partners: dict[Kind, Ints] = {}
+        self.judged = False
+        self._measure()
+
+    def _measure(self) -> None:
+        """Read all lines; keep the problems and the measures of each."""
+        flags, pairs = array("H"), array("q")
+        lengths, marks, names, keys = array("i"), array("B"), array("Q"), array("q")
+        for line in self.lines:
+            flags.append(line.problems)
+            pairs.append(hash(line[:2]))
+            for text in line[:2]:
+                lengths.append(len(text))
+                marks.append(marks_of(text))
+                names.append(names_of(text))
+                if self.with_keys:
+                    keys.append(hash(normalise(text)))
+        if not flags:
+            raise DataError(f"{self.lines.names[0]}: there is no line in it")
+        self.flags = np.array(flags)
+        self._pairs = np.array(pairs)
+        self._lengths, self._marks, self._names = (
+            np.array(values).reshape(-1, 2) for values in (lengths, marks, names)
+        )
+        self._keys = np.array(keys).reshape(-1, 2)
+
+    @property
+    def kept(self) -> Bools:
+        """The lines that a cleaned copy has."""
+        return np.asarray(self.flags & ~np.uint16(REPAIRED) == 0)
+
+    @property
+    def readable(self) -> Bools:
+        """The lines that have two sides."""
+        return np.asarray(self.flags & np.uint16(Kind.COLUMNS | Kind.EMPTY) == 0) & (
+            self._lengths > 0
+        ).all(1)
+
+    def rows(self, kind: Kind) -> Ints:
+        """Return the indices of the lines that are flagged with a kind, in order."""
+        return np.flatnonzero(self.flags & np.uint16(kind))
+
+    def flag_leaks(self, other: "FlaggedFile", kind: Kind) -> None:
+        """Flag the lines that share a normalised sentence, on either side, with a line of `other`.
+
+        Both files must have keys.
+        """
+        rows, others = np.flatnonzero(self.readable), np.flatnonzero(other.readable)
+        partners = np.full(len(rows), -1)
+        for side in (1, 0):
+            known, first = np.unique(other._keys[others, side], return_index=True)
+            if len(known):
+                nearest = np.searchsorted(known, self._keys[rows, side]).clip(max=len(known) - 1)
+                hit = known[nearest] == self._keys[rows, side]
+                partners[hit] = others[first[nearest[hit]]]
+        self._flag(kind, rows[partners >= 0])
+        self.partners[kind] = partners[partners >= 0] + 1
+
+    def flag_duplicates(self) -> None:
+        """Flag the lines whose pair stands in a line before."""
+        rows = np.flatnonzero(self.readable)
+        _, first, which = np.unique(self._pairs[rows], return_index=True, return_inverse=True)
+        again = first[which] < np.arange(len(rows))
+        self._flag(Kind.DUPLICATE, rows[again])
+        self.partners[Kind.DUPLICATE] = rows[first[which[again]]] + 1
+
+    def flag_outliers(self) -> None:
+        """Flag lines that differ from the rest, and repeat until the rest has no such lines."""
+        lags = np.zeros(len(self.flags), np.int64)
+        languages = Languages()
+        for _, texts in self._texts(self.kept):
+            languages.learn(texts)
+        self.judged = bool(self.kept.sum() >= ENOUGH)
+        while (kept := self.kept).sum() >= ENOUGH:
+            rows = np.flatnonzero(kept)
+            lengths = self._lengths[rows]
+            self._flag(Kind.RATIO, rows[extreme_ratios(lengths)])
+            lags[rows] = slips(lengths, self._marks[rows], self._names[rows])
+            self._flag(Kind.MISALIGNED, rows[lags[rows] != 0])
+            for numbers, texts in self._texts(kept):
+                self._flag(Kind.LANGUAGE, numbers[languages.wrong(texts)])
+            if (self.kept == kept).all():
+                break
+            for _, texts in self._texts(kept & ~self.kept):
+                languages.forget(texts)
+        self.partners[Kind.MISALIGNED] = lags[np.flatnonzero(lags)]
+
+    def _flag(self, kind: Kind, rows: Ints) -> None:
+        self.flags[rows] |= np.uint16(kind)
+
+    def _texts(self, chosen: Bools) -> Iterator[tuple[Ints, tuple[list[str], list[str]]]]:
+        """Yield the chosen lines in blocks: their indices, and both sides' sentences."""
+        rows: list[int] = []
+        sides: tuple[list[str], list[str]] = ([], [])
+        for row, line in enumerate(self.lines):
+            if chosen[row]:
+                rows.append(row)
+                sides[0].append(line.source)
+                sides[1].append(line.target)
+                if len(rows) == _BLOCK_LINES:
+                    yield np.array(rows), sides
+                    rows, sides = [], ([], [])
+        if rows:
+            yield np.array(rows), sides

@@ -1,0 +1,54 @@
+"""The dev and test pairs that are given apart from the corpus."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from seq2seq_cli.config.data import DataConfig
+from seq2seq_cli.data.reader import OpenCorpus, Reader
+from seq2seq_cli.data.splits import PAIR, Pair, pair_keys, shares_a_sentence
+
+
+class HeldOut:
+    """The dev and test pairs that are given apart from the corpus; None where they are not.
+
+    Args:
+        dev, test: the pairs, without duplicates.
+    """
+
+    def __init__(self, dev: list[Pair] | None, test: list[Pair] | None):
+        self.dev, self.test = dev, test
+        self._keys = pair_keys([*(dev or []), *(test or [])])
+
+    @classmethod
+    def read(cls, reader: Reader, corpora: Sequence[OpenCorpus]) -> "HeldOut":
+        """Read what the config or else the corpora give, and drop and count duplicates."""
+        sides = []
+        for side in reader.held_out(corpora):
+            distinct = side if side is None else list(dict.fromkeys(side))
+            reader.dropped["duplicate"] += len(side or []) - len(distinct or [])
+            sides.append(distinct)
+        return cls(*sides)
+
+    def to_split_off(self, config: DataConfig) -> tuple[int, int]:
+        """Return how many dev and how many test pairs to split off the corpus itself."""
+        return (
+            config.dev_pairs if self.dev is None else 0,
+            config.test_pairs if self.test is None else 0,
+        )
+
+    def shared(self, train_keys: np.ndarray) -> int:
+        """Count the train pairs that share a normalised sentence with these.
+
+        Args:
+            train_keys: uint64 of shape [pairs, 3], from `splits.pair_keys`.
+        """
+        return int(shares_a_sentence(train_keys, self._keys).sum())
+
+    def digest(self) -> "hashlib._Hash":
+        """Return the beginning of the corpus' fingerprint, to be updated with its pairs' keys."""
+        counts = [-1 if side is None else len(side) for side in (self.dev, self.test)]
+        digest = hashlib.sha256(np.array(counts, np.int64).tobytes())
+        digest.update(self._keys[:, PAIR].tobytes())
+        return digest

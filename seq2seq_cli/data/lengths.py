@@ -1,0 +1,58 @@
+"""How many tokens each sentence of the training side has."""
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from seq2seq_cli.data.autotune import without_autotune
+from seq2seq_cli.data.pairs import Pairs
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
+
+_BLOCK_PAIRS = 4096  # that are tokenized at once
+
+
+def token_lengths(
+    pairs: Pairs, tokenizers: Tokenizers, progress: Callable[[int], None] = lambda done: None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of tokens of the source and of the target sentences.
+
+    Lengths that `pairs` has kept are read. Otherwise all pairs are tokenized once, on all cores.
+
+    Args:
+        pairs: the sentences.
+        tokenizers: of both languages.
+        progress: called with the number of pairs that are counted.
+
+    Returns:
+        Two arrays, uint16 of shape [pairs]. EOS counts as a token; longer sentences have 65,535.
+    """
+    sides = (tokenizers.source, tokenizers.target)
+    known = [pairs.known_lengths(i, side.fingerprint) for i, side in enumerate(sides)]
+    if known[0] is not None and known[1] is not None:
+        return known[0], known[1]
+
+    def read(start: int) -> tuple[list[str], list[str]]:
+        return pairs.take(range(start, min(start + _BLOCK_PAIRS, len(pairs))))
+
+    @tf.autograph.experimental.do_not_convert  # the conversion would take half a second
+    def count(start: tf.Tensor) -> tf.Tensor:
+        texts = tf.numpy_function(read, [start], [tf.string] * 2)
+        lengths = [
+            side.tokenize(tf.ensure_shape(text, [None])).row_lengths()
+            for side, text in zip(sides, texts, strict=True)
+        ]
+        return tf.cast(tf.minimum(tf.stack(lengths), tf.uint16.max), tf.uint16)
+
+    both = np.empty((2, len(pairs)), np.uint16)
+    starts = tf.data.Dataset.range(0, len(pairs), _BLOCK_PAIRS)
+    cores = len(os.sched_getaffinity(0))
+    done = 0
+    for lengths in without_autotune(starts.map(count, cores)).as_numpy_iterator():
+        both[:, done : done + lengths.shape[1]] = lengths
+        done += lengths.shape[1]
+        progress(done)
+    for i, side in enumerate(sides):
+        pairs.keep_lengths(i, side.fingerprint, both[i])
+    return both[0], both[1]

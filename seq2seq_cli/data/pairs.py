@@ -1,0 +1,66 @@
+"""The training side of a corpus: pairs that are read in order or by index."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from seq2seq_cli.data.splits import Pair
+
+
+class Pairs(Protocol):
+    """Sentence pairs, read in order or by index."""
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """How often an epoch shows each pair (float32), or None if it shows each once."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Pair]: ...
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
+        """Return the source and the target sentences at `indices`."""
+
+    def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
+        """Return the numbers of tokens (uint16) of a side's sentences, if they were kept.
+
+        Args:
+            side: 0 for the source language, 1 for the target language.
+            fingerprint: of the tokenizer.
+        """
+
+    def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
+        """Keep the numbers of tokens of a side's sentences, where that is possible."""
+
+
+@dataclass(frozen=True)
+class PairsInMemory:
+    """Pairs in two lists of sentences."""
+
+    sources: list[str]
+    targets: list[str]
+    weights: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __iter__(self) -> Iterator[Pair]:
+        return zip(self.sources, self.targets, strict=True)
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> tuple[list[str], list[str]]:
+        """Return the source and the target sentences at `indices`."""
+        return [self.sources[i] for i in indices], [self.targets[i] for i in indices]
+
+    def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
+        """Return None: nothing is kept."""
+        return None
+
+    def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
+        """Do nothing: counting again is faster than a file."""
+
+
+def in_memory(pairs: Sequence[Pair]) -> PairsInMemory:
+    """Return pairs in a list as a training side."""
+    return PairsInMemory([source for source, _ in pairs], [target for _, target in pairs])

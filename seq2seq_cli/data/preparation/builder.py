@@ -1,0 +1,110 @@
+"""The data set of a corpus, in the format of TensorFlow Datasets."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.preparation.chunked import ChunkedCorpus, Progress
+from seq2seq_cli.data.preparation.chunks import write_records, write_shard
+from seq2seq_cli.data.preparation.processes import Processes
+from seq2seq_cli.data.prepared import WEIGHTS
+from seq2seq_cli.data.splits import TRAIN
+
+
+class PairsBuilder(  # type: ignore[call-arg]
+    tfds.core.dataset_builder.FileReaderBuilder, skip_registration=True
+):
+    """Writes a corpus in its order, one shard for each chunk that has train pairs.
+
+    Args:
+        folder: where the data set's own folder is made.
+        config: of the corpus.
+        corpus: the corpus in chunks.
+        pool: the processes that write.
+        progress: called with "Writing" and the number of pairs that are written or being written.
+    """
+
+    name = "pairs"
+    VERSION = tfds.core.Version("1.0.0")
+
+    def __init__(
+        self,
+        folder: Path,
+        config: Config,
+        corpus: ChunkedCorpus,
+        pool: Processes,
+        progress: Progress,
+    ):
+        self._languages = config.data.source_language, config.data.target_language
+        self._corpus = corpus
+        self._pool = pool
+        self._progress = progress
+        super().__init__(data_dir=str(folder), file_format="array_record")
+
+    def _info(self) -> Any:
+        return tfds.core.DatasetInfo(
+            builder=self,
+            description="Sentence pairs, split without leaks.",
+            features=tfds.features.Translation(languages=self._languages),
+            disable_shuffling=True,
+            metadata=tfds.core.MetadataDict(self._corpus.metadata),
+        )
+
+    def _download_and_prepare(self, dl_manager: Any, download_config: Any) -> None:
+        """Write the shards and the weights, and describe the shards in the data set's info."""
+        counts = [int((side == TRAIN).sum()) for side in self._corpus.sides]
+        self._describe(self._write_shards(counts))
+        weights = np.array([chunk.weight for chunk in self._corpus.chunks], np.float32)
+        if (weights != 1).any():
+            np.save(self.data_path / WEIGHTS, np.repeat(weights, counts))
+
+    def _write_shards(self, counts: list[int]) -> dict[str, list[int]]:
+        """Write all shards; return the number of pairs of each, by split.
+
+        Args:
+            counts: the number of train pairs of each chunk.
+        """
+        chunks, sides, held_out, _ = self._corpus
+        total = sum(count > 0 for count in counts)
+        number = done = 0
+        for chunk, side, count in zip(chunks, sides, counts, strict=True):
+            shard = self._shard("train", number, total) if count else None
+            self._pool.submit(write_shard, chunk.path, side, shard, self._languages)
+            number += count > 0
+            done += chunk.pairs
+            self._progress("Writing", done)
+        shards = self._pool.results()
+        lengths = {"train": [count for count in counts if count]}
+        for name in ("dev", "test"):
+            given = getattr(held_out, name)
+            pairs = given or [pair for shard in shards for pair in getattr(shard, name)]
+            write_records(self._shard(name, 0, 1), pairs, self._languages)
+            lengths[name] = [len(pairs)]
+        return lengths
+
+    def _describe(self, lengths: dict[str, list[int]]) -> None:
+        """Tell the data set's info the sizes of the shards."""
+        self.info.metadata["shard_bytes"] = {
+            file.name: file.stat().st_size for file in Path(self.data_path).glob("*.array_record-*")
+        }
+        splits = []
+        for name, shard_lengths in lengths.items():
+            count = len(shard_lengths)
+            sizes = [self._shard(name, i, count).stat().st_size for i in range(count)]
+            template = self._get_filename_template(name)
+            splits.append(
+                tfds.core.splits.SplitInfo(
+                    name=name,
+                    shard_lengths=shard_lengths,
+                    num_bytes=sum(sizes),
+                    filename_template=template,
+                )
+            )
+        self.info.set_splits(tfds.core.splits.SplitDict(splits))
+
+    def _shard(self, split: str, number: int, total: int) -> Path:
+        template = self._get_filename_template(split)
+        return Path(template.sharded_filepath(shard_index=number, num_shards=total))

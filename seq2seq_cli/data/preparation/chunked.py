@@ -1,0 +1,116 @@
+"""A corpus in chunks on disk, with the split of each pair."""
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import describe, too_small
+from seq2seq_cli.data.held_out import HeldOut
+from seq2seq_cli.data.preparation.chunks import keep_chunk
+from seq2seq_cli.data.preparation.processes import Processes
+from seq2seq_cli.data.reader import OpenCorpus, Reader
+from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, assign
+
+Progress = Callable[[str, int], None]
+"""Called with the name of a stage, and the number of pairs that it has done."""
+
+CHUNK_PAIRS = 1 << 16
+
+
+class Chunk(NamedTuple):
+    """Some pairs of one corpus; `path` is that of `keep_chunk`."""
+
+    path: Path
+    pairs: int
+    weight: float
+
+    @property
+    def keys(self) -> np.ndarray:
+        """What `splits.pair_keys` gives (uint64 of shape [pairs, 3]), left on disk."""
+        return np.load(f"{self.path}.keys.npy", mmap_mode="r")
+
+
+class ChunkedCorpus(NamedTuple):
+    """A corpus in chunks.
+
+    Attributes:
+        chunks: all pairs, in order.
+        sides: for each chunk an int8 array, the split of each pair as `splits.assign` gives it.
+        held_out: the dev and test pairs that are given apart.
+        metadata: what `Prepared` reads back.
+    """
+
+    chunks: list[Chunk]
+    sides: list[np.ndarray]
+    held_out: HeldOut
+    metadata: dict[str, Any]
+
+
+def read_in_chunks(
+    config: Config, folder: Path, pool: Processes, progress: Progress
+) -> ChunkedCorpus:
+    """Write all pairs into chunks below `folder`, and assign each pair to a split.
+
+    Raises:
+        DataError: if the corpus cannot be read, or is too small to be split.
+    """
+    reader = Reader(config.data)
+    corpora = reader.corpora()
+    chunks = _write_chunks(corpora, folder, pool, progress)
+    held_out = HeldOut.read(reader, corpora)
+    progress("Splitting", sum(chunk.pairs for chunk in chunks))
+    assigned = assign(_Keys(chunks), *held_out.to_split_off(config.data), config.data.split_seed)
+    for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
+        if not getattr(held_out, name, None) and not (assigned.sides == number).any():
+            distinct = int((assigned.sides != REPEATED).sum())
+            raise too_small(describe(corpora), distinct, assigned.groups, name)
+    sides = np.split(assigned.sides, np.cumsum([chunk.pairs for chunk in chunks])[:-1])
+    reader.dropped["duplicate"] += int((assigned.sides == REPEATED).sum())
+    digest = held_out.digest()
+    shared = 0
+    for chunk, side in zip(chunks, sides, strict=True):
+        keys = chunk.keys
+        digest.update(keys[side != REPEATED, PAIR].tobytes())
+        shared += held_out.shared(keys[side == TRAIN])
+    metadata = {
+        "description": describe(corpora),
+        "fingerprint": digest.hexdigest(),
+        "dropped": dict(+reader.dropped),
+        "groups": assigned.groups,
+        "shared": shared,
+        "data": config.data.model_dump(),
+        "tokenizer": config.tokenizer.model_dump(),
+    }
+    return ChunkedCorpus(chunks, sides, held_out, metadata)
+
+
+def _write_chunks(
+    corpora: Sequence[OpenCorpus], folder: Path, pool: Processes, progress: Progress
+) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    done = 0
+    for corpus in corpora:
+        while pairs := list(islice(corpus.pairs, CHUNK_PAIRS)):
+            chunks.append(Chunk(folder / str(len(chunks)), len(pairs), corpus.weight))
+            pool.submit(keep_chunk, pairs, chunks[-1].path)
+            done += len(pairs)
+            progress("Reading", done)
+    pool.results()
+    return chunks
+
+
+class _Keys(Sequence[np.ndarray]):
+    """The keys of chunks, each read from disk when it is used."""
+
+    def __init__(self, chunks: list[Chunk]):
+        self._chunks = chunks
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._chunks[index].keys

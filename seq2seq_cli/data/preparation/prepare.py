@@ -1,0 +1,87 @@
+"""`s2s data prepare`: write a corpus as a data set on disk.
+
+Chunks of pairs pass through files and several processes and come back as shards. Process memory
+does not grow with the corpus, except for some 20 bytes per pair while it is split.
+"""
+
+import contextlib
+import io
+import os
+import shutil
+from pathlib import Path
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import Corpus, read_corpus
+from seq2seq_cli.data.files import writable
+from seq2seq_cli.data.lengths import token_lengths
+from seq2seq_cli.data.preparation.builder import PairsBuilder
+from seq2seq_cli.data.preparation.chunked import Progress, read_in_chunks
+from seq2seq_cli.data.preparation.processes import Processes
+from seq2seq_cli.data.prepared import VOCABULARY, is_prepared
+from seq2seq_cli.data.vocabularies import learn_tokenizers
+from seq2seq_cli.errors import UsageError
+
+
+def prepare(config: Config, path: Path, progress: Progress, processes: int | None = None) -> Corpus:
+    """Read, split and write the corpus that `config` names. An error leaves nothing behind.
+
+    Args:
+        config: its tables `[data]` and `[tokenizer]` are used.
+        path: the folder to make.
+        progress: called with the name of a stage, and the number of pairs that it has done.
+        processes: number of processes; None for one per core.
+
+    Returns:
+        The corpus, read back from `path`.
+
+    Raises:
+        DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
+        UsageError: if the folder exists already, or the corpus is a prepared one.
+        DiskError: if it cannot be written.
+    """
+    if os.path.lexists(path):
+        raise UsageError(f"{path}: exists already. Remove it, or prepare into another folder")
+    for corpus in config.data.mixture:
+        if is_prepared(corpus.corpus):
+            raise UsageError(
+                f"{corpus.corpus}: has been prepared already. Give what it was prepared from"
+            )
+    partial = path.parent / f".{path.name}.partial"
+    with writable(path):
+        shutil.rmtree(partial, ignore_errors=True)  # a killed preparation may have left it
+        (partial / "chunks").mkdir(parents=True)
+        try:
+            with Processes(processes or os.cpu_count() or 1) as pool:
+                chunked = read_in_chunks(config, partial / "chunks", pool, progress)
+                builder = PairsBuilder(partial, config, chunked, pool, progress)
+                with contextlib.redirect_stdout(io.StringIO()):  # TensorFlow Datasets prints to it
+                    builder.download_and_prepare()
+            made = Path(builder.data_dir)
+            _learn(made, config, progress)
+            for file in [*made.rglob("*"), made]:
+                _sync(file)
+            made.rename(path)
+            _sync(path.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return read_corpus(config.data.moved_to(str(path)))
+
+
+def _learn(made: Path, config: Config, progress: Progress) -> None:
+    """Learn the vocabulary of a data set, and count the tokens of its sentences."""
+    train = read_corpus(config.data.moved_to(str(made))).train
+    progress("Learning the vocabulary", 0)
+    tokenizers = learn_tokenizers(train, config.tokenizer)
+    (made / VOCABULARY).mkdir()
+    for name, content in tokenizers.files().items():
+        (made / VOCABULARY / name).write_bytes(content)
+    token_lengths(train, tokenizers, lambda done: progress("Counting tokens", done))
+
+
+def _sync(path: Path) -> None:
+    """Flush a file or a folder to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,126 @@
+"""The corpora that a config names, opened to be read pair by pair."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from seq2seq_cli.config.data import CATALOG, CORPORA, CorpusConfig, DataConfig
+from seq2seq_cli.data.formats import read_pairs
+from seq2seq_cli.data.lines import canonical
+from seq2seq_cli.data.named import files_of
+from seq2seq_cli.data.splits import Pair
+from seq2seq_cli.errors import DataError
+
+
+@dataclass(frozen=True)
+class OpenCorpus:
+    """A corpus whose pairs can be read once, in order.
+
+    Attributes:
+        description: the corpus' name or path, for people.
+        pairs: (source, target) sentences, stripped, neither of them empty.
+        weight: how often an epoch shows each of the pairs, on average.
+        dev, test: the dev and test pairs that the corpus brings, or None.
+    """
+
+    description: str
+    pairs: Iterator[Pair]
+    weight: float = 1.0
+    dev: list[Pair] | None = None
+    test: list[Pair] | None = None
+
+
+class Reader:
+    """Opens the corpora that a config names, and counts the pairs that it leaves out.
+
+    Args:
+        config: languages, corpora, and what to do with bad lines.
+
+    Attributes:
+        dropped: number of pairs that were left out, by reason; complete when all has been read.
+    """
+
+    def __init__(self, config: DataConfig):
+        self.dropped: Counter[str] = Counter()
+        self._config = config
+
+    def corpora(self) -> list[OpenCorpus]:
+        """Open the corpus, or each of several that are mixed.
+
+        Raises:
+            DataError: naming file, line and remedy; here or while pairs are read.
+            UsageError: if a corpus does not have the configured languages.
+        """
+        return [self._open(corpus) for corpus in self._config.mixture]
+
+    def check_files(self) -> None:
+        """Raise early the errors that `corpora` and `held_out` raise before they read a pair.
+
+        Corpora that are known by name are not checked.
+        """
+        given = [CorpusConfig(corpus=path) for path in self._held_out_files().values() if path]
+        for corpus in [*self._config.mixture, *given]:
+            if corpus.corpus not in CORPORA and not corpus.corpus.startswith(CATALOG):
+                self._open(corpus)
+
+    def held_out(
+        self, corpora: Sequence[OpenCorpus]
+    ) -> tuple[list[Pair] | None, list[Pair] | None]:
+        """Return the dev pairs and the test pairs, each None if there are none.
+
+        The files that the config names come first; without one, the pairs that the corpora bring.
+        """
+        sides: list[list[Pair] | None] = []
+        for name, path in self._held_out_files().items():
+            if path:
+                sides.append(list(self._open(CorpusConfig(corpus=path)).pairs))
+            else:
+                given = [side for c in corpora if (side := getattr(c, name)) is not None]
+                sides.append([pair for side in given for pair in side] if given else None)
+        return sides[0], sides[1]
+
+    def _held_out_files(self) -> dict[str, str | None]:
+        return {"dev": self._config.dev, "test": self._config.test}
+
+    def _open(self, corpus: CorpusConfig) -> OpenCorpus:
+        name = corpus.corpus
+        languages = self._config.source_language, self._config.target_language
+        train: Iterable[Pair]
+        held_out: list[list[Pair] | None]
+        if name.startswith(CATALOG):
+            from seq2seq_cli.data.catalog import read_catalog  # imports TensorFlow
+
+            train, *held_out = read_catalog(name.removeprefix(CATALOG), languages)
+        else:
+            columns = (corpus.columns or self._config.columns).split()
+            read = partial(
+                read_pairs, languages=languages, columns=columns, skip=self._skip_or_raise
+            )
+            files = files_of(name)
+            train = read(files.train)
+            held_out = [list(read(path)) if path else None for path in (files.dev, files.test)]
+        dev, test = (side and list(self._clean(name, side)) for side in held_out)
+        return OpenCorpus(name, self._clean(name, train), corpus.weight, dev, test)
+
+    def _clean(self, description: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Yield the pairs that have no empty side, in canonical form."""
+        some = False
+        for source, target in pairs:
+            source, target = canonical(source), canonical(target)
+            if source and target:
+                some = True
+                yield source, target
+            else:
+                self.dropped["empty"] += 1
+        if not some:
+            raise DataError(f"{description}: there is no sentence pair in it")
+
+    def _skip_or_raise(self, problem: str) -> None:
+        """Count a bad line, or raise where bad lines are errors."""
+        if not self._config.skip_bad_lines:
+            raise DataError(
+                f"{problem}. Correct the line, or leave such lines out by "
+                "--set data.skip_bad_lines=true"
+            )
+        self.dropped["bad line"] += 1

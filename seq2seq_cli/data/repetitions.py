@@ -1,0 +1,31 @@
+"""How often an epoch shows each pair, where pairs have weights."""
+
+import numpy as np
+
+
+class Repetitions:
+    """Which rows an epoch shows and how often, by their weights.
+
+    A row of weight 2.3 is shown twice in each epoch. Three of ten such rows, drawn anew for each
+    epoch, are shown once more. Every epoch draws the same number of rows of each shape, so that
+    each has the same number of batches.
+
+    Args:
+        weights: float32 of shape [rows], how often each row is shown on average.
+        shapes: int of shape [rows], the number of the shape that each row's batches have.
+    """
+
+    def __init__(self, weights: np.ndarray, shapes: np.ndarray):
+        self._whole = np.floor(weights).astype(np.int32)
+        fractions = weights - self._whole
+        self._drawn: list[tuple[np.ndarray, int]] = []  # rows, and how many of them
+        for fraction in np.unique(fractions[fractions > 0]):
+            for shape in np.unique(shapes):
+                rows = np.flatnonzero((fractions == fraction) & (shapes == shape))
+                self._drawn.append((rows.astype(np.int32), round(float(fraction) * len(rows))))
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the rows of an epoch (int32), each as often as it is shown, not shuffled."""
+        always = np.repeat(np.arange(len(self._whole), dtype=np.int32), self._whole)
+        sometimes = (rng.choice(rows, count, replace=False) for rows, count in self._drawn)
+        return np.concatenate([always, *sometimes])

@@ -1,0 +1,150 @@
+"""Which precision and how many parallel parts are fastest at products of a model's widths."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import tensorflow as tf
+
+Clock = Callable[[], float]
+
+BUDGET_SECONDS = 0.3  # about the time of all measurements of one process
+# Another choice than the default must be faster by these factors. A gain that matters is larger.
+# Where the gain is small, the same seed should train the same model each time. A process that is
+# busy for a moment makes several parts seem slower than one, but not by so much.
+PRECISION_MARGIN = 1.25
+SHARDS_MARGIN = 2.0
+_ROWS = 256  # of a measured product; more rows take longer and give the same answer
+_WIDEST = 1024
+PRECISIONS = ("float32", "bfloat16")  # the default first
+
+
+class Model(Protocol):
+    """The part of a model that is measured: the shapes of its weights."""
+
+    @property
+    def trainable_variables(self) -> Iterable[Any]:
+        """The weights, each with a `shape`."""
+
+
+class Probe:
+    """Measures products of a model's widths.
+
+    Args:
+        model: the model that has the widths.
+        clock: returns seconds.
+
+    Attributes:
+        milliseconds: the time of each measured alternative, by name.
+    """
+
+    def __init__(self, model: Model, clock: Clock = time.perf_counter):
+        self.milliseconds: dict[str, float] = {}
+        self._model = model
+        self._clock = clock
+
+    @cached_property
+    def _products(self) -> "Products":
+        return Products(widths_of(self._model))
+
+    def fastest_precision(self, parts: int) -> str:
+        """Return float32, or bfloat16 if it is clearly faster with so many parts in parallel."""
+        return self._fastest(
+            {name: partial(self._products.multiply, name, parts) for name in PRECISIONS},
+            PRECISION_MARGIN,
+        )
+
+    def fastest_shards(self, precision: str, most: int) -> int:
+        """Return `most`, or a half, a quarter and so on of it if that is twice as fast."""
+        names = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
+        return names[
+            self._fastest(
+                {name: partial(self._products.multiply, precision, n) for name, n in names.items()},
+                SHARDS_MARGIN,
+            )
+        ]
+
+    def _fastest(self, candidates: Mapping[str, Callable[[], None]], margin: float) -> str:
+        """Return the first candidate, or the fastest if it is faster by the margin."""
+        seconds = measure(candidates, BUDGET_SECONDS / 2, self._clock)
+        self.milliseconds.update({name: round(1000 * s, 3) for name, s in seconds.items()})
+        default, best = next(iter(seconds)), min(seconds, key=lambda name: seconds[name])
+        return best if seconds[best] * margin < seconds[default] else default
+
+
+def widths_of(model: Model) -> list[tuple[int, int]]:
+    """Return (inputs, outputs) of the model's three largest matrices, limited in width."""
+    shapes = {tuple(v.shape) for v in model.trainable_variables if len(v.shape) == 2}
+    capped = {(min(a, _WIDEST), min(b, _WIDEST)) for a, b in shapes}
+    return sorted(capped, key=lambda shape: (math.prod(shape), shape), reverse=True)[:3]
+
+
+def measure(
+    candidates: Mapping[str, Callable[[], None]],
+    budget_seconds: float,
+    clock: Clock = time.perf_counter,
+) -> dict[str, float]:
+    """Return the shortest time of each candidate, in seconds.
+
+    Each runs once to warm up. Then all run in turns, at least once, until the budget is used up.
+    """
+    began = clock()
+    for run in candidates.values():
+        run()
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    while True:
+        for name, run in candidates.items():
+            start = clock()
+            run()
+            seconds[name].append(clock() - start)
+        if clock() - began >= budget_seconds:
+            return {name: min(times) for name, times in seconds.items()}
+
+
+class Products:
+    """Matrix products like those of an update, for measuring.
+
+    Parts of the rows are computed as an update computes the parts of a batch: by one graph, in
+    which no part waits for another.
+
+    Args:
+        widths: (inputs, outputs) of some of the model's linear maps.
+    """
+
+    def __init__(self, widths: list[tuple[int, int]]):
+        self._factors = [
+            (_numbers(_ROWS, inputs), _numbers(inputs, outputs), _numbers(_ROWS, outputs))
+            for inputs, outputs in widths
+        ]
+        self._graphs: dict[tuple[str, int], Callable] = {}
+
+    def multiply(self, dtype: str, parts: int) -> None:
+        """Compute the linear maps and their gradients, with the rows in so many parallel parts."""
+        if (dtype, parts) not in self._graphs:
+            products = partial(self._products, dtype, parts)
+            self._graphs[dtype, parts] = tf.function(products, autograph=False)
+        self._graphs[dtype, parts]()
+        tf.test.experimental.sync_devices()
+
+    def _products(self, dtype: str, parts: int) -> list[tf.Tensor]:
+        """Return all products, so that the graph omits none."""
+        found = []
+        for number in range(parts):
+            for x, kernel, gradient in self._factors:
+                x, gradient = (tf.cast(rows[number::parts], dtype) for rows in (x, gradient))
+                kernel = tf.cast(kernel, dtype)
+                found.append(tf.matmul(x, kernel))
+                found.append(tf.matmul(gradient, kernel, transpose_b=True))
+                found.append(tf.matmul(x, gradient, transpose_a=True))
+        return found
+
+
+def _numbers(rows: int, columns: int) -> tf.Tensor:
+    return tf.random.stateless_normal((rows, columns), [0, 0])
+
+
+def _halves(number: int) -> list[int]:
+    """Return a number, its half, and so on to 1."""
+    return [number] if number == 1 else [number, *_halves(number // 2)]

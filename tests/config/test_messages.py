@@ -1,0 +1,218 @@
+import pytest
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.messages import allowed
+from seq2seq_cli.config.model import MODELS
+from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.errors import UsageError
+
+
+def error_of(text: str, tmp_path) -> str:
+    path = tmp_path / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        load_config(Overrides.read(path))
+    return str(caught.value).replace(str(path), "my.toml")
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_key_says_what_it_takes(kind):
+    for key in Config(model=MODELS[kind]()).flat():
+        assert allowed(key, kind)
+
+
+def test_key_of_another_kind_is_named(tmp_path):
+    assert error_of('[model]\nkind = "transformer"\nattention = "additive"', tmp_path) == (
+        "my.toml: model.attention belongs to model.kind = 'rnn'; it is 'transformer'"
+    )
+    assert error_of("[model]\nheads = 4", tmp_path) == (
+        "my.toml: model.heads belongs to model.kind = 'transformer' or 'decoder_only'; it is 'rnn'"
+    )
+    assert error_of("[data]\nattention = 4", tmp_path) == (
+        "my.toml: unknown key 'data.attention'; did you mean 'model.attention'?"
+    )
+
+
+def test_unknown_key_names_file_and_nearest_key(tmp_path):
+    assert error_of("[training]\nbatch_token = 1", tmp_path) == (
+        "my.toml: unknown key 'training.batch_token'; did you mean 'training.batch_tokens'?"
+    )
+
+
+def test_key_in_the_wrong_table_names_the_right_one(tmp_path):
+    assert error_of("[model]\nbatch_tokens = 100", tmp_path) == (
+        "my.toml: unknown key 'model.batch_tokens'; did you mean 'training.batch_tokens' or "
+        "'decoding.batch_tokens'?"
+    )
+
+
+def test_unknown_table_is_named(tmp_path):
+    assert "unknown key 'trainin.seed'; did you mean 'training.seed' or 'decoding.seed'?" in (
+        error_of("[trainin]\nseed = 1", tmp_path)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[training]\nbatch_tokens = "many"',
+            "my.toml: training.batch_tokens must be a whole number at least 64 and at most "
+            "1000000; it is 'many'",
+        ),
+        (
+            "[training]\nbatch_tokens = 1.5",
+            "my.toml: training.batch_tokens must be a whole number at least 64 and at most "
+            "1000000; it is 1.5",
+        ),
+        (
+            "[training]\nseed = true",
+            "my.toml: training.seed must be a whole number at least 0 and below 2147483648; "
+            "it is True",
+        ),
+        (
+            "[model]\ndropout = 1.0",
+            "my.toml: model.dropout must be a number at least 0 and below 1; it is 1.0",
+        ),
+        (
+            '[model]\nattention = "flash"',
+            "my.toml: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
+            "'scaled_dot'; it is 'flash'",
+        ),
+        (
+            '[model]\nkind = "cnn"\nheads = 4',
+            "my.toml: model.kind must be one of 'rnn', 'transformer', 'decoder_only'; it is 'cnn'",
+        ),
+        (
+            '[model]\nkind = "transformer"\nnorm = "none"',
+            "my.toml: model.norm must be one of 'pre', 'post'; it is 'none'",
+        ),
+        (
+            '[model]\nkind = "decoder_only"\nunits = 33\nheads = 3',
+            "my.toml: model.units must be a whole number at least 4 and at most 16384 and a "
+            "multiple of 2; it is 33",
+        ),
+        (
+            '[training]\ndevice = "tpu"',
+            "my.toml: training.device must be auto, cpu, gpu or gpu:N; it is 'tpu'",
+        ),
+        (
+            "[data]\nskip_bad_lines = 1",
+            "my.toml: data.skip_bad_lines must be true or false; it is 1",
+        ),
+    ],
+)
+def test_wrong_value_names_key_what_is_allowed_and_what_was_given(text, message, tmp_path):
+    assert error_of(text, tmp_path) == message
+
+
+def test_impossible_combinations_are_named(tmp_path):
+    assert error_of('[data]\nsource_language = "es"', tmp_path) == (
+        "my.toml: data.source_language and data.target_language must differ; both are 'es'"
+    )
+    assert error_of("[training]\nbatch_tokens = 100\nmax_source_tokens = 200", tmp_path) == (
+        "my.toml: training.batch_tokens (100) cannot hold one pair of the length that "
+        "training.max_source_tokens and max_target_tokens allow (200)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('kind = "words"\nsampling_alpha = 0.1', ["sampling_alpha", "kind"]),
+        ('kind = "bytes"\nmodel = "m"', ["model", "kind"]),
+        ('kind = "bpe"\nmodel = "m"\ntarget_model = "n"', ["target_model", "vocabularies"]),
+        ('vocabularies = "separate"\nmodel = "m"', ["model", "target_model", "vocabularies"]),
+        ('vocabularies = "separate"\ntarget_model = "m"', ["target_model", "vocabularies"]),
+    ],
+)
+def test_contradictions_of_the_tokenizer_name_their_keys(text, keys, tmp_path):
+    message = error_of(f"[tokenizer]\n{text}", tmp_path)
+    assert message.startswith("my.toml: tokenizer.")
+    assert all(f"tokenizer.{key}" in message for key in keys)
+
+
+def test_impossible_transformers_are_named(tmp_path):
+    assert error_of('[model]\nkind = "transformer"\nheads = 3', tmp_path) == (
+        "my.toml: model.heads must divide model.units; they are 3 and 256"
+    )
+    learned = '[model]\nkind = "{}"\npositions = "learned"\nmax_positions = 100'
+    assert error_of(learned.format("decoder_only"), tmp_path) == (
+        "my.toml: model.max_positions (100) is too small for the sentences that "
+        "training.max_source_tokens and max_target_tokens allow: 128 are needed"
+    )
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+def test_no_number_may_be_infinite_or_nan(value, tmp_path):
+    for key, default in Config().flat().items():
+        if isinstance(default, float):
+            table, _, name = key.partition(".")
+            message = error_of(f"[{table}]\n{name} = {value}", tmp_path)
+            assert message.startswith(f"my.toml: {key} must be a finite number ")
+            assert message.endswith(f"; it is {value}")
+
+
+def test_a_combination_is_told_by_the_options_of_the_command_and_the_file_that_has_a_part():
+    written, typed = Overrides(), Overrides()
+    written.set("decoding.beam", 5, "my.toml")
+    written.set("decoding.n_best", 1, "my.toml")
+    typed.flags = {"decoding.beam": "--beam", "decoding.sample": "--sample"}
+    typed.set("decoding.sample", True, "--sample")
+    with pytest.raises(UsageError) as caught:
+        load_config(written, typed)
+    assert str(caught.value) == (
+        "my.toml: --sample and decoding.beam = 5 exclude each other: samples are drawn, beams are "
+        "searched. Leave one of them out"
+    )
+
+
+def test_everything_wrong_is_told_at_once(tmp_path):
+    message = error_of("[training]\nseed = -1\nspeed = 2\n[model]\ndropout = 2.0", tmp_path)
+    assert message.count("my.toml:") == 3
+
+
+def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
+    text = '[model]\nattention = "dot"\nencoder_units = 100\ndecoder_units = 300'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.attention 'dot' multiplies the decoder's states, of width 300 "
+        "(model.decoder_units), by the encoder's values, of width 200 (twice model.encoder_units); "
+        "the widths must be equal. Leave out model.decoder_units or set it to 200, or take "
+        "model.attention 'general', which fits any widths"
+    )
+    error = error_of(text + "\nbidirectional = false", tmp_path)
+    assert "of width 100 (model.encoder_units)" in error
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "corpus = 'tatoeba'\nsources = [{corpus = 'a.tsv'}]",
+            "{path}: data.corpus and data.sources exclude each other; data.corpus is "
+            "'tatoeba', and data.sources has 1 entries",
+        ),
+        (
+            "sources = [{corpus = 'a.tsv'}, {corpus = 'b.tsv', weight = 0.0}]",
+            "{path}: data.sources[1].weight must be a number at least 0.001 and at most 1000; "
+            "it is 0.0",
+        ),
+        (
+            "sources = [{wight = 1.0, corpus = 'a.tsv'}]",
+            "{path}: data.sources[0].wight: Extra inputs are not permitted. An entry's keys are "
+            "corpus, weight, columns",
+        ),
+        (
+            "sources = 'a.tsv'",
+            "{path}: data.sources must be a list of tables, such as [[data.sources]] with corpus = "
+            "\"a.tsv\", weight = 2.0; it is 'a.tsv'",
+        ),
+    ],
+)
+def test_what_is_wrong_in_sources_is_named(tmp_path, text, message):
+    path = tmp_path / "c.toml"
+    path.write_text(f"[data]\n{text}\n")
+    with pytest.raises(UsageError) as caught:
+        load_config(Overrides.read(path))
+    assert str(caught.value) == message.format(path=path)

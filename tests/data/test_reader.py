@@ -1,0 +1,117 @@
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from seq2seq_cli.config.data import CORPORA, DataConfig
+from seq2seq_cli.data.named import NAMED
+from seq2seq_cli.data.reader import Reader
+from seq2seq_cli.errors import DataError, UsageError
+
+SKIP = " Correct the line, or leave such lines out by --set data.skip_bad_lines=true"
+
+
+class Read(NamedTuple):
+    pairs: list[tuple[str, str]]
+    dev: list[tuple[str, str]] | None
+    test: list[tuple[str, str]] | None
+    dropped: dict[str, int]
+
+
+def read_config(config: DataConfig) -> Read:
+    reader = Reader(config)
+    corpora = reader.corpora()
+    pairs = [pair for corpus in corpora for pair in corpus.pairs]
+    return Read(pairs, *reader.held_out(corpora), reader.dropped)
+
+
+def read(path: Path, **options: object) -> Read:
+    return read_config(DataConfig(corpus=str(path), **options))
+
+
+def error_of(path: Path, **options: object) -> str:
+    with pytest.raises(DataError) as caught:
+        read(path, **options)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+@pytest.fixture
+def tsv(tmp_path):
+    def write(content: bytes | str, name: str = "pairs.tsv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def test_dev_and_test_files_stand_apart(tsv):
+    train, dev = tsv("a\tb\n"), tsv("c\td\n", "dev.tsv")
+    corpus = read(train, dev=str(dev))
+    assert (corpus.pairs, corpus.dev, corpus.test) == ([("a", "b")], [("c", "d")], None)
+    dev.write_text("c\n")
+    assert "dev.tsv:1: 1 column where 2" in error_of(train, dev=str(dev))
+
+
+def test_the_phrasebook_has_its_own_dev_and_test_and_goes_either_way():
+    there = read_config(DataConfig())
+    back = read_config(DataConfig(source_language="es", target_language="en"))
+    shown = ("I will not inject disinfectant.", "No inyectaré desinfectante.")
+    assert shown in there.test
+    assert shown[::-1] in back.test
+    assert len(there.pairs) > 40_000
+    assert there.dropped == {}
+
+
+def test_another_seed_leaves_the_split_of_the_phrasebook_as_it_is():
+    assert read_config(DataConfig(split_seed=1)) == read_config(DataConfig())
+
+
+def test_every_name_that_a_config_keeps_is_that_of_a_corpus():
+    assert tuple(NAMED) == CORPORA
+
+
+def test_the_phrasebook_has_no_other_languages():
+    with pytest.raises(UsageError, match=r"train\.tsv\.gz: its columns are en and es"):
+        read_config(DataConfig(target_language="fr"))
+
+
+def test_empty_pairs_are_dropped_and_counted(tsv):
+    corpus = read(tsv("a\tb\n\t\n \tc\nd\t\u00a0\n\na\tb\n a \t b\n"))
+    assert corpus.pairs == [("a", "b")] * 3
+    assert corpus.dropped == {"empty": 4}
+
+
+def test_accents_are_composed(tsv):
+    assert read(tsv("cafe\u0301\tcafé\n")).pairs == [("café", "café")]
+
+
+def test_an_empty_line_of_one_side_misaligns_nothing(tmp_path):
+    (tmp_path / "train.en").write_text("a\n\nc\n")
+    (tmp_path / "train.es").write_text("A\nB\nC\n")
+    assert read(tmp_path / "train").pairs == [("a", "A"), ("c", "C")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a\tb\nonly one\n", "pairs.tsv:2: 1 column where 2 are expected (en TAB es)."),
+        ("a\tb\nc\td\te\n", "pairs.tsv:2: 3 columns where 2 are expected (en TAB es)."),
+        (
+            "a\tb\tc\nd\te\n",
+            "pairs.tsv:2: 2 columns where 3 are expected (en TAB es TAB attribution).",
+        ),
+        (b"a\tb\n\nc\t\xf1\n", "pairs.tsv:3: invalid UTF-8 at byte 3 (0xf1)."),
+        ("a\tb\nc\td\0\n", "pairs.tsv:2: a NUL character, which no text has."),
+    ],
+)
+def test_bad_line_is_named_or_skipped_on_request(tsv, content, message):
+    path = tsv(content)
+    assert error_of(path) == message + SKIP
+    corpus = read(path, skip_bad_lines=True)
+    assert len(corpus.pairs) == 1
+    assert corpus.dropped["bad line"] == 1
+
+
+def test_file_without_pairs_is_refused(tsv):
+    assert error_of(tsv("\n\n")) == "pairs.tsv: there is no sentence pair in it"
