@@ -1,4 +1,4 @@
-"""`s2s selftest`: what must hold for every model, measured on one."""
+"""`s2s selftest`: whether a model has the invariants, and computes what the textbook says."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Check:
-    """One property: how far the model is from it, and whether that is more than rounding."""
+    """One property, and how far the model is from it; see TOLERANCE."""
 
     name: str
     deviation: float
 
     @property
     def holds(self) -> bool:
-        """Whether it holds; not, where a number is none."""
+        """Whether the deviation is within TOLERANCE; False for NaN."""
         return self.deviation <= TOLERANCE
 
 
@@ -47,7 +47,7 @@ def check_run(run: Run, warn: Callable[[str], None]) -> list[Check]:
 
     Args:
         run: the run's folder.
-        warn: told of damaged checkpoints, which are passed over.
+        warn: takes a sentence about each damaged checkpoint, which is skipped.
 
     Raises:
         CheckpointError: if there is no valid checkpoint.
@@ -76,9 +76,9 @@ def check_fresh(config: Config) -> list[Check]:
 
 
 def check_model(model: Seq2Seq, source_vocabulary: int, target_vocabulary: int) -> list[Check]:
-    """Measure every property of a model, with dropout off.
+    """Measure every property of a model on random sentences of different lengths.
 
-    The properties are the invariants, and that the model computes what the textbook says.
+    The properties are the invariants, and equality with the textbook, for which dropout is off.
     """
     batches = [_batch(source_vocabulary, target_vocabulary, seed) for seed in range(_TRIES)]
     measures = INVARIANTS | AS_IN_THE_TEXTBOOK
@@ -107,7 +107,7 @@ def _measure(measure: Invariant, model: Seq2Seq, batches: list[tuple]) -> float:
     deviations: list[float] = []
     for batch in batches if measure in _OF_GRADIENTS else batches[:1]:
         deviations.append(measure(model, *batch))
-        if not deviations[-1] > TOLERANCE:  # also where it is not a number
+        if not deviations[-1] > TOLERANCE:  # so for NaN too, which is a failure
             return deviations[-1]
     return min(deviations)
 
@@ -178,7 +178,7 @@ def _loss_and_gradient(
 def _relative(found: tf.Tensor, expected: tf.Tensor, least: float = 0.0) -> float:
     """Return the maximum difference relative to the size of what is expected, or to `least`.
 
-    It is not a number where one of the tensors holds something that is not.
+    It is NaN if one of the tensors holds a NaN.
     """
     size = np.max(np.abs(expected), initial=least)
     return float(np.max(np.abs(np.subtract(found, expected, dtype=np.float64))) / max(size, 1e-30))
