@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 import tensorflow as tf
-from small_models import small_decoder_only, small_rnn, small_transformer
+from small_models import both, small_decoder_only, small_rnn, small_transformer
 
 from seq2seq_cli.config.model import DecoderOnlyConfig, RNNConfig, TransformerConfig
 from seq2seq_cli.models.operations import forward_operations
@@ -72,7 +72,7 @@ def counted(compute) -> int:
 @pytest.mark.parametrize("case", CASES)
 def test_the_formula_counts_every_product(case):
     make, table, options = CASES[case]
-    model = make(VOCABULARY, **options)
+    model = make(both(VOCABULARY), **options)
     source, target = tf.fill([ROWS, SOURCE], 5), tf.fill([ROWS, TARGET], 5)
     config = table(**options)
     found = counted(lambda: model((source, target)))

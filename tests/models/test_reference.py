@@ -1,20 +1,27 @@
 """The reference against Keras and against numbers computed by hand."""
 
-import functools
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from test_cells import ORACLES, keras_weights, randomise
 
+from seq2seq_cli.config.model import TransformerConfig
 from seq2seq_cli.models import reference
-from seq2seq_cli.models.layers.attention import MultiHeadAttention
+from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.layers.blocks import Block, FeedForward
-from seq2seq_cli.models.layers.cells import CELLS, GRUCell
+from seq2seq_cli.models.layers.cells import CELLS
 from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm
-from seq2seq_cli.models.layers.regularisation import Dropout, DropoutKey
+from seq2seq_cli.models.layers.regularisation import dropout_maker
+from seq2seq_cli.models.textbook_layers import (
+    affine_of,
+    apply_block,
+    cell_of,
+    encode_by,
+    multi_head_of,
+)
 
 SCORES = ["additive", "dot", "general", "concat", "scaled_dot"]
 ACTIVATIONS = ["relu", "gelu", "swiglu"]
@@ -48,81 +55,15 @@ def assert_same(found, expected, inputs, weights=()) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=tolerance, err_msg=f"tensor {number}")
 
 
-# The reference with the weights of a layer
-
-
-def cell_of(cell, *more_kernels) -> reference.Cell:
-    """Return the reference of a cell; `more_kernels` multiply what is concatenated to its input."""
-    weights = {
-        "W_x": tf.concat([cell.kernel, *more_kernels], axis=0),
-        "U_h": cell.recurrent_kernel,
-        "b_x": cell.bias,
-    }
-    if isinstance(cell, GRUCell):
-        return functools.partial(reference.gru, **weights, b_h=cell.recurrent_bias)
-    return functools.partial(reference.lstm, **weights)
-
-
-def score_of(kind: str, score) -> reference.Score:
-    weights = {}
-    if kind == "additive":
-        weights = {"W_a": score.query_kernel, "U_a": score.key_kernel, "b_a": score.bias}
-    if kind == "concat":
-        weights = {"W_a": tf.concat([score.query_kernel, score.key_kernel], axis=0)}
-    if kind in ("additive", "concat"):
-        weights["v_a"] = score.scale
-    if kind == "general":
-        weights = {"W_a": score.kernel}
-    return functools.partial(getattr(reference, kind), **weights)
-
-
-def affine(layer, name: str = "") -> reference.Affine:
-    return getattr(layer, f"{name}kernel"), getattr(layer, f"{name}bias")
-
-
-def multi_head_of(layer: MultiHeadAttention):
-    """Return the reference as a function of query, keys, values and mask_BTS."""
-    weights = [affine(layer, f"{name}_") for name in ("query", "key", "value", "output")]
-    return lambda q, k, v, mask: reference.multi_head_attention(q, k, v, mask, layer.heads, weights)
-
-
-def norm_of(layer) -> reference.Layer:
-    return functools.partial(reference.layer_norm, g=layer.gamma, b=layer.beta)
-
-
-def feed_forward_of(layer: FeedForward) -> reference.Layer:
-    return functools.partial(
-        reference.feed_forward,
-        first=affine(layer, "inner_"),
-        second=affine(layer, "output_"),
-        activation=layer.activation,
-        gate=affine(layer, "gate_") if layer.activation == "swiglu" else None,
-    )
-
-
-def block_of(layer: Block, x, mask_BTS, memory=None, memory_mask_BTS=None) -> tf.Tensor:
-    own = multi_head_of(layer.self_attention)
-    sublayers = [lambda x: own(x, x, x, mask_BTS)[0], feed_forward_of(layer.feed_forward)]
-    if layer.has_cross:
-        cross = multi_head_of(layer.cross_attention)
-        sublayers.insert(1, lambda x: cross(x, memory, memory, memory_mask_BTS)[0])
-    norms = [norm_of(residual.norm) for residual in residuals_of(layer)]
-    return reference.block(x, sublayers, norms, layer.self_residual.is_pre)
-
-
 def make_block(norm: str, activation: str, cross: bool) -> Block:
-    key = DropoutKey()
-    return randomised(
-        Block(8, 2, 6, norm, activation, 0.0, 0.0, lambda rate: Dropout(rate, key, 0), cross)
-    )
+    options = {"norm": norm, "activation": activation, "dropout": 0.0, "attention_dropout": 0.0}
+    config = TransformerConfig(units=8, heads=2, inner_units=6, **options)
+    return randomised(Block(config, dropout_maker(DropoutKey()), cross))
 
 
 def residuals_of(layer: Block) -> list:
     cross = [layer.cross_residual] if layer.has_cross else []
     return [layer.self_residual, *cross, layer.feed_forward_residual]
-
-
-# The reference against Keras and against numbers computed by hand
 
 
 @pytest.mark.parametrize("kind", CELLS)
@@ -147,16 +88,15 @@ def test_annotations_equal_those_of_keras(kind):
     oracle.build((None, None, 3))
     cells = layer.forward_cell, layer.backward_cell
     oracle.set_weights([weights for cell in cells for weights in keras_weights(cell)])
-    zeros = cells[0].zeros(3)
     on_tokens = tf.cast(MASK, tf.float32)[:, :, tf.newaxis]
 
     def found(x):
-        h, last = reference.annotations(x, MASK, zeros, *map(cell_of, cells))
+        h, last = encode_by(layer, x, MASK)
         return h * on_tokens, last
 
     def expected(x):
         h, *states = oracle(x, mask=MASK)
-        return h * on_tokens, states[-len(zeros) :]
+        return h * on_tokens, states[-len(cells[0].state_names) :]
 
     assert_same(found, expected, [normal(3, 5, 3)])
 
@@ -263,7 +203,7 @@ def keras_norm(layer: LayerNorm) -> keras.layers.Layer:
 
 def keras_feed_forward(layer: FeedForward):
     def dense(name, activation=None):
-        kernel, bias = affine(layer, name)
+        kernel, bias = affine_of(layer, name)
         oracle = keras.layers.Dense(kernel.shape[1], activation=activation)
         oracle.build((None, kernel.shape[0]))
         oracle.set_weights([kernel.numpy(), bias.numpy()])
@@ -304,7 +244,7 @@ def test_a_block_of_a_decoder_equals_layers_of_keras(norm, activation):
         return y
 
     assert_same(
-        lambda y, x: block_of(layer, y, reference.causal_mask(4), x, MASK[:, tf.newaxis]),
+        lambda y, x: apply_block(layer, y, reference.causal_mask(4), x, MASK[:, tf.newaxis])[0],
         expected,
         [normal(3, 4, 8), normal(3, 5, 8)],
     )

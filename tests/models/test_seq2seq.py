@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_models import small_decoder_only, small_rnn, small_transformer
+from small_models import both, small_decoder_only, small_rnn, small_transformer
 
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
@@ -37,7 +37,7 @@ def build(
     depth = ("layers",) if architecture is DecoderOnly else ("encoder_layers", "decoder_layers")
     make = small_decoder_only if architecture is DecoderOnly else small_transformer
     model = make(
-        VOCABULARY,
+        both(VOCABULARY),
         inner_units=6,
         norm=norm,
         activation=activation,
@@ -55,7 +55,7 @@ def build(
 
 
 def rnn() -> RNN:
-    model = small_rnn(VOCABULARY, dropout=0.3)
+    model = small_rnn(both(VOCABULARY), dropout=0.3)
     rng = np.random.default_rng(0)
     for variable in model.trainable_variables:
         variable.assign(rng.normal(size=variable.shape, scale=0.4))

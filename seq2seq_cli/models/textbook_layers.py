@@ -1,0 +1,165 @@
+"""The functions of `reference` with the weights of a layer, which may be of any model.
+
+Weights are read by the names that `reference` gives under "Fast". No layer is called.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+
+import tensorflow as tf
+from tensorflow import Tensor
+
+from seq2seq_cli.models import reference
+from seq2seq_cli.models.layers.blocks import Block, FeedForward
+from seq2seq_cli.models.layers.cells import Cell, GRUCell
+from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder
+from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.linear import Linear
+from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
+from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.scores import AdditiveScore, DotScore, GeneralScore, Score
+
+# (y_BD, state) -> output_BD, weights_BS and the next state
+DecodingStep = Callable[[Tensor, reference.State], tuple[Tensor, Tensor, reference.State]]
+# (query_BTD, keys_BSD, values_BSD, mask_BTS) -> outputs_BTD and weights_BHTS
+MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def affine_of(layer: Linear | MultiHeadAttention | FeedForward, name: str = "") -> reference.Affine:
+    """Return a kernel and a bias of a layer; `name` is what stands before both words."""
+    return getattr(layer, f"{name}kernel"), getattr(layer, f"{name}bias")
+
+
+def cell_of(cell: Cell, *more_kernels: Tensor) -> reference.Cell:
+    """Return a cell. `more_kernels` multiply what is concatenated to its input."""
+    weights = {
+        "W_x": tf.concat([cell.kernel, *more_kernels], axis=0),
+        "U_h": cell.recurrent_kernel,
+        "b_x": cell.bias,
+    }
+    if isinstance(cell, GRUCell):
+        return functools.partial(reference.gru, **weights, b_h=cell.recurrent_bias)
+    return functools.partial(reference.lstm, **weights)
+
+
+def stack_of(cells: Sequence[reference.Cell]) -> reference.Cell:
+    """Return cells on top of each other as one cell; from the third on each adds its input.
+
+    Its state is that of the first cell, that of the second, and so on. What it returns is the last
+    output, and then the next state: a decoder's step reads its output from where a cell has it.
+    """
+
+    def stack(x_BD: Tensor, state: reference.State) -> reference.State:
+        size, after = len(state) // len(cells), []
+        for i, cell in enumerate(cells):
+            new = cell(x_BD, state[i * size : (i + 1) * size])
+            x_BD = new[0] + x_BD if i >= 2 else new[0]
+            after += new
+        return [x_BD, *after]
+
+    return stack
+
+
+def encode_by(
+    layer: EncoderLayer, x_BSD: Tensor, mask_BS: Tensor
+) -> tuple[Tensor, reference.State]:
+    """Return h_BSD, and the last state of the backward cell (else of the only one)."""
+    forward, backward = layer.forward_cell, layer.backward_cell
+    zeros_BD = tf.zeros([x_BSD.shape[0], forward.recurrent_kernel.shape[0]])
+    state = [zeros_BD] if isinstance(forward, GRUCell) else [zeros_BD, zeros_BD]
+    if backward is None:
+        return reference.unroll(x_BSD, mask_BS, state, cell_of(forward))
+    return reference.annotations(x_BSD, mask_BS, state, cell_of(forward), cell_of(backward))
+
+
+def score_of(score: Score) -> reference.Score:
+    """Return a score. An AdditiveScore without a bias is `concat`."""
+    if isinstance(score, AdditiveScore):
+        kernels, v_a = (score.query_kernel, score.key_kernel), score.scale
+        if score.bias is None:
+            return functools.partial(reference.concat, W_a=tf.concat(kernels, axis=0), v_a=v_a)
+        W_a, U_a = kernels
+        return functools.partial(reference.additive, W_a=W_a, U_a=U_a, b_a=score.bias, v_a=v_a)
+    if isinstance(score, GeneralScore):
+        return functools.partial(reference.general, W_a=score.kernel)
+    assert isinstance(score, DotScore)
+    return reference.scaled_dot if score.scaled else reference.dot
+
+
+def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> DecodingStep:
+    """Return a decoder's step. Its state is that of the cells; then a vector that is fed, if any.
+
+    Where there are more layers, the first one's state asks in Bahdanau's wiring, and the last
+    one's in Luong's. The last one's goes into the output.
+    """
+    kernel = decoder.context_kernel if isinstance(decoder, BahdanauDecoder) else decoder.feed_kernel
+    first = cell_of(decoder.cell, *([] if kernel is None else [kernel]))
+    f = stack_of([first, *map(cell_of, decoder.upper.cells)])
+    score = score_of(decoder.score)
+
+    def bahdanau(y_BD: Tensor, state: reference.State) -> tuple:
+        t_BD, alpha_BS, (_, *state) = reference.bahdanau_step(
+            y_BD, state, h_BSD, mask_BS, f, score, affine_of(decoder.readout)
+        )
+        return t_BD, alpha_BS, state
+
+    def luong(y_BD: Tensor, state: reference.State) -> tuple:
+        *state, fed_BD = state if kernel is not None else [*state, None]
+        output_BD, a_BS, (_, *state) = reference.luong_step(
+            y_BD, state, h_BSD, mask_BS, f, score, decoder.attentional_kernel, fed_BD
+        )
+        return output_BD, a_BS, state if kernel is None else [*state, output_BD]
+
+    return bahdanau if isinstance(decoder, BahdanauDecoder) else luong
+
+
+def multi_head_of(layer: MultiHeadAttention) -> MultiHead:
+    """Return multi-head attention."""
+    weights = [affine_of(layer, f"{name}_") for name in ("query", "key", "value", "output")]
+    return functools.partial(reference.multi_head_attention, heads=layer.heads, W_QKVO=weights)
+
+
+def norm_of(layer: LayerNorm) -> reference.Layer:
+    """Return layer normalisation."""
+    return functools.partial(reference.layer_norm, g=layer.gamma, b=layer.beta)
+
+
+def feed_forward_of(layer: FeedForward) -> reference.Layer:
+    """Return a feed-forward network."""
+    return functools.partial(
+        reference.feed_forward,
+        first=affine_of(layer, "inner_"),
+        second=affine_of(layer, "output_"),
+        activation=layer.activation,
+        gate=affine_of(layer, "gate_") if layer.activation == "swiglu" else None,
+    )
+
+
+def apply_block(
+    layer: Block,
+    x_BTD: Tensor,
+    mask_BTS: Tensor,
+    memory_BSD: Tensor | None = None,
+    memory_mask_BTS: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the block's outputs_BTD, and weights_BHTS of the cross-attention (else of its own)."""
+    weights = []
+
+    def attention(layer: MultiHeadAttention, mask: Tensor, memory: Tensor | None) -> Callable:
+        def sublayer(x: Tensor) -> Tensor:
+            seen = x if memory is None else memory
+            outputs, weights_BHTS = multi_head_of(layer)(x, seen, seen, mask)
+            weights.append(weights_BHTS)
+            return outputs
+
+        return sublayer
+
+    sublayers = [attention(layer.self_attention, mask_BTS, None)]
+    residuals = [layer.self_residual]
+    if memory_BSD is not None:
+        sublayers.append(attention(layer.cross_attention, memory_mask_BTS, memory_BSD))
+        residuals.append(layer.cross_residual)
+    sublayers.append(feed_forward_of(layer.feed_forward))
+    norms = [norm_of(residual.norm) for residual in [*residuals, layer.feed_forward_residual]]
+    outputs_BTD = reference.block(x_BTD, sublayers, norms, layer.self_residual.is_pre)
+    return outputs_BTD, weights[-1]
