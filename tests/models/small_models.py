@@ -36,6 +36,5 @@ def small_transformer(vocabularies: Vocabularies = TWENTY, seed: int = 1, **opti
 def small_decoder_only(
     vocabularies: Vocabularies = TWENTY, seed: int = 1, **options
 ) -> DecoderOnly:
-    return build_model(
-        DecoderOnlyConfig(**STACK_SIZES | {"layers": 2} | options), vocabularies, seed
-    )
+    config = DecoderOnlyConfig(**STACK_SIZES | {"layers": 2} | options)
+    return build_model(config, vocabularies, seed)

@@ -51,7 +51,7 @@ MODELS = {
     "gru luong with feeding": lambda: rnn("gru", 3, "additive", "luong with feeding", **ONE_WAY),
     "lstm luong with feeding": lambda: rnn("lstm", 2, "general", "luong with feeding", **ZERO),
     "transformer": lambda: transformer("pre", "relu", "sinusoidal", **SEPARATE),
-    "transformer gelu": lambda: transformer("post", "gelu", "learned", max_positions=3, **UNTIED),
+    "transformer gelu": lambda: transformer("post", "gelu", "learned", **FEW, **UNTIED),
     "transformer swiglu": lambda: transformer("pre", "swiglu", "learned", **SEPARATE, **UNTIED),
     "decoder only": lambda: decoder_only("post", "relu", "sinusoidal", **UNTIED),
     "decoder only gelu": lambda: decoder_only(
