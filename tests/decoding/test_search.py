@@ -7,9 +7,8 @@ import pytest
 import tensorflow as tf
 
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.decoding import scoring
-from seq2seq_cli.decoding import search as decoding
-from seq2seq_cli.decoding import strategies as choices
+from seq2seq_cli.decoding import compaction, scoring, strategies
+from seq2seq_cli.decoding.hypotheses import Hypotheses
 from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.ensemble import Ensemble
@@ -38,16 +37,16 @@ class Speller(Seq2Seq):
         return {"start": tf.range(tf.shape(source_BS)[0])}
 
     def initial_state(self, memory, max_length):
-        return {"place": memory["start"]}
+        return {"position": memory["start"]}
 
     def decode_step(self, token_B, state, memory):
         letters = tf.constant([*WORD, UNK, UNK])
-        wanted_B = tf.gather(letters, tf.minimum(state["place"], len(WORD)))
+        wanted_B = tf.gather(letters, tf.minimum(state["position"], len(WORD)))
         logits_BV = 5.0 * tf.one_hot(wanted_B, 12) + 9.0 * tf.reduce_sum(
             tf.one_hot([PAD, BOS], 12), axis=0
         )
         attention_BS = tf.ones([tf.shape(token_B)[0], 2])
-        return StepOutput(logits_BV, attention_BS, {"place": state["place"] + 1})
+        return StepOutput(logits_BV, attention_BS, {"position": state["position"] + 1})
 
 
 @pytest.mark.parametrize("config", [GREEDY, {"beam": 3}, {"sample": True, "top_k": 1}])
@@ -92,7 +91,7 @@ def test_no_sentences_give_no_translations():
 
 
 class Markov(Seq2Seq):
-    """A model without a network: what follows depends on the token before and on the place."""
+    """A model without a network: what follows depends on the token before and on the position."""
 
     VOCABULARY, LENGTH, SOURCE = 6, 4, 3
 
@@ -108,19 +107,19 @@ class Markov(Seq2Seq):
         return {"source": source_BS}
 
     def initial_state(self, memory, max_length):
-        return {"place": tf.zeros_like(memory["source"][:, 0])}
+        return {"position": tf.zeros_like(memory["source"][:, 0])}
 
     def decode_step(self, token_B, state, memory):
-        at = tf.stack([state["place"], token_B], axis=1)
+        at = tf.stack([state["position"], token_B], axis=1)
         return StepOutput(
             tf.gather_nd(self.table, at),
             tf.gather_nd(self.weights_table, at),
-            {"place": state["place"] + 1},
+            {"position": state["position"] + 1},
         )
 
     def decode(self, target_BT, memory, training=False):
-        places_BT = tf.zeros_like(target_BT) + tf.range(tf.shape(target_BT)[1])
-        return tf.gather_nd(self.table, tf.stack([places_BT, target_BT], axis=2))
+        positions_BT = tf.zeros_like(target_BT) + tf.range(tf.shape(target_BT)[1])
+        return tf.gather_nd(self.table, tf.stack([positions_BT, target_BT], axis=2))
 
     def everything(self):
         """Return each possible translation with its log-probability and coverage."""
@@ -289,7 +288,7 @@ def assert_equal(found, expected):
     np.testing.assert_allclose(found.attention_BNTS, expected.attention_BNTS, atol=1e-4)
 
 
-class TestEveryModelAndChoice:
+class TestEveryModelAndStrategy:
     def test_the_score_is_that_of_teacher_forcing(self, model, one):
         found = one(SOURCE, LENGTHS)
         for n in range(found.ids_BNT.shape[1]):
@@ -302,7 +301,7 @@ class TestEveryModelAndChoice:
         for b, sentence in enumerate(SENTENCES):
             alone = one([sentence], LENGTHS[b : b + 1], number_B=[b])
             steps, width = LENGTHS[b], len(sentence)
-            cut = decoding.Hypotheses(*(x[b : b + 1] for x in together))
+            cut = Hypotheses(*(x[b : b + 1] for x in together))
             cut = cut._replace(
                 ids_BNT=cut.ids_BNT[:, :, :steps],
                 attention_BNTS=cut.attention_BNTS[:, :, :steps, :width],
@@ -311,8 +310,8 @@ class TestEveryModelAndChoice:
 
     def test_compaction_and_growth_change_no_output(self, model, config, one, monkeypatch):
         expected = one(SOURCE, LENGTHS)
-        monkeypatch.setattr(decoding, "_STAY", 1.0)  # whoever is done leaves at once
-        monkeypatch.setattr(decoding, "_CAPACITY_STEP", 3)
+        monkeypatch.setattr(compaction, "_STAY", 1.0)  # whoever is done leaves at once
+        monkeypatch.setattr(compaction, "_CAPACITY_STEP", 3)
         assert_equal(search(model, attention=True, **config)(SOURCE, LENGTHS), expected)
 
     def test_a_prefix_is_followed_and_scored(self, model, one):
@@ -363,7 +362,7 @@ def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model, greedy
 
 def test_a_beam_of_one_equals_greedy(model, greedy):
     one = search(model, attention=True)
-    one._choose = choices.beam
+    one._choose = strategies.beam
     assert_equal(one(SOURCE, LENGTHS), greedy(SOURCE, LENGTHS))
 
 
@@ -426,7 +425,7 @@ def test_the_highest_logits_are_found_in_blocks(vocabulary):
     logits_RV = tf.constant(
         rng.permuted(np.tile(np.arange(vocabulary), (9, 1)), axis=1), tf.float32
     )
-    found, expected = choices.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
+    found, expected = strategies.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 
