@@ -18,7 +18,7 @@ from seq2seq_cli.decoding.translator import load_run
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.models import count_weights
-from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.disk import disk_errors, write_durably
 from seq2seq_cli.runs.run import Run, resumed_config
 from seq2seq_cli.training.events import Notice
 from seq2seq_cli.training.loop import Report, train
@@ -129,7 +129,7 @@ def _row(name: str, config: Config, path: Path, report: Report, device: str) -> 
         scores.bleu_signature,
         scores.chrf_signature,
     )
-    checkpoints.write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
+    write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
     return row
 
 
@@ -145,9 +145,9 @@ def _as_overrides(config: Config) -> Overrides:
 def _write(rows: Sequence[Row], folder: Path) -> None:
     """Write what is known so far, for programs and for people."""
     records = [dataclasses.asdict(row) for row in rows]
-    with checkpoints.disk_errors(folder):
-        checkpoints.write_durably(folder / "results.json", json.dumps(records, indent=1).encode())
-        checkpoints.write_durably(folder / "results.md", to_markdown(rows).encode())
+    with disk_errors(folder):
+        write_durably(folder / "results.json", json.dumps(records, indent=1).encode())
+        write_durably(folder / "results.md", to_markdown(rows).encode())
 
 
 def _with_equal_parameters(configs: dict[str, Config]) -> dict[str, Config]:

@@ -210,18 +210,18 @@ class Trainer:
         if not checkpoints.checkpoints(self._run.checkpoints):
             self._notice(f"{self._run.path}: has no checkpoint yet; training begins anew")
             return
-        path = checkpoints.newest_valid(self._run.checkpoints, self._notice)
-        state = checkpoints.read_state(path)
+        newest = checkpoints.newest_valid(self._run.checkpoints, self._notice)
+        state = newest.state
         if state.data_fingerprint != self._fingerprint:
             raise CheckpointError(
-                f"{path}: was trained on other data (fingerprint "
+                f"{newest.path}: was trained on other data (fingerprint "
                 f"{state.data_fingerprint[:12]}; now {self._fingerprint[:12]}). Restore the "
                 "corpus, or begin a new run without --resume"
             )
         self.position = state.position
-        checkpoints.restore(path, checkpoints.MODEL, self._model.trainable_variables)
-        checkpoints.restore(path, checkpoints.OPTIMIZER, self.updater.variables)
-        self._notice(f"Going on from {path}")
+        newest.restore(checkpoints.MODEL, self._model.trainable_variables)
+        newest.restore(checkpoints.OPTIMIZER, self.updater.variables)
+        self._notice(f"Going on from {newest.path}")
 
     def _notice(self, text: str) -> None:
         self._report(Notice(text))

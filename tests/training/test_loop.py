@@ -343,7 +343,7 @@ def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, 
     _, errors = process.communicate(timeout=120)
     expected = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
     assert process.returncode == expected[number], errors
-    checkpoint = checkpoints.newest_valid(root, ignore)
+    checkpoint = checkpoints.newest_valid(root, ignore).path
     if number != signal.SIGKILL:
         assert f"which is saved. Go on by: s2s train --resume --run {root.parts[-3]}" in errors
     state = json.loads((checkpoint / "state.json").read_text())
