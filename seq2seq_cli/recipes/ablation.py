@@ -14,7 +14,7 @@ from seq2seq_cli.config.files import Overrides
 from seq2seq_cli.config.model import MOST_UNITS, ModelConfig, RNNConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import tokenizers_of
-from seq2seq_cli.decoding.translator import load_run
+from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.models import count_weights
@@ -114,8 +114,9 @@ def _row(name: str, config: Config, path: Path, report: Report, device: str) -> 
     def notice(text: str) -> None:
         report(Notice(text))
 
-    scores = evaluate([run], config.data, "test", notice).scores
-    weights = load_run(run, notice).model.trainable_variables
+    loaded = load_run(run, notice)
+    scores = evaluate(loaded, config.data, "test").scores
+    weights = loaded.model.trainable_variables
     rates = [entry["pairs_per_second"] for entry in run.metrics() if "pairs_per_second" in entry]
     row = Row(
         name,

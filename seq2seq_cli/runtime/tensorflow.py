@@ -10,15 +10,26 @@ from seq2seq_cli.flags import set_flag
 from seq2seq_cli.runtime.xla_cache import _why_no_cache, _xla_cache
 
 
-def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
+def import_tensorflow(warn: Callable[[str], None] | None = lambda text: None) -> None:
     """Import TensorFlow and tensorflow-text, keeping what their C++ parts print to themselves.
 
     If an import fails, what was printed is shown.
 
     Args:
-        warn: told if XLA cannot keep what it compiles for the next start.
+        warn: called if XLA cannot keep what it compiles for the next start; None if this process
+            compiles nothing by XLA, so that nothing has to be kept.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    if warn is not None:
+        _keep_compiled(warn)
+    with _silent_stderr():
+        import tensorflow as tf
+        import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
+
+        tf.config.list_physical_devices()  # the search for a GPU prints too
+
+
+def _keep_compiled(warn: Callable[[str], None]) -> None:
     cache = _xla_cache()
     # With a folder that cannot be written, XLA compiles nothing at all.
     if reason := _why_no_cache(cache):
@@ -28,11 +39,6 @@ def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
         )
     else:
         set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={cache}")
-    with _silent_stderr():
-        import tensorflow as tf
-        import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
-
-        tf.config.list_physical_devices()  # the search for a GPU prints too
 
 
 @contextmanager

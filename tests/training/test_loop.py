@@ -14,7 +14,7 @@ import tensorflow as tf
 from conftest import tiny_config
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.decoding.translator import load_run
+from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.run import Run, find_run
