@@ -24,6 +24,13 @@ def commands() -> list[str]:
     return names
 
 
+def has_option(command: str, option: str) -> bool:
+    found = typer.main.get_command(app)
+    for name in command.split():
+        found = found.commands[name]
+    return any(option in parameter.opts for parameter in found.params)
+
+
 @pytest.mark.parametrize("command", commands())
 def test_every_command_has_help_and_stands_in_the_readme(command):
     result = CliRunner().invoke(app, [*command.split(), "--help"])
@@ -63,3 +70,22 @@ def test_check_names_what_is_wrong(workdir):
     assert (code, out) == (2, "")
     assert "did you mean 'training.batch_tokens'?" in err
     assert "training.seed must be a whole number" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (command, option)
+        for command in commands()
+        for option in ("--source", "--target")
+        if has_option(command, "--data")
+    ],
+)
+def test_languages_can_be_given_wherever_a_corpus_can(command, option):
+    assert has_option(command, option)
+
+
+def test_languages_stand_in_the_config(workdir):
+    code, out, err = s2s("config", "show", "--data", "x", "--source", "es", "--target", "en")
+    assert (code, err) == (0, "")
+    assert 'source_language = "es"\ntarget_language = "en"' in out

@@ -35,6 +35,9 @@ def test_stats(corpus):
     record = json.loads(out)
     assert record["pairs"] == sum(split["pairs"] for split in record["splits"]) == 500
     assert record["sides"][0]["distinct_words"] == 19
+    swapped = ["--source", "es", "--target", "en"]
+    _, out, _ = s2s("data", "stats", "--data", str(corpus), "--json", *swapped)
+    assert json.loads(out)["sides"] == record["sides"][::-1]
 
 
 def test_download_without_a_network_says_what_to_do(tmp_path):

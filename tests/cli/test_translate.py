@@ -250,7 +250,7 @@ def interrupt(process: subprocess.Popen) -> int:
     for _ in range(30):
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(timeout=2)
+            return process.wait(timeout=10)
     raise AssertionError("SIGINT does not end the process")
 
 
@@ -350,3 +350,29 @@ def test_ctrl_c_at_the_prompt_leaves_with_130_and_saves_the_history(home, tmp_pa
         assert "él".encode() in say("él".encode() + b"\n", b"\r\n> ")
         assert interrupt(process) == 130
     assert (tmp_path / "s2s" / "history").read_text().count("él") == 1
+
+
+def test_each_file_of_the_run_is_opened_once(home):
+    code = """
+import sys
+from collections import Counter
+from seq2seq_cli.cli import main
+
+opened = Counter()
+sys.addaudithook(lambda event, args: opened.update([str(args[0])]) if event == "open" else None)
+sys.argv = ["s2s", "translate", "I see one cats."]
+try:
+    main()
+finally:
+    print(*(f"{name} {count}" for name, count in opened.items() if name.startswith("runs/")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    _, line = done.stdout.decode().splitlines()
+    words = line.split()
+    opened = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    names = {Path(name).name for name in opened}
+    assert names == {
+        *("config.toml", "tokenizer.json", "joint.model"),
+        *("manifest.json", "state.json", "model.safetensors"),
+    }
+    assert set(opened.values()) == {1}
