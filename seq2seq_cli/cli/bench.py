@@ -23,6 +23,7 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
+    decoding_flags,
     find_data,
     find_runs,
     start_tensorflow,
@@ -140,9 +141,7 @@ def bench_decode(
     found = find_runs(
         [run] if run else None,
         settings,
-        ("decoding.beam", beam, "--beam"),
-        ("decoding.length_penalty", length_penalty, "--length-penalty"),
-        ("decoding.batch_tokens", batch_tokens, "--batch-tokens"),
+        *decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens),
     )
     device_used = start_tensorflow(device or "auto")
 

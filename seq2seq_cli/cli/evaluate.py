@@ -20,6 +20,7 @@ from seq2seq_cli.cli.options import (
     SourceOption,
     TargetOption,
     corpus_flags,
+    decoding_flags,
     find_data,
     find_runs,
     start_tensorflow,
@@ -58,9 +59,7 @@ def evaluate(
         run,
         settings,
         *corpus_flags(None, source, target),
-        ("decoding.beam", beam, "--beam"),
-        ("decoding.length_penalty", length_penalty, "--length-penalty"),
-        ("decoding.batch_tokens", batch_tokens, "--batch-tokens"),
+        *decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens),
     )
     corpus = found.configs[0].data
     if data is not None:

@@ -122,6 +122,13 @@ def corpus_flags(data: str | None, source: str | None, target: str | None) -> li
     ]
 
 
+def decoding_flags(**values: Any) -> list[Flag]:
+    """Return the flags of options that are called like keys of `[decoding]`."""
+    return [
+        (f"decoding.{key}", value, f"--{key.replace('_', '-')}") for key, value in values.items()
+    ]
+
+
 class FoundRuns(NamedTuple):
     """The runs of --run, and their configs; the first config has the options in it."""
 

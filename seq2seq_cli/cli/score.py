@@ -20,6 +20,7 @@ from seq2seq_cli.cli.options import (
     JsonOption,
     RunsOption,
     SetOption,
+    decoding_flags,
     find_runs,
     start_tensorflow,
     warn,
@@ -57,7 +58,7 @@ def score(
     check_text(translation or "", "the translation")
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
-    found = find_runs(run, settings, ("decoding.batch_tokens", batch_tokens, "--batch-tokens"))
+    found = find_runs(run, settings, *decoding_flags(batch_tokens=batch_tokens))
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble

@@ -2,8 +2,8 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -27,6 +27,7 @@ from seq2seq_cli.cli.options import (
     LengthPenaltyOption,
     RunsOption,
     SetOption,
+    decoding_flags,
     find_runs,
     start_tensorflow,
     warn,
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 
 FEW = 8  # sentences that are translated before a graph would be compiled
 
+SentencesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(help="Sentences to translate. Without them, stdin is read, line by line."),
+]
 NBestOption = Annotated[
     int | None,
     typer.Option("--n-best", help="Translations of each sentence: N lines, the best first."),
@@ -73,9 +78,7 @@ ReplaceUnknownOption = Annotated[
 
 
 def translate(
-    sentences: Annotated[
-        list[str] | None, typer.Argument(help="What to translate; without it, stdin is read.")
-    ] = None,
+    sentences: SentencesArgument = None,
     input_file: InputOption = None,
     output: OutputOption = None,
     run: RunsOption = None,
@@ -98,22 +101,18 @@ def translate(
     as_json: JsonOption = False,
 ) -> None:
     """Translate sentences, a file or stdin: one line out for each line in."""
-    _check_arguments(sentences, input_file, output, prefix)
+    check_files(bool(sentences), input_file, output)
+    for number, sentence in enumerate(sentences or [], start=1):
+        check_text(sentence, f"sentence {number}")
+    check_text(prefix, "--prefix")
     if seed is not None and not sample:
         raise UsageError("--seed is for --sample; a search for the best draws nothing")
     found = find_runs(
         run,
         settings,
-        ("decoding.beam", beam, "--beam"),
-        ("decoding.n_best", n_best, "--n-best"),
-        ("decoding.length_penalty", length_penalty, "--length-penalty"),
-        ("decoding.sample", sample or None, "--sample"),
-        ("decoding.temperature", temperature, "--temperature"),
-        ("decoding.top_k", top_k, "--top-k"),
-        ("decoding.top_p", top_p, "--top-p"),
-        ("decoding.seed", seed, "--seed"),
-        ("decoding.max_length", max_length, "--max-length"),
-        ("decoding.batch_tokens", batch_tokens, "--batch-tokens"),
+        *decoding_flags(beam=beam, n_best=n_best, length_penalty=length_penalty),
+        *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
+        *decoding_flags(seed=seed, max_length=max_length, batch_tokens=batch_tokens),
     )
     start_tensorflow(device or "auto")
 
@@ -127,22 +126,14 @@ def translate(
         compiled=not asks and not (sentences and len(sentences) <= FEW),
         prefix=prefix,
     )
-    with _open_writer(output, loaded.decoding, scores, alignments, as_json) as writer:
+    with open_output(output) as write:
+        writer = _Writer(write, loaded.decoding, scores, alignments, as_json)
         if sentences:
             _translate_arguments(translator, sentences, writer)
         elif asks:
             _translate_prompts(translator, loaded.name, writer)
         else:
             _translate_stream(translator, input_file, output, writer)
-
-
-def _check_arguments(
-    sentences: list[str] | None, input_file: Path | None, output: Path | None, prefix: str
-) -> None:
-    check_files(bool(sentences), input_file, output)
-    for number, sentence in enumerate(sentences or [], start=1):
-        check_text(sentence, f"sentence {number}")
-    check_text(prefix, "--prefix")
 
 
 class _Writer(NamedTuple):
@@ -178,14 +169,6 @@ class _Writer(NamedTuple):
         if self.alignments:
             columns.append(str(translation.alignment or ""))
         return "\t".join(columns)
-
-
-@contextmanager
-def _open_writer(
-    output: Path | None, config: "DecodingConfig", scores: bool, alignments: bool, as_json: bool
-) -> Iterator[_Writer]:
-    with open_output(output) as write:
-        yield _Writer(write, config, scores, alignments, as_json)
 
 
 def _translate_arguments(

@@ -315,7 +315,7 @@ def prune(root: Path, keep: int, best: int | None) -> None:
 
 
 def _save_arrays(path: Path, variables: Iterable[Variable]) -> None:
-    """Write the values of variables by their paths; not by way of bytes, which are memory."""
+    """Write the values of variables by their paths, without a copy in memory."""
     try:
         safetensors.numpy.save_file({v.path: np.asarray(v.numpy()) for v in variables}, path)
     except SafetensorError as error:

@@ -105,7 +105,7 @@ class Run:
         return {path.name for path in self.path.iterdir()} <= _LEFTOVERS
 
     def write(self, config: Config, tokenizer_files: Mapping[str, bytes]) -> None:
-        """Fill a new folder, which is locked, with what a rebuild of the model needs.
+        """Write the files from which the model is rebuilt into a new folder, which is locked.
 
         Raises:
             UsageError: if another training was faster.
@@ -118,12 +118,12 @@ class Run:
             write_durably(self.path / _CONFIG, config.to_toml().encode())
 
     def write_computation(self, text: str) -> None:
-        """Keep how the training computes, as JSON."""
+        """Write how the training computes, as JSON."""
         with disk_errors(self.path):
             write_durably(self.path / COMPUTATION, text.encode())
 
     def computation(self) -> str | None:
-        """Return what was kept, or None."""
+        """Return what `write_computation` wrote, or None."""
         try:
             return (self.path / COMPUTATION).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
@@ -131,7 +131,7 @@ class Run:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep every other process from training here; the lock goes with the process.
+        """Keep every other process from training here; the lock ends with the process.
 
         Raises:
             LockedError: naming the process that has it.
@@ -198,7 +198,7 @@ def run_path(name: str) -> Path:
     """Return the folder that `--run` means: a path, or a name below runs/.
 
     Raises:
-        UsageError: if no folder should have that name.
+        UsageError: if the name is not usable for a folder.
     """
     path = Path(name)
     *_, last = name.rstrip("/").split("/")
@@ -212,12 +212,12 @@ def run_path(name: str) -> Path:
 
 
 def check_startable(resumed: Run | None, name: str | None) -> None:
-    """Raise early what `train` raises of a run's folder.
+    """Check early whether `train` can use a run's folder.
 
-    It checks again with the folder locked, since others may train meanwhile.
+    `train` checks again with the folder locked, since another process may have started meanwhile.
 
     Args:
-        resumed: the run to go on with, if any.
+        resumed: the run to continue, if any.
         name: of a new run, if it has one.
 
     Raises:
@@ -289,7 +289,7 @@ def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
     return Run(path, stored)
 
 
-# What may differ when a training goes on: it changes where it runs, not what it computes.
+# Keys that may differ when a training continues: they change no result.
 _FREE_ON_RESUME = {"training.device"}
 
 
@@ -304,7 +304,7 @@ def resumed_config(run: Run, *layers: Overrides) -> Config:
     if kinds and kinds[-1] != before.model.kind:  # another kind has other keys: no more to compare
         old, new = {"model.kind": before.model.kind}, {"model.kind": kinds[-1]}
     else:
-        now = load_config(Overrides.read(run.path / "config.toml"), *layers)
+        now = run.config(*layers)
         old, new = before.flat(), now.flat()
     changed = [key for key in old if old[key] != new[key] and key not in _FREE_ON_RESUME]
     if changed:
