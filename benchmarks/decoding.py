@@ -32,8 +32,8 @@ from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.encoding import padded, token_ids
+from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.decoding.search import Search
-from seq2seq_cli.decoding.translator import load_run
 from seq2seq_cli.models.layers.blocks import Residual
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.normalisation import LayerNorm

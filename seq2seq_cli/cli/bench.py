@@ -1,38 +1,43 @@
-"""The commands that measure: bench train, bench decode."""
+"""The commands that measure speed: bench train, bench decode."""
 
-import json
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli.cli.decoding import (
-    BatchTokensOption,
-    BeamOption,
-    InputOption,
-    LengthPenaltyOption,
-    runs_and_config,
-)
-from seq2seq_cli.cli.files import check_input, open_input
+from seq2seq_cli.cli.files import InputOption, Result, check_input, emit, open_input
 from seq2seq_cli.cli.options import (
     AttentionOption,
+    BatchTokensOption,
+    BeamOption,
     ConfigOption,
     DataOption,
     DeviceOption,
     JsonOption,
+    LengthPenaltyOption,
     ModelOption,
     RunOption,
     SetOption,
+    SourceOption,
+    TargetOption,
     config_layers,
+    corpus_flags,
+    decoding_flags,
     find_data,
-    print_line,
-    set_model,
+    find_runs,
     start_tensorflow,
+    warn,
 )
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config import Config
+    from seq2seq_cli.decoding.speed import DecodingSpeed
+    from seq2seq_cli.training.speed import TrainingSpeed
 
 bench_app = typer.Typer(no_args_is_help=True, help="Measure speed and memory.")
 
-TrialsOption = Annotated[int, typer.Option(help="Times after a warm-up.", min=1)]
+TrialsOption = Annotated[int, typer.Option(help="Trials after a warm-up.", min=1)]
 
 
 @bench_app.command("train")
@@ -41,6 +46,8 @@ def bench_train(
     model: ModelOption = None,
     attention: AttentionOption = None,
     data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
     steps: Annotated[
         int, typer.Option(help="Updates in each trial: the first of an epoch.", min=1)
     ] = 100,
@@ -56,57 +63,59 @@ def bench_train(
     layers = config_layers(
         config,
         settings,
-        ("data.corpus", data, "--data"),
+        *corpus_flags(data, source, target),
         ("training.device", device, "--device"),
+        model=model,
+        attention=attention,
     )
-    set_model(layers[-1], model, attention)
     resolved = load_config(*layers)
     find_data(resolved.data)
     device_used = start_tensorflow(resolved.training.device, resolved.training)
 
-    from seq2seq_cli.runtime.computation import Computation
     from seq2seq_cli.training.speed import measure_training
 
     found = measure_training(resolved, steps, trials, console.show_notice)
-    if as_json:
-        described = {"model": resolved.model.description, "device": device_used}
-        print_line(json.dumps({**described, **asdict(found)}))
-        return
+    record = {"model": resolved.model.description, "device": device_used, **asdict(found)}
+    rows = _training_rows(resolved, device_used, found)
+    emit(Result(record, console.two_columns(rows)), as_json)
+
+
+def _training_rows(config: "Config", device: str, found: "TrainingSpeed") -> list[tuple[str, str]]:
+    from seq2seq_cli.runtime.computation import Computation
+
     computation = Computation(found.precision, found.shards)
-    console.show_rows(
-        [
-            ("model", resolved.model.description),
-            ("device", f"{device_used}, {computation.described(resolved.training.compile)}"),
-            (
-                "trial",
-                f"{found.steps:,} updates, {found.pairs:,} pairs, {found.padding_share:.1%} "
-                f"padding, {found.shapes} shapes",
-            ),
-            (
-                "seconds",
-                f"{found.seconds:.2f} ({found.fastest_seconds:.2f} to "
-                f"{found.slowest_seconds:.2f}); the first time {found.warm_up_seconds:.2f}",
-            ),
-            (
-                "speed",
-                f"{found.pairs_per_second:,.0f} pairs/s, "
-                f"{found.target_tokens_per_second:,.0f} target tokens/s",
-            ),
-            (
-                "a step",
-                f"{found.step_ms:.1f} ms: input {found.input_ms:.1f}, forward "
-                f"{found.forward_ms:.1f}, backward {found.backward_ms:.1f}, optimizer "
-                f"{found.optimizer_ms:.1f}",
-            ),
-            (
-                "utilisation",
-                f"{found.utilisation:.0%}: {found.operations_per_second / 1e9:,.0f} GFLOP/s in "
-                f"matrix products of {found.peak_operations_per_second / 1e9:,.0f}",
-            ),
-            ("first update", f"after {found.first_step_seconds:.1f} s, compilation included"),
-            ("memory", f"{found.peak_memory_mb:,.0f} MB at most"),
-        ]
-    )
+    return [
+        ("model", config.model.description),
+        ("device", f"{device}, {computation.described(config.training.compile)}"),
+        (
+            "trial",
+            f"{found.steps:,} updates, {found.pairs:,} pairs, {found.padding_share:.1%} "
+            f"padding, {found.shapes} shapes",
+        ),
+        (
+            "seconds",
+            f"{found.seconds:.2f} ({found.fastest_seconds:.2f} to "
+            f"{found.slowest_seconds:.2f}); the first time {found.warm_up_seconds:.2f}",
+        ),
+        (
+            "speed",
+            f"{found.pairs_per_second:,.0f} pairs/s, "
+            f"{found.target_tokens_per_second:,.0f} target tokens/s",
+        ),
+        (
+            "an update",
+            f"{found.step_ms:.1f} ms: input {found.input_ms:.1f}, forward "
+            f"{found.forward_ms:.1f}, backward {found.backward_ms:.1f}, optimizer "
+            f"{found.optimizer_ms:.1f}",
+        ),
+        (
+            "utilisation",
+            f"{found.utilisation:.0%}: {found.operations_per_second / 1e9:,.0f} GFLOP/s in "
+            f"matrix products of {found.peak_operations_per_second / 1e9:,.0f}",
+        ),
+        ("first update", f"after {found.first_step_seconds:.1f} s, compilation included"),
+        ("memory", f"at most {found.peak_memory_mb:,.0f} MB"),
+    ]
 
 
 @bench_app.command("decode")
@@ -115,7 +124,7 @@ def bench_decode(
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     sentences: Annotated[
-        int | None, typer.Option(help="So many sentences of the test split; all if not given.")
+        int | None, typer.Option(help="Number of sentences of the test split; all by default.")
     ] = None,
     input_file: InputOption = None,
     trials: TrialsOption = 3,
@@ -129,12 +138,10 @@ def bench_decode(
 
     if input_file:
         check_input(input_file)
-    runs, config = runs_and_config(
+    found = find_runs(
         [run] if run else None,
         settings,
-        ("beam", beam, "--beam"),
-        ("length_penalty", length_penalty, "--length-penalty"),
-        ("batch_tokens", batch_tokens, "--batch-tokens"),
+        *decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens),
     )
     device_used = start_tensorflow(device or "auto")
 
@@ -142,40 +149,45 @@ def bench_decode(
 
     memory = resident_memory()
 
+    from seq2seq_cli.decoding.loading import load_ensemble
+    from seq2seq_cli.decoding.speed import measure_decoding
+
+    chosen = _sentences(input_file, found.configs[0])[:sentences]
+    loaded = load_ensemble(found.runs, warn, found.configs)
+    speed = measure_decoding(loaded.translator(), chosen, trials, memory, console.show_notice)
+    beams = loaded.decoding.beam
+    record = {"run": loaded.name, "beam": beams, "device": device_used, **asdict(speed)}
+    rows = [("run", f"{loaded.name}, beam {beams}"), ("device", device_used)]
+    rows += _decoding_rows(speed)
+    emit(Result(record, console.two_columns(rows)), as_json)
+
+
+def _sentences(input_file: Path | None, config: "Config") -> list[str]:
+    """Return the lines of a file, or the sources of the test split."""
     from seq2seq_cli.data.corpus import read_corpus
     from seq2seq_cli.data.splits import group_references
     from seq2seq_cli.decoding.lines import in_windows
-    from seq2seq_cli.decoding.speed import measure_decoding
-    from seq2seq_cli.decoding.translator import load_run
 
-    if input_file:
-        with open_input(input_file) as (stream, name):
-            lines = in_windows(stream, name, str, lambda lines, first: lines, "read")
-            chosen = [line for _, line, _ in lines]
-    else:
-        chosen, _ = group_references(read_corpus(runs[0].config().data).test)
-    translator = load_run(runs[0], console.show_warning).translator(config)
-    found = measure_decoding(translator, chosen[:sentences], trials, memory, console.show_notice)
-    if as_json:
-        record = {"run": str(runs[0].path), "beam": config.beam, "device": device_used}
-        print_line(json.dumps({**record, **asdict(found)}))
-        return
-    rate = f"{found.sentences_per_second:,.0f} sentences/s, {found.tokens_per_second:,.0f} tokens/s"
-    console.show_rows(
-        [
-            ("run", f"{runs[0].path}, beam {config.beam}"),
-            ("device", device_used),
-            ("sentences", f"{found.sentences:,}, of {found.tokens:,} tokens in translation"),
-            (
-                "seconds",
-                f"{found.seconds:.2f} ({found.fastest_seconds:.2f} to "
-                f"{found.slowest_seconds:.2f}); the first time {found.first_seconds:.2f}",
-            ),
-            ("speed", rate),
-            (
-                "memory",
-                f"{found.peak_memory_mb:,.0f} MB at most, {found.memory_above_import_mb:,.0f} MB "
-                "above TensorFlow's import",
-            ),
-        ]
-    )
+    if input_file is None:
+        return group_references(read_corpus(config.data).test)[0]
+    with open_input(input_file) as (stream, name):
+        lines = in_windows(stream, name, str, lambda lines, first: lines, "read")
+        return [line for _, line, _ in lines]
+
+
+def _decoding_rows(speed: "DecodingSpeed") -> list[tuple[str, str]]:
+    rate = f"{speed.sentences_per_second:,.0f} sentences/s, {speed.tokens_per_second:,.0f} tokens/s"
+    return [
+        ("sentences", f"{speed.sentences:,}, of {speed.tokens:,} tokens in translation"),
+        (
+            "seconds",
+            f"{speed.seconds:.2f} ({speed.fastest_seconds:.2f} to "
+            f"{speed.slowest_seconds:.2f}); the first time {speed.first_seconds:.2f}",
+        ),
+        ("speed", rate),
+        (
+            "memory",
+            f"at most {speed.peak_memory_mb:,.0f} MB, {speed.memory_above_import_mb:,.0f} MB "
+            "above TensorFlow's import",
+        ),
+    ]

@@ -1,12 +1,12 @@
-"""The commands that look at corpora and prepare them: data download, stats, check, prepare."""
+"""The commands for corpora: data download, stats, check, prepare."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2seq_cli.cli.files import Result, emit, print_line
 from seq2seq_cli.cli.options import (
     ConfigOption,
     DataOption,
@@ -18,10 +18,17 @@ from seq2seq_cli.cli.options import (
     corpus_flags,
     fetch_tatoeba,
     find_data,
-    print_line,
     start_tensorflow,
 )
 from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+    from seq2seq_cli.data.checking.findings import Findings
+    from seq2seq_cli.data.corpus import Corpus
+    from seq2seq_cli.data.statistics import SplitStatistics, Statistics
 
 data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.")
 
@@ -43,21 +50,19 @@ def download(
 def stats(
     config: ConfigOption = None,
     data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
     settings: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show sizes, lengths, splits and coverage of a corpus."""
-    from seq2seq_cli.cli import console
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.statistics import statistics
 
-    resolved = load_config(*config_layers(config, settings, ("data.corpus", data, "--data")))
+    resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
     find_data(resolved.data)
     found = statistics(resolved.data)
-    if as_json:
-        print_line(json.dumps(asdict(found), ensure_ascii=False))
-    else:
-        console.show_statistics(found)
+    emit(Result(asdict(found), _drawn_statistics(found)), as_json)
 
 
 @data_app.command("check")
@@ -80,18 +85,14 @@ def data_check(
     as_json: JsonOption = False,
 ) -> None:
     """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
-    from seq2seq_cli.cli import console
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.checking.check import check
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
     find_data(resolved.data)
     findings = check(resolved.data, fix)
-    if as_json:
-        record = {**asdict(findings), "is_clean": findings.is_clean}
-        print_line(json.dumps(record, ensure_ascii=False))
-    else:
-        console.show_check(findings)
+    record = {**asdict(findings), "is_clean": findings.is_clean}
+    emit(Result(record, _drawn_findings(findings)), as_json)
     if not findings.is_clean:
         raise typer.Exit(1)
 
@@ -116,18 +117,111 @@ def prepare(
 
     from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
-    with console.pair_progress() as report:
-        corpus = prepare_corpus(resolved, folder, report)
+    with console.pair_progress() as progress:
+        corpus = prepare_corpus(resolved, folder, progress)
+    emit(_prepared(corpus, folder), as_json)
+
+
+def _prepared(corpus: "Corpus", folder: Path) -> Result:
+    from seq2seq_cli.cli.console import two_columns
+
     sides = {name: len(getattr(corpus, name)) for name in ("train", "dev", "test")}
-    if as_json:
-        record = {"folder": str(folder), "fingerprint": corpus.fingerprint, **sides}
-        print_line(json.dumps({**record, "dropped": corpus.dropped, "shared": corpus.shared}))
-        return
+    record: dict[str, Any] = {"folder": str(folder), "fingerprint": corpus.fingerprint, **sides}
     rows = [
         ("corpus", corpus.description),
         ("pairs", ", ".join(f"{pairs:,} {name}" for name, pairs in sides.items())),
-        ("dropped", ", ".join(f"{n:,} {why}" for why, n in corpus.dropped.items()) or "nothing"),
+        ("dropped", _counted(corpus.dropped)),
         ("fingerprint", corpus.fingerprint),
         ("train by", f"s2s train --data {folder}"),
     ]
-    console.show_rows(rows)
+    record |= {"dropped": corpus.dropped, "shared": corpus.shared}
+    return Result(record, two_columns(rows))
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items()) or "nothing"
+
+
+def _drawn_statistics(found: "Statistics") -> "Group":
+    """Return a corpus' figures as three tables."""
+    from rich.console import Group
+    from rich.table import Table
+
+    from seq2seq_cli.cli.console import two_columns
+
+    head = [
+        ("corpus", found.corpus),
+        ("pairs", f"{found.pairs:,} in {found.groups:,} independent groups"),
+        ("dropped", _counted(found.dropped)),
+        ("fingerprint", found.fingerprint),
+    ]
+    sides = Table("side", "words", "distinct", "mean length", box=None, header_style="bold cyan")
+    for point in found.sides[0].length_percentiles:
+        sides.add_column(point)
+    for side in found.sides:
+        lengths = (str(n) for n in side.length_percentiles.values())
+        figures = (f"{side.words:,}", f"{side.distinct_words:,}", f"{side.mean_length:.1f}")
+        sides.add_row(side.language, *figures, *lengths)
+    columns = ("split", "pairs", "sources", "references each")
+    seen = (f"{side.language} words seen in train" for side in found.sides)
+    splits = Table(*columns, *seen, box=None, header_style="bold cyan")
+    for split in found.splits:
+        splits.add_row(*_split_row(split))
+    return Group(two_columns(head), sides, splits)
+
+
+def _split_row(split: "SplitStatistics") -> list[str]:
+    return [
+        split.name,
+        f"{split.pairs:,}",
+        f"{split.sources:,}",
+        f"{split.references_per_source:.2f}",
+        f"{split.source_coverage:.1%}",
+        f"{split.target_coverage:.1%}",
+    ]
+
+
+def _drawn_findings(findings: "Findings") -> "Group":
+    """Return what is wrong with a corpus: the files, the findings, and what a copy leaves out."""
+    from rich.console import Group
+
+    from seq2seq_cli.cli.console import two_columns
+    from seq2seq_cli.data.checking.outliers import ENOUGH
+
+    rows = []
+    for file in findings.files:
+        few = "" if file.judged else f"; under {ENOUGH} good ones: ratio, language, order unjudged"
+        rows.append((file.split, f"{', '.join(file.files)}: {file.lines:,} lines{few}"))
+    for unseen in findings.unseen:
+        if unseen.rate:
+            share = f"{unseen.rate:.2%} of characters unseen in train: {unseen.characters}"
+            rows.append((f"{unseen.split} {unseen.language}", share))
+    drawn: list[Any] = [two_columns(rows)]
+    if findings.findings:
+        drawn.append(_findings_table(findings))
+    if fixed := findings.fixed:
+        written = f"{', '.join(fixed.files)}: {fixed.written:,} lines"
+        left_out, repaired = _counted(fixed.left_out), _counted(fixed.repaired)
+        drawn.append(
+            two_columns([("written", written), ("left out", left_out), ("repaired", repaired)])
+        )
+    return Group(*drawn, "Nothing is wrong." if findings.is_clean else "Something was found.")
+
+
+def _findings_table(findings: "Findings") -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    names = {file.split: Path(file.files[0]).name for file in findings.files}
+    table = Table("found", "lines", "share", "where", "what", box=None, header_style="bold cyan")
+    for column in table.columns:
+        column.overflow = "fold"
+    for column in table.columns[1:3]:
+        column.justify = "right"
+    for found in findings.findings:
+        examples = zip(found.places, found.examples, strict=True)
+        for number, (position, example) in enumerate(examples):
+            head = (found.kind, f"{found.count:,}", f"{found.share:.2%}")
+            where = Text(f"{names[found.split]}:{position}")
+            table.add_row(*(head if number == 0 else ("", "", "")), where, Text(example))
+    return table

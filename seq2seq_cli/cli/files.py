@@ -1,7 +1,8 @@
-"""What commands read and write: arguments, input files, output files and the standard streams."""
+"""What commands read and write: arguments, input files, results and the standard streams."""
 
 import errno
 import io
+import json
 import os
 import signal
 import stat
@@ -9,21 +10,65 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
-from seq2seq_cli.cli.options import print_line
+import typer
+
 from seq2seq_cli.errors import DataError, DiskError, UsageError, os_reason
+
+InputOption = Annotated[
+    Path | None, typer.Option("--input", "-i", help="Read a file, line by line.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the results to a file.")
+]
 
 _SHOWN = 60  # characters of a bad argument that its error shows
 
 
+class Result(NamedTuple):
+    """A result of a command.
+
+    record: what --json prints, on one line.
+    shown: what is printed otherwise: a text, or something that Rich draws.
+    """
+
+    record: Any
+    shown: Any
+
+
+def emit(result: Result, as_json: bool, write: Callable[[str], None] | None = None) -> None:
+    """Print a result.
+
+    Args:
+        result: what to print.
+        as_json: whether --json is given.
+        write: writes a line; None for stdout.
+    """
+    write = write or print_line
+    if as_json:
+        write(json.dumps(result.record, ensure_ascii=False))
+    elif isinstance(result.shown, str):
+        write(result.shown)
+    else:
+        from seq2seq_cli.cli import console
+
+        console.stdout.print(result.shown)
+
+
+def print_line(line: str) -> None:
+    """Write a line of results to stdout, plain and at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def open_standard_streams() -> None:
-    """Have stdout in UTF-8, whatever the locale says, and errors that name the stream.
+    """Write stdout in UTF-8, whatever the locale says, and name the stream in errors.
 
-    What stderr cannot encode is escaped there, and what it cannot take is dropped.
+    Characters that stderr cannot encode are escaped. Lines that stderr cannot take are dropped.
 
-    A closed descriptor gets a file that refuses to be read or written. Otherwise the next file that
-    is opened would get its number, and would take what is meant for stdout.
+    A closed descriptor gets a file that cannot be read or written. Otherwise the next file that is
+    opened would get its number, and the lines for stdout.
     """
     for descriptor, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -42,7 +87,7 @@ def open_standard_streams() -> None:
 
 
 def check_text(text: str, place: str) -> None:
-    """See that an argument is UTF-8; Python turns other bytes into surrogates.
+    """Check that an argument is UTF-8; Python turns other bytes into surrogates.
 
     Raises:
         UsageError: if not.
@@ -58,8 +103,24 @@ def check_text(text: str, place: str) -> None:
         ) from error
 
 
+def check_files(has_arguments: bool, input_file: Path | None, output: Path | None = None) -> None:
+    """Check that the input is given once and can be read, and that the output can be written.
+
+    Raises:
+        UsageError: if the input is given twice, does not exist, or would be overwritten.
+        DataError: if it cannot be read.
+        DiskError: if the output cannot be written.
+    """
+    if has_arguments and input_file:
+        raise UsageError("sentences and --input exclude each other; give one of them")
+    if input_file:
+        check_input(input_file)
+    if output:
+        check_output(output, input_file)
+
+
 def check_input(path: Path) -> None:
-    """See that the file of --input is there and can be read.
+    """Check that the file of --input exists and can be read.
 
     Raises:
         UsageError: if there is no such file.
@@ -78,7 +139,9 @@ def check_input(path: Path) -> None:
 
 
 def check_output(path: Path, input_file: Path | None = None) -> None:
-    """See that the file of --output can be written, and is not the input; leave it as it is.
+    """Check that the file of --output can be written, and is not the input.
+
+    The file is not changed.
 
     Raises:
         UsageError: if it is the input.
@@ -115,9 +178,9 @@ def open_input(path: Path | None) -> Iterator[tuple[Any, str]]:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Return what writes a line of results, at once, to a file or stdout.
+    """Return a function that writes a line of results, at once, to a file or stdout.
 
-    The file is opened at the first line, or at the end where there is none: a command that fails
+    The file is opened at the first line, or at the end if there is none. A command that fails
     before that leaves the file as it was.
     """
     if path is None:
@@ -137,7 +200,7 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 
 class _Sink(io.FileIO):
-    """An output whose errors name it, and that takes and drops everything after the first one.
+    """An output that names itself in errors, and drops everything after the first error.
 
     So the buffers above it can be flushed when the program ends.
 
@@ -154,7 +217,7 @@ class _Sink(io.FileIO):
         self._failed = False
 
     def write(self, data: Any) -> int:
-        """Write, or raise DiskError; leave as SIGPIPE would if whoever read this is gone."""
+        """Write, or raise DiskError; exit as SIGPIPE would if nobody reads the output any more."""
         size = memoryview(data).nbytes
         if self._failed:
             return size

@@ -1,14 +1,17 @@
-"""What several commands share: options, and how they begin and print."""
+"""What several commands share: options, and how a command begins."""
 
-import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from seq2seq_cli.errors import UsageError
+
 if TYPE_CHECKING:
+    from seq2seq_cli.config import Config
     from seq2seq_cli.config.data import DataConfig
     from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.config.training import TrainingConfig
+    from seq2seq_cli.runs.run import Run
 
 SetOption = Annotated[
     list[str] | None,
@@ -19,6 +22,10 @@ DeviceOption = Annotated[
 ]
 RunOption = Annotated[
     str | None, typer.Option("--run", help="A run's name below runs/, or its path.")
+]
+RunsOption = Annotated[
+    list[str] | None,
+    typer.Option("--run", help="A run's name below runs/, or its path; several are an ensemble."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ConfigOption = Annotated[
@@ -32,6 +39,8 @@ DataOption = Annotated[
         "PREFIX.es, or a prepared folder.",
     ),
 ]
+SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
+TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
 ModelOption = Annotated[
     str | None, typer.Option("--model", help="Architecture: rnn, transformer or decoder-only.")
 ]
@@ -41,16 +50,44 @@ AttentionOption = Annotated[
         "--attention", help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."
     ),
 ]
-SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
-TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(help="Stop each training after a time: 90s, 10m, 1.5h.", metavar="TIME"),
+]
+BeamOption = Annotated[
+    int | None, typer.Option("--beam", help="Hypotheses followed; 1 is greedy.", metavar="K")
+]
+LengthPenaltyOption = Annotated[
+    float | None,
+    typer.Option("--length-penalty", help="Power of the length that divides scores.", metavar="A"),
+]
+BatchTokensOption = Annotated[
+    int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
+]
+
+Flag = tuple[str, Any, str]  # key, value or None, option
 
 
 def config_layers(
-    config: str | None, settings: list[str] | None, *flags: tuple[str, Any, str]
+    config: str | None,
+    settings: list[str] | None,
+    *flags: Flag,
+    model: str | None = None,
+    attention: str | None = None,
+    budget: str | None = None,
 ) -> "list[Overrides]":
-    """Return the values of the config file and of the options, in the order of their weight.
+    """Return the values of the config file and of the options; later layers win.
 
-    `flags` are (key, value or None, option).
+    Args:
+        config: of --config.
+        settings: of --set.
+        flags: other options that set a key.
+        model: of --model.
+        attention: of --attention.
+        budget: of --budget.
+
+    Raises:
+        UsageError: if a file cannot be read or an option cannot be parsed.
     """
     from seq2seq_cli.config.files import find_config
     from seq2seq_cli.config.overrides import Overrides
@@ -63,19 +100,22 @@ def config_layers(
         options.flags[key] = flag
         if value is not None:
             options.set(key, value, flag)
+    set_model(options, model, attention)
+    if budget is not None:
+        options.set_duration("training.budget_seconds", budget, "--budget")
     return [*files, options]
 
 
 def set_model(options: "Overrides", model: str | None, attention: str | None) -> None:
-    """Put what --model and --attention say, if they are given."""
+    """Set the values of --model and --attention, if they are given."""
     if model is not None:
         options.set_model(model)
     if attention is not None:
         options.set_attention(attention)
 
 
-def corpus_flags(data: str | None, source: str | None, target: str | None) -> list[tuple]:
-    """Return what `config_layers` takes for --data, --source and --target."""
+def corpus_flags(data: str | None, source: str | None, target: str | None) -> list[Flag]:
+    """Return the flags of --data, --source and --target."""
     return [
         ("data.corpus", data, "--data"),
         ("data.source_language", source, "--source"),
@@ -83,8 +123,50 @@ def corpus_flags(data: str | None, source: str | None, target: str | None) -> li
     ]
 
 
+def decoding_flags(**values: Any) -> list[Flag]:
+    """Return the flags of options that are called like keys of `[decoding]`."""
+    return [
+        (f"decoding.{key}", value, f"--{key.replace('_', '-')}") for key, value in values.items()
+    ]
+
+
+class FoundRuns(NamedTuple):
+    """The runs of --run, and their configs; the first config has the options in it."""
+
+    runs: "list[Run]"
+    configs: "list[Config]"
+
+
+def find_runs(names: list[str] | None, settings: list[str] | None, *flags: Flag) -> FoundRuns:
+    """Return the runs called `names`, or else the newest run; each config is read once.
+
+    Args:
+        names: of --run.
+        settings: of --set; only keys of `[decoding]`.
+        flags: other options that set a key.
+
+    Raises:
+        CheckpointError: if there is no such run.
+        UsageError: if an option is invalid.
+    """
+    from seq2seq_cli.runs.run import find_run
+
+    (options,) = config_layers(None, settings, *flags)
+    set_keys = [key for key, origin in options.origins.items() if origin.startswith("--set ")]
+    others = [key for key in set_keys if not key.startswith("decoding.")]
+    if others:
+        raise UsageError(
+            f"--set {others[0]}: a trained run takes only keys of decoding, such as "
+            "--set decoding.no_repeat_ngram=3"
+        )
+    wanted: list[str | None] = list(names) if names else [None]
+    runs = [find_run(name, warn) for name in wanted]
+    first, *more = runs
+    return FoundRuns(runs, [first.config(options), *(run.config() for run in more)])
+
+
 def find_data(config: "DataConfig") -> None:
-    """See that the files are there, before slow imports; download Tatoeba if it is a source."""
+    """Check that the files exist, before slow imports; download Tatoeba if it is a source."""
     from seq2seq_cli.data.corpus import check_files
 
     check_files(config)
@@ -93,29 +175,39 @@ def find_data(config: "DataConfig") -> None:
 
 
 def fetch_tatoeba() -> None:
-    """Download Tatoeba to the cache, unless it is there, and show how far it is."""
+    """Download Tatoeba to the cache, unless it is there, and show the progress."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.data.tatoeba import download_tatoeba
 
-    with console.download_progress("spa-eng.zip") as report:
-        download_tatoeba(report)
+    with console.download_progress("spa-eng.zip") as progress:
+        download_tatoeba(progress)
 
 
 def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> str:
     """Import TensorFlow in silence, and return a description of the device that is used.
 
-    Its threads are shared as suits the training, or else translating.
+    Args:
+        device: as --device says.
+        training: by which the threads are shared; None to share them for translating.
+
+    Raises:
+        UsageError: if the device cannot be used.
     """
-    from seq2seq_cli.cli import console
     from seq2seq_cli.runtime import devices, parallel, tensorflow
 
-    tensorflow.import_tensorflow(console.show_warning if training else lambda text: None)
+    tensorflow.import_tensorflow(warn if training else None)
     description = devices.use_device(device)
     parallel.share_threads(parallel.most_shards(training) if training else parallel.parts_at_once())
     return description
 
 
-def print_line(line: str) -> None:
-    """Write a line of results, plain and at once."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+def warn(message: str) -> None:
+    """Print a warning to stderr; Rich is imported for the first one."""
+    from seq2seq_cli.cli import console
+
+    console.show_warning(message)
+
+
+def warn_of_cut(number: int, sides: str, limit: int) -> None:
+    """Warn that one or both sides of line `number` were cut to `limit` tokens."""
+    warn(f"line {number}: cut the {sides} to {limit} tokens (decoding.max_source_tokens)")

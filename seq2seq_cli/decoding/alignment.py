@@ -1,4 +1,4 @@
-"""What attention says of the words of a translation and of its source."""
+"""Align the words of a translation and of its source by attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class Alignment:
     """An alignment of a translation to its source.
 
     Attributes:
-        words: (source word, target word) for each target word, counted from 0; words are what
-            spaces part.
+        words: (source word, target word) for each target word, counted from 0; words are separated
+            by spaces.
         source_tokens, target_tokens: the tokens as written, </s> included.
         weights: for each target token, the attention to each source token.
     """
@@ -35,7 +35,7 @@ class Alignment:
 def align(
     tokenizers: Tokenizers, source: Sequence[int], target: Sequence[int], weights: np.ndarray
 ) -> Alignment:
-    """Align each word of a translation with the source word that its tokens attend to most.
+    """Align each word of a translation to the source word that its tokens attend to most.
 
     Args:
         tokenizers: of both languages.
@@ -60,9 +60,13 @@ def align(
 
 
 def copy_unknown(
-    tokenizers: Tokenizers, sentence: str, text: str, ids: Sequence[int], weights: np.ndarray
+    tokenizers: Tokenizers,
+    sentence: str,
+    text: str,
+    ids: Sequence[int] | np.ndarray,
+    weights: np.ndarray,
 ) -> str:
-    """Put the source word that got the most attention in the place of each unknown one.
+    """Replace each unknown word by the source word with the highest attention.
 
     Args:
         tokenizers: of words.
@@ -83,9 +87,9 @@ def copy_unknown(
 
 
 def _words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], int]:
-    """Return for each token but EOS the number of the word in which it ends; and the words' count.
+    """Return for each token but EOS the index of the word in which it ends; and how many words.
 
-    Tokens of spaces alone make no word.
+    A token of spaces alone is no word.
     """
     tokens = [int(i) for i in ids if i != EOS]
     beginnings = tokenizer.detokenize([tokens[: i + 1] for i in range(len(tokens))])

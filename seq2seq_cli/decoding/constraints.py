@@ -1,7 +1,7 @@
-"""What a hypothesis must not or must go on with: functions that change the logits of a step.
+"""Tokens that a hypothesis must or must not continue with: functions that change the logits.
 
-Rows R are the K hypotheses of each of B sentences, those of a sentence next to each other. Logits
-are float32; t is the number of tokens that a hypothesis has.
+Rows R are the K hypotheses of each of B sentences; the rows of a sentence are next to each other.
+Logits are float32; t is the number of tokens that a hypothesis has.
 """
 
 import tensorflow as tf
@@ -9,6 +9,25 @@ import tensorflow as tf
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 IMPOSSIBLE = float("-inf")
+
+
+def constrain(
+    logits_RV: tf.Tensor,
+    ids_BKT: tf.Tensor,
+    t: tf.Tensor,
+    minimum_B: tf.Tensor,
+    prefix_BP: tf.Tensor,
+    no_repeat_ngram: int,
+) -> tf.Tensor:
+    """Exclude what the minimum length, repeated n-grams and the prefix exclude.
+
+    The first two never exclude a token of the prefix. For the arguments see the functions below.
+    """
+    free_RV = logits_RV
+    logits_RV = require_minimum_length(logits_RV, t, minimum_B)
+    if no_repeat_ngram:
+        logits_RV = exclude_repeated_ngrams(logits_RV, ids_BKT, t, no_repeat_ngram)
+    return follow_prefix(logits_RV, free_RV, t, prefix_BP)
 
 
 def exclude_special_tokens(logits_RV: tf.Tensor) -> tf.Tensor:
@@ -42,9 +61,9 @@ def require_minimum_length(logits_RV: tf.Tensor, t: tf.Tensor, minimum_B: tf.Ten
 def exclude_repeated_ngrams(
     logits_RV: tf.Tensor, ids_BKT: tf.Tensor, t: tf.Tensor, size: int
 ) -> tf.Tensor:
-    """Exclude the tokens that would complete an n-gram of `size` which is there already.
+    """Exclude the tokens that would complete an n-gram of `size` a second time.
 
-    EOS is none of them, so a translation can always end.
+    EOS is never excluded, so a translation can always end.
     """
     length = tf.shape(ids_BKT)[2]
     padded = tf.pad(ids_BKT, [[0, 0], [0, 0], [0, size]])
@@ -86,13 +105,13 @@ def _by_hypothesis(values_B: tf.Tensor, logits_RV: tf.Tensor) -> tf.Tensor:
 
 
 def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:
-    """Return a bool RV: which ids stand in each row where `where_BKT` is True."""
+    """Return marked_RV, bool: the ids that stand in each row where `where_BKT` is True."""
     ids_RT = tf.reshape(ids_BKT, [-1, tf.shape(ids_BKT)[2]])
-    places_X = tf.where(tf.reshape(where_BKT, tf.shape(ids_RT)))
-    tokens_X = tf.cast(tf.gather_nd(ids_RT, places_X), tf.int64)
-    indices_X2 = tf.stack([places_X[:, 0], tokens_X], axis=1)
+    indices_X2 = tf.where(tf.reshape(where_BKT, tf.shape(ids_RT)))
+    tokens_X = tf.cast(tf.gather_nd(ids_RT, indices_X2), tf.int64)
+    marked_X2 = tf.stack([indices_X2[:, 0], tokens_X], axis=1)
     shape = tf.stack([tf.shape(ids_RT)[0], vocabulary])
     marked = tf.tensor_scatter_nd_update(
-        tf.fill(shape, False), indices_X2, tf.fill([tf.shape(indices_X2)[0]], True)
+        tf.fill(shape, False), marked_X2, tf.fill([tf.shape(marked_X2)[0]], True)
     )
     return tf.ensure_shape(marked, [None, vocabulary])

@@ -1,4 +1,4 @@
-"""Sentences as ids, in batches of like length."""
+"""Encode sentences as ids, in batches of like length."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -17,10 +17,10 @@ from seq2seq_cli.special_tokens import EOS, PAD
 _FEW = 16  # sentences that are worth a batch of their own
 
 
-class Source(NamedTuple):
+class EncodedSentence(NamedTuple):
     """A sentence as a model reads it.
 
-    ids: int32, EOS included; for each vocabulary that the model reads it in.
+    ids: int32, EOS included; one array for each vocabulary that the model reads it in.
     cut: whether it was longer than `decoding.max_source_tokens`.
     """
 
@@ -29,18 +29,18 @@ class Source(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Tokens, of the vocabulary in which it has most."""
+        """Tokens, in the vocabulary in which it has most."""
         return max(map(len, self.ids))
 
 
-def read_sources(
+def encode_sentences(
     tokenizers: Sequence[Tokenizer], texts: Sequence[str], config: DecodingConfig
-) -> list[Source]:
+) -> list[EncodedSentence]:
     """Tokenize sentences by each of the tokenizers, and cut them to the maximum length."""
     limit = config.max_source_tokens
     by_tokenizer = (token_ids(tokenizer, texts) for tokenizer in tokenizers)
     return [
-        Source(tuple(shortened(each, limit) for each in ids), max(map(len, ids)) > limit)
+        EncodedSentence(tuple(shortened(each, limit) for each in ids), max(map(len, ids)) > limit)
         for ids in zip(*by_tokenizer, strict=True)
     ]
 
@@ -53,19 +53,19 @@ def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]:
 
 
 def shortened(ids: np.ndarray, limit: int) -> np.ndarray:
-    """Return the first ids, so many at most, EOS at the end."""
+    """Return at most the first `limit` ids, EOS at the end."""
     return ids if len(ids) <= limit else np.append(ids[: limit - 1], np.int32(EOS))
 
 
-def source_batch(sources: Sequence[Source]) -> np.ndarray:
-    """Return source_BS as models take it.
+def padded_batch(encoded: Sequence[EncodedSentence]) -> np.ndarray:
+    """Return ids_BS, int32, right-padded with PAD.
 
-    It is right-padded with PAD; where there are several vocabularies, the ids in each stand side by
-    side and are padded to one length.
+    Where there are several vocabularies, the ids in each stand side by side and are padded to one
+    length.
     """
-    width = max(source.length for source in sources)
-    sides = zip(*(source.ids for source in sources), strict=True)
-    return np.concatenate([padded(rows, width) for rows in sides], axis=1)
+    width = max(each.length for each in encoded)
+    by_vocabulary = zip(*(each.ids for each in encoded), strict=True)
+    return np.concatenate([padded(rows, width) for rows in by_vocabulary], axis=1)
 
 
 def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
@@ -79,7 +79,7 @@ def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
 def memory_errors(
     sentences: int, length: int, config: DecodingConfig
 ) -> AbstractContextManager[None]:
-    """Turn a want of memory for a batch into an error that says what to lower."""
+    """Turn a lack of memory for a batch into an error that says what to lower."""
     keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
     keys += ["n_best" if config.sample else "beam"]
     values = ", ".join(f"decoding.{key} ({getattr(config, key)})" for key in keys)
@@ -89,10 +89,14 @@ def memory_errors(
 
 
 def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:
-    """Yield the keys of sentences of like length that make a batch, for their lengths by key.
+    """Yield batches of sentences of like length, as lists of keys.
 
-    The longest come first, so that those that are computed at once end at about the same time; and
-    few make several batches, too.
+    The longest come first, so that batches that are computed at once end at about the same time.
+    Few sentences make several batches, too.
+
+    Args:
+        lengths: of the sentences in tokens, by key.
+        config: the maximum sizes of a batch.
     """
     share = -(-len(lengths) // parts_at_once())
     most = min(config.batch_sentences, max(share, _FEW))

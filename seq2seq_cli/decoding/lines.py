@@ -1,4 +1,4 @@
-"""A stream of lines, processed some at a time, each answered in its place."""
+"""Process a stream of lines, several at a time, and give the results in order."""
 
 from collections.abc import Callable, Iterable, Iterator
 from io import RawIOBase
@@ -8,7 +8,7 @@ from seq2seq_cli.data.lines import BadLineError, decode_line
 from seq2seq_cli.errors import DataError, UsageError, os_reason
 
 _WINDOW = 1 << 17  # bytes of a file that are sorted together
-_LONGEST_LINE = 1 << 20  # bytes of a line that are looked at
+_LONGEST_LINE = 1 << 20  # bytes of a line that are read; the rest is dropped
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -20,16 +20,16 @@ def in_windows(
     process: Callable[[list[Item], int], list[Result]],
     done: str,
 ) -> Iterator[tuple[int, Item, Result]]:
-    """Process a stream of lines, as many at a time as have arrived and are not too many.
+    """Process a stream of lines in windows: the lines that have arrived, up to a maximum.
 
-    So a pipe is answered as it asks, and a file goes through in large pieces.
+    So each line of a pipe is answered at once, and a file is processed in large pieces.
 
     Args:
         stream: UTF-8 text, unbuffered.
         name: of the stream, for errors.
         parse: makes an item of a line, or raises BadLineError.
-        process: makes results of items, given how many there were before.
-        done: what has been done to the lines before a bad one, for its error.
+        process: makes a result of each item, given the number of items before these.
+        done: a verb for the errors, such as "translated".
 
     Yields:
         (line number, item, result) for each line, in order.
@@ -59,7 +59,7 @@ def in_windows(
 
 
 def _blocks(stream: RawIOBase, name: str) -> Iterator[bytes]:
-    """Yield what each read gives; a read of a pipe takes what is there."""
+    """Yield the bytes of each read; a read of a pipe returns the bytes that have arrived."""
     try:
         while block := stream.read(_WINDOW):
             yield block
@@ -82,7 +82,7 @@ def _windows(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _within_limit(raw: bytes) -> bytes:
-    """Cut off what is over the limit, at the end of a character."""
+    """Cut a line to the maximum length, at the end of a character."""
     if len(raw) <= _LONGEST_LINE:
         return raw
     end = _LONGEST_LINE

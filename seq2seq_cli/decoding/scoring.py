@@ -1,4 +1,4 @@
-"""How probable given translations are."""
+"""Score given translations by their log-probability."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,13 @@ from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.lines import BadLineError
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.decoding.constraints import exclude_special_tokens
-from seq2seq_cli.decoding.encoding import batches, memory_errors, read_sources, source_batch
+from seq2seq_cli.decoding.encoding import (
+    EncodedSentence,
+    batches,
+    encode_sentences,
+    memory_errors,
+    padded_batch,
+)
 from seq2seq_cli.decoding.lines import in_windows
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
@@ -50,7 +56,7 @@ class Scorer:
         tokenizers: of both languages.
         config: batch sizes and the maximum length.
         compiled: whether in a graph; without one the first scores come sooner, all others later.
-        sources: see Translator.
+        member_tokenizers: see Translator.
     """
 
     def __init__(
@@ -59,10 +65,10 @@ class Scorer:
         tokenizers: Tokenizers,
         config: DecodingConfig,
         compiled: bool = True,
-        sources: Sequence[Tokenizer] = (),
+        member_tokenizers: Sequence[Tokenizer] = (),
     ):
         self._tokenizers = tokenizers
-        self._sources = sources or [tokenizers.source]
+        self._source_tokenizers = member_tokenizers or [tokenizers.source]
         self._config = config
 
         def run(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
@@ -76,28 +82,36 @@ class Scorer:
     def score(self, pairs: Sequence[Pair]) -> list[Score]:
         """Return a score for each (source, translation), in order."""
         wanted = [i for i, sides in enumerate(pairs) if any(side.strip() for side in sides)]
-        texts, translations = ([pairs[i][side] for i in wanted] for side in (0, 1))
-        read = read_sources(self._sources, texts, self._config)
-        sources = dict(zip(wanted, read, strict=True))
-        read = read_sources([self._tokenizers.target], translations, self._config)
-        targets = dict(zip(wanted, read, strict=True))
+        sources = self._encode(self._source_tokenizers, {i: pairs[i][0] for i in wanted})
+        targets = self._encode([self._tokenizers.target], {i: pairs[i][1] for i in wanted})
         lengths = {i: max(sources[i].length, targets[i].length) for i in wanted}
         scores = [_BLANK] * len(pairs)
 
         def score(chosen: list[int]) -> np.ndarray:
-            batch = (source_batch([side[i] for i in chosen]) for side in (sources, targets))
+            sides = [[side[i] for i in chosen] for side in (sources, targets)]
             with memory_errors(len(chosen), lengths[chosen[0]], self._config):
-                return self._run(*map(tf.constant, batch)).numpy()
+                return self._run(*(tf.constant(padded_batch(side)) for side in sides)).numpy()
 
         rows = list(batches(lengths, self._config))
         for chosen, log_probabilities in zip(rows, in_parallel(score, rows), strict=True):
             for i, row in zip(chosen, log_probabilities, strict=True):
-                by_token = row[: targets[i].length]
-                pieces = self._tokenizers.target.pieces(targets[i].ids[0].tolist())
-                sides = {"source": sources[i].cut, "translation": targets[i].cut}
-                cut = tuple(side for side, is_cut in sides.items() if is_cut)
-                scores[i] = Score(float(by_token.sum()), pieces, by_token.tolist(), cut)
+                scores[i] = self._score(sources[i], targets[i], row)
         return scores
+
+    def _encode(
+        self, tokenizers: Sequence[Tokenizer], texts: dict[int, str]
+    ) -> dict[int, EncodedSentence]:
+        encoded = encode_sentences(tokenizers, list(texts.values()), self._config)
+        return dict(zip(texts, encoded, strict=True))
+
+    def _score(
+        self, source: EncodedSentence, target: EncodedSentence, log_probability_T: np.ndarray
+    ) -> Score:
+        by_token = log_probability_T[: target.length]
+        pieces = self._tokenizers.target.pieces(target.ids[0].tolist())
+        sides = {"source": source.cut, "translation": target.cut}
+        cut = tuple(side for side, is_cut in sides.items() if is_cut)
+        return Score(float(by_token.sum()), pieces, by_token.tolist(), cut)
 
 
 def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
@@ -120,7 +134,7 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
 
 
 def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:
-    """Score a stream of "source TAB translation" line by line; see `streams.in_windows`.
+    """Score a stream of "source TAB translation" line by line; see `lines.in_windows`.
 
     An empty line is a pair of two blank texts.
     """

@@ -1,4 +1,4 @@
-"""How fast a model translates."""
+"""Measure how fast a model translates."""
 
 import statistics
 import time
@@ -11,17 +11,17 @@ from seq2seq_cli.runtime.memory import peak_memory
 
 @dataclass(frozen=True)
 class DecodingSpeed:
-    """What translating the same sentences several times took.
+    """Time and memory of translating the same sentences several times.
 
     Attributes:
-        sentences: how many.
+        sentences: number of sentences.
         tokens: of the translations, EOS included.
         first_seconds: of the first time, compilation included.
         seconds: the median of the other times.
         fastest_seconds, slowest_seconds: of the other times.
         sentences_per_second, tokens_per_second: at the median.
-        peak_memory_mb: the process' most resident memory, in 10^6 bytes.
-        memory_above_import_mb: the same, without what the import of TensorFlow had taken.
+        peak_memory_mb: the maximum of the process' resident memory, in 10^6 bytes.
+        memory_above_import_mb: the same, less the memory after the import of TensorFlow.
     """
 
     sentences: int
@@ -41,23 +41,23 @@ def measure_decoding(
     sentences: Sequence[str],
     trials: int,
     memory_before: int,
-    report: Callable[[str], None],
+    on_time: Callable[[str], None],
 ) -> DecodingSpeed:
-    """Translate the sentences once to warm up, then so many times by the clock.
+    """Translate the sentences once to warm up, then `trials` times with a clock.
 
     Args:
-        translator: does it.
+        translator: the one to measure.
         sentences: the texts.
         trials: at least 1.
         memory_before: `resident_memory` with TensorFlow imported and nothing else.
-        report: told of each time.
+        on_time: called with each time, in words.
     """
     times = []
     for trial in range(trials + 1):
         began = time.perf_counter()
         translations = translator.translate(sentences)
         times.append(time.perf_counter() - began)
-        report(f"{'warm-up' if trial == 0 else f'trial {trial}'}: {times[-1]:.2f} s")
+        on_time(f"{'warm-up' if trial == 0 else f'trial {trial}'}: {times[-1]:.2f} s")
     tokens = sum(translation.tokens for translation in translations)
     first, *others = times
     median = statistics.median(others)

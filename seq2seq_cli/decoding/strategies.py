@@ -1,4 +1,4 @@
-"""What differs between greedy decoding, beam search and sampling: a function that chooses tokens.
+"""Greedy decoding, beam search and sampling: functions that choose the tokens to continue with.
 
 Suffixes beside those of `models.seq2seq`: C candidates.
 """
@@ -10,7 +10,7 @@ import tensorflow as tf
 
 
 class Options(NamedTuple):
-    """What a choice depends on.
+    """What a strategy chooses from, in one decoding step.
 
     logits_BKV: float32; minus infinity for a token that is forbidden here.
     normaliser_BK: what to subtract from a logit for the token's log-probability.
@@ -40,28 +40,28 @@ class Candidates(NamedTuple):
 Choose = Callable[[Options], Candidates]
 
 
-def greedy(step: Options) -> Candidates:
+def greedy(options: Options) -> Candidates:
     """Continue each hypothesis by its most probable token."""
-    return _continued(step, tf.argmax(step.logits_BKV, axis=-1, output_type=tf.int32))
+    return _continued(options, tf.argmax(options.logits_BKV, axis=-1, output_type=tf.int32))
 
 
-def beam(step: Options) -> Candidates:
+def beam(options: Options) -> Candidates:
     """Return the 2K most probable continuations of all hypotheses together, the best first.
 
     K of them may end here, and K are left to go on.
     """
-    beams, vocabulary = step.logits_BKV.shape[1:]
+    beams, vocabulary = options.logits_BKV.shape[1:]
     wanted = min(2 * beams, vocabulary)
-    logits_RC, tokens_RC = top(tf.reshape(step.logits_BKV, [-1, vocabulary]), wanted)
+    logits_RC, tokens_RC = top(tf.reshape(options.logits_BKV, [-1, vocabulary]), wanted)
     logits_BKC = tf.reshape(logits_RC, [-1, beams, wanted])
-    totals_BKC = (step.total_BK - step.normaliser_BK)[..., tf.newaxis] + logits_BKC
+    totals_BKC = (options.total_BK - options.normaliser_BK)[..., tf.newaxis] + logits_BKC
     total_BC, best_BC = tf.math.top_k(tf.reshape(totals_BKC, [-1, beams * wanted]), 2 * beams)
     tokens_BC = tf.reshape(tokens_RC, [-1, beams * wanted])
     return Candidates(best_BC // wanted, tf.gather(tokens_BC, best_BC, batch_dims=1), total_BC)
 
 
 def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
-    """Return a choice that draws a token for each hypothesis.
+    """Return a strategy that draws a token for each hypothesis.
 
     Args:
         temperature: logits are divided by it; below 1 the probable become more so.
@@ -71,9 +71,9 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
             `top_k` leaves.
     """
 
-    def choose(step: Options) -> Candidates:
-        vocabulary = step.logits_BKV.shape[2]
-        logits_BKV, tokens_BKV = step.logits_BKV / temperature, None
+    def choose(options: Options) -> Candidates:
+        vocabulary = options.logits_BKV.shape[2]
+        logits_BKV, tokens_BKV = options.logits_BKV / temperature, None
         if top_k is not None or top_p < 1:
             logits_BKV, tokens_BKV = tf.math.top_k(logits_BKV, min(top_k or vocabulary, vocabulary))
         # No float32 sum of thousands of probabilities tells the smallest apart.
@@ -81,14 +81,14 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
         if top_p < 1:
             before_BKV = tf.pad(summed_BKV[..., :-1], [[0, 0], [0, 0], [1, 0]])
             kept_BKV = tf.where(before_BKV < top_p, summed_BKV, 0)
-            drawn_BK = step.uniform_BK * tf.reduce_max(kept_BKV, axis=-1)
+            drawn_BK = options.uniform_BK * tf.reduce_max(kept_BKV, axis=-1)
         else:
-            drawn_BK = step.uniform_BK * summed_BKV[..., -1]
+            drawn_BK = options.uniform_BK * summed_BKV[..., -1]
         passed_BKV = tf.cast(summed_BKV <= drawn_BK[..., tf.newaxis], tf.int32)
         token_BK = tf.reduce_sum(passed_BKV, axis=-1)
         if tokens_BKV is not None:
             token_BK = tf.gather(tokens_BKV, token_BK, batch_dims=2)
-        return _continued(step, token_BK)
+        return _continued(options, token_BK)
 
     return choose
 
@@ -107,21 +107,21 @@ def top(logits_RV: tf.Tensor, number: int) -> tuple[tf.Tensor, tf.Tensor]:
     logits_RXY = tf.reshape(logits_RV, [-1, blocks, size])
     _, blocks_RN = tf.math.top_k(tf.reduce_max(logits_RXY, axis=2), number)
     few_RNY = tf.gather(logits_RXY, blocks_RN, batch_dims=1)
-    logits_RN, places_RN = tf.math.top_k(tf.reshape(few_RNY, [-1, number * size]), number)
-    block_RN = tf.gather(blocks_RN, places_RN // size, batch_dims=1)
-    return logits_RN, block_RN * size + places_RN % size
+    logits_RN, positions_RN = tf.math.top_k(tf.reshape(few_RNY, [-1, number * size]), number)
+    block_RN = tf.gather(blocks_RN, positions_RN // size, batch_dims=1)
+    return logits_RN, block_RN * size + positions_RN % size
 
 
-def _continued(step: Options, token_BK: tf.Tensor) -> Candidates:
-    logit_BK = tf.gather(step.logits_BKV, token_BK, batch_dims=2)
-    return Candidates(None, token_BK, step.total_BK + logit_BK - step.normaliser_BK)
+def _continued(options: Options, token_BK: tf.Tensor) -> Candidates:
+    logit_BK = tf.gather(options.logits_BKV, token_BK, batch_dims=2)
+    return Candidates(None, token_BK, options.total_BK + logit_BK - options.normaliser_BK)
 
 
 def uniform(seed: int, number_B: tf.Tensor, samples: int, length: tf.Tensor) -> tf.Tensor:
-    """Return uniform_BKT, float64 in [0, 1), for so many samples and steps.
+    """Return uniform_BKT, float64 in [0, 1), for so many samples and tokens.
 
-    A number depends on the seed, the sentence's number, the sample and the step alone: Philox
-    counts its places, so more steps change no earlier one.
+    A number depends on the seed, the sentence's number, the sample and the position alone: Philox
+    counts positions, so a longer output changes no earlier number.
     """
 
     def of_sentence(number: tf.Tensor) -> tf.Tensor:

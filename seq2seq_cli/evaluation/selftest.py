@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.decoding.translator import load_run
+from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.models import build_model, reference
 from seq2seq_cli.models.invariants import INVARIANTS, Invariant, compilation
 from seq2seq_cli.models.ops.compute import computing

@@ -1,6 +1,6 @@
 """BLEU and chrF by sacreBLEU, with all references and the signatures."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sacrebleu.metrics import BLEU, CHRF
@@ -9,14 +9,14 @@ from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import group_references
-from seq2seq_cli.decoding.translator import Translator, load_ensemble
+from seq2seq_cli.decoding.loading import LoadedRun
+from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.errors import DataError, UsageError
-from seq2seq_cli.runs.run import Run
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What sacreBLEU says of some translations; a score means little without its signature."""
+    """Scores by sacreBLEU; a score means little without its signature."""
 
     bleu: float
     bleu_signature: str
@@ -50,10 +50,10 @@ class Evaluation:
 
 
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
-    """Score translations against one or more references each, of any numbers.
+    """Score translations, each against one or more references.
 
     Raises:
-        UsageError: if there are none, or not as many of the one as of the other.
+        UsageError: if there is no translation, or the numbers differ.
     """
     if not translations or len(translations) != len(references):
         raise UsageError(
@@ -61,10 +61,10 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> S
             f"{len(references)} sentences"
         )
     most = max(len(r) for r in references)
-    streams = [[r[k] if k < len(r) else None for r in references] for k in range(most)]
+    by_rank = [[r[k] if k < len(r) else None for r in references] for k in range(most)]
     bleu, chrf = BLEU(), CHRF()
-    bleu_score = bleu.corpus_score(list(translations), streams)
-    chrf_score = chrf.corpus_score(list(translations), streams)
+    bleu_score = bleu.corpus_score(list(translations), by_rank)
+    chrf_score = chrf.corpus_score(list(translations), by_rank)
     return Scores(
         bleu_score.score,
         str(bleu.get_signature()),
@@ -84,43 +84,29 @@ def evaluate_translator(
 
 
 def evaluate(
-    runs: Sequence[Run],
-    data: DataConfig,
-    split: str,
-    report: Callable[[str], None],
-    decoding: DecodingConfig | None = None,
+    loaded: LoadedRun, data: DataConfig, split: str, decoding: DecodingConfig | None = None
 ) -> Evaluation:
-    """Score a run's best checkpoint, or those of an ensemble, on its `dev` or `test` split.
+    """Score a run, or an ensemble, on the `dev` or `test` split of the first run's corpus.
 
     Args:
-        runs: the folders; several are an ensemble, and the split is that of the first.
-        data: its `[data]`, perhaps moved to another place.
+        loaded: the model.
+        data: the first run's `[data]`, perhaps with a new path of the corpus.
         split: `dev` or `test`.
-        report: told of damaged checkpoints, which are passed over.
-        decoding: how to search; None for what the run's config says.
+        decoding: how to search; None for the run's `[decoding]`.
 
     Raises:
-        CheckpointError: if a run has no valid checkpoint.
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
-        UsageError: if the runs make no ensemble.
     """
-    loaded = load_ensemble(runs, report)
     corpus = read_corpus(data)
     trained_on = loaded.state.data_fingerprint
     if corpus.fingerprint != trained_on:
         raise DataError(
-            f"{corpus.description}: is not what {runs[0].path} was trained on (fingerprint "
+            f"{corpus.description}: is not what {loaded.paths[0]} was trained on (fingerprint "
             f"{corpus.fingerprint[:12]}, then {trained_on[:12]}), so its splits would not be the "
             "same. Give the corpus it was trained on by --data"
         )
     sources, references = group_references(getattr(corpus, split))
     scores, translations = evaluate_translator(loaded.translator(decoding), sources, references)
     return Evaluation(
-        ", ".join(str(run.path) for run in runs),
-        loaded.checkpoint,
-        split,
-        scores,
-        sources,
-        translations,
-        references,
+        loaded.name, loaded.checkpoint, split, scores, sources, translations, references
     )

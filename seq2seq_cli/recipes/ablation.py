@@ -11,10 +11,10 @@ from pathlib import Path
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.decoding.translator import load_run
+from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes.parameter_matching import with_equal_parameters
-from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.disk import disk_errors, write_durably
 from seq2seq_cli.runs.run import Run, resumed_config
 from seq2seq_cli.training.events import Notice, OnEvent
 from seq2seq_cli.training.loop import train
@@ -109,8 +109,9 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
     def warn(text: str) -> None:
         on_event(Notice(text))
 
-    scores = evaluate([run], config.data, "test", warn).scores
-    weights = load_run(run, warn).model.trainable_variables
+    loaded = load_run(run, warn)
+    scores = evaluate(loaded, config.data, "test").scores
+    weights = loaded.model.trainable_variables
     rates = [entry["pairs_per_second"] for entry in run.metrics() if "pairs_per_second" in entry]
     row = Row(
         name,
@@ -124,7 +125,7 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
         scores.bleu_signature,
         scores.chrf_signature,
     )
-    checkpoints.write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
+    write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
     return row
 
 
@@ -140,6 +141,6 @@ def _as_overrides(config: Config) -> Overrides:
 def _write(rows: Sequence[Row], folder: Path) -> None:
     """Write the rows so far as JSON and as Markdown."""
     records = [dataclasses.asdict(row) for row in rows]
-    with checkpoints.disk_errors(folder):
-        checkpoints.write_durably(folder / "results.json", json.dumps(records, indent=1).encode())
-        checkpoints.write_durably(folder / "results.md", to_markdown(rows).encode())
+    with disk_errors(folder):
+        write_durably(folder / "results.json", json.dumps(records, indent=1).encode())
+        write_durably(folder / "results.md", to_markdown(rows).encode())

@@ -1,15 +1,13 @@
-"""Checkpoints on disk: written whole or not at all, verified when read. No TensorFlow.
+"""Checkpoints on disk: written whole or not at all, verified when read.
 
-A checkpoint is a folder with `model.safetensors`, `optimizer.safetensors`, `state.json` and
-`manifest.json`, which holds the SHA-256 of the others.
+This module does not import TensorFlow. A checkpoint is a folder with `model.safetensors`,
+`optimizer.safetensors`, `state.json` and `manifest.json`, which holds the SHA-256 of the others.
 """
 
-import errno
 import hashlib
-import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +18,7 @@ from pydantic.dataclasses import dataclass
 from safetensors import SafetensorError, safe_open
 
 from seq2seq_cli.errors import CheckpointError, DiskError
+from seq2seq_cli.runs.disk import disk_errors, sync, write_durably
 
 MODEL, OPTIMIZER, STATE, MANIFEST = (
     "model.safetensors",
@@ -39,7 +38,7 @@ class Position:
     Attributes:
         step: updates made.
         epoch: passes over the data completed.
-        batch: batches taken from the present pass.
+        batch: batches taken from the current pass.
         seconds: spent in training.
         last_dev_bleu: of the last validation, if there was one.
         best_dev_bleu, best_step: of the best validation, if there was one.
@@ -130,7 +129,7 @@ def save(
             if final.exists():  # left by a training that was resumed from an earlier checkpoint
                 shutil.rmtree(final)
             partial.rename(final)
-            _sync_folder(root)
+            sync(root)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -138,86 +137,159 @@ def save(
 
 
 def checkpoints(root: Path) -> list[Path]:
-    """Return the checkpoints in `root`, valid or not, the newest first."""
+    """Return the folders of the checkpoints in `root`, valid or not, the newest first."""
     return sorted(root.glob("step-*"), key=lambda path: path.name, reverse=True)
 
 
-def verify(path: Path, name: str) -> None:
-    """See that a file of a checkpoint is what was written.
+class Checkpoint:
+    """A checkpoint that was saved. Each of its files is read and hashed at most once.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._verified: set[str] = set()
+
+    @cached_property
+    def state(self) -> State:
+        """The state that was given to `save`.
+
+        Raises:
+            CheckpointError: if it is missing, damaged or of another version.
+        """
+        try:
+            content = (self.path / STATE).read_bytes()
+        except OSError as error:
+            raise self._unreadable(STATE) from error
+        self._compare(STATE, hashlib.sha256(content).hexdigest())
+        try:
+            return _STATE.validate_json(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"])) or "it"
+            raise CheckpointError(
+                f"{self.path}: {STATE} is not one of this version of s2s: {key}: {first['msg']}"
+            ) from error
+
+    def verify(self, name: str) -> None:
+        """Check that a file is what was saved.
+
+        Raises:
+            CheckpointError: if it is missing or not what the manifest says.
+        """
+        if name in self._verified:
+            return
+        try:
+            found = _sha256(self.path / name)
+        except OSError as error:
+            raise self._unreadable(name) from error
+        self._compare(name, found)
+        self._verified.add(name)
+
+    def restore(self, name: str, variables: Iterable[Variable]) -> None:
+        """Assign to each variable the array that was saved under its path.
+
+        Raises:
+            CheckpointError: if the file is damaged, or does not hold exactly these variables; then
+                none is changed.
+        """
+        self.verify(name)
+        variables = list(variables)
+        wanted = {v.path: tuple(v.shape) for v in variables}
+        try:
+            # One array at a time, so that they are not in memory twice.
+            with safe_open(self.path / name, framework="numpy") as file:
+                keys = file.keys()
+                found = {key: tuple(file.get_slice(key).get_shape()) for key in keys}
+                if wanted == found:
+                    for variable in variables:
+                        variable.assign(file.get_tensor(variable.path))
+        except SafetensorError as error:
+            raise CheckpointError(f"{self.path / name}: not a safetensors file: {error}") from error
+        if wanted != found:
+            raise CheckpointError(
+                f"{self.path / name}: belongs to another model: {_difference(wanted, found)}. Was "
+                "the run's config.toml changed? Use the one it was trained with"
+            )
+
+    @cached_property
+    def _hashes(self) -> dict[str, str]:
+        return _MANIFEST.validate_json((self.path / MANIFEST).read_bytes()).sha256
+
+    def _compare(self, name: str, found: str) -> None:
+        try:
+            saved = self._hashes.get(name)
+        except (OSError, ValidationError) as error:
+            raise self._unreadable(name) from error
+        if saved != found:
+            raise CheckpointError(f"{self.path}: damaged: {name} is not what {MANIFEST} says")
+
+    def _unreadable(self, name: str) -> CheckpointError:
+        return CheckpointError(f"{self.path}: damaged: {name} or {MANIFEST} is unreadable")
+
+
+def newest_valid(root: Path, warn: Callable[[str], None]) -> Checkpoint:
+    """Return the newest checkpoint that is whole.
+
+    Args:
+        root: the folder of the checkpoints.
+        warn: called for each damaged checkpoint that is newer.
 
     Raises:
-        CheckpointError: if it is missing or not what the manifest says.
+        CheckpointError: if there is none.
     """
-    try:
-        hashes = _MANIFEST.validate_json((path / MANIFEST).read_bytes()).sha256
-        found = _sha256(path / name)
-    except (OSError, ValidationError) as error:
-        raise CheckpointError(f"{path}: damaged: {name} or {MANIFEST} is unreadable") from error
-    if hashes.get(name) != found:
-        raise CheckpointError(f"{path}: damaged: {name} is not what {MANIFEST} says")
+    stored = map(Checkpoint, checkpoints(root))
+    return _first_valid(root, stored, (MODEL, OPTIMIZER), [], warn)
 
 
-def read_state(path: Path) -> State:
-    """Return the state that was given to `save`.
+def best_valid(
+    root: Path, warn: Callable[[str], None], stored: Sequence[Checkpoint] = ()
+) -> Checkpoint:
+    """Return the checkpoint with the highest dev BLEU, or the newest if none was validated.
 
-    Raises:
-        CheckpointError: if it is missing, damaged or of another version.
-    """
-    verify(path, STATE)
-    try:
-        return _STATE.validate_json((path / STATE).read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"])) or "it"
-        raise CheckpointError(
-            f"{path}: {STATE} is not one of this version of s2s: {key}: {first['msg']}"
-        ) from error
+    The optimizer's file may be damaged.
 
-
-def newest_valid(root: Path, report: Callable[[str], None]) -> Path:
-    """Return the newest checkpoint that is whole, and name each damaged one that is newer.
+    Args:
+        root: the folder of the checkpoints.
+        warn: called for each damaged checkpoint.
+        stored: the checkpoints there, the newest first, if the caller has read some of their files.
 
     Raises:
         CheckpointError: if there is none.
     """
     errors = []
-    for path in checkpoints(root):
+    scored: list[tuple[float, Checkpoint]] = []
+    for checkpoint in stored or map(Checkpoint, checkpoints(root)):
         try:
-            read_state(path)
-            for name in (MODEL, OPTIMIZER):
-                verify(path, name)
+            bleu = checkpoint.state.dev_bleu
+            scored.append((-1.0 if bleu is None else bleu, checkpoint))
+        except CheckpointError as error:
+            errors.append(error)
+    best_first = sorted(scored, key=lambda item: item[0], reverse=True)
+    return _first_valid(root, (found for _, found in best_first), (MODEL,), errors, warn)
+
+
+def _first_valid(
+    root: Path,
+    stored: Iterable[Checkpoint],
+    files: Sequence[str],
+    errors: list[CheckpointError],
+    warn: Callable[[str], None],
+) -> Checkpoint:
+    """Return the first checkpoint whose state and `files` are whole, after warning of `errors`."""
+    for checkpoint in stored:
+        try:
+            _ = checkpoint.state
+            for name in files:
+                checkpoint.verify(name)
         except CheckpointError as error:
             errors.append(error)
             continue
         for damaged in errors:
-            report(f"{damaged}; {path.name} is used")
-        return path
-    raise _no_valid_checkpoint(root, errors)
-
-
-def best_valid(root: Path, report: Callable[[str], None]) -> Path:
-    """Return the whole checkpoint with the highest dev BLEU, or the newest if none was validated.
-
-    Raises:
-        CheckpointError: if there is none.
-    """
-    errors = []
-    scored: list[tuple[float, Path]] = []
-    for path in checkpoints(root):
-        try:
-            bleu = read_state(path).dev_bleu
-            scored.append((-1.0 if bleu is None else bleu, path))
-        except CheckpointError as error:
-            errors.append(error)
-    for _, path in sorted(scored, key=lambda item: item[0], reverse=True):
-        try:
-            verify(path, MODEL)
-        except CheckpointError as error:
-            errors.append(error)
-            continue
-        for damaged in errors:
-            report(f"{damaged}; {path.name} is used")
-        return path
+            warn(f"{damaged}; {checkpoint.path.name} is used")
+        return checkpoint
     raise _no_valid_checkpoint(root, errors)
 
 
@@ -234,32 +306,6 @@ def _no_valid_checkpoint(root: Path, errors: Sequence[CheckpointError]) -> Check
     )
 
 
-def restore(path: Path, name: str, variables: Iterable[Variable]) -> None:
-    """Assign to each variable the array that was saved under its path.
-
-    Raises:
-        CheckpointError: if the file does not hold exactly these variables; then none is changed.
-    """
-    verify(path, name)
-    variables = list(variables)
-    wanted = {v.path: tuple(v.shape) for v in variables}
-    try:
-        # One array at a time, so that they are not in memory twice.
-        with safe_open(path / name, framework="numpy") as file:
-            keys = file.keys()
-            found = {key: tuple(file.get_slice(key).get_shape()) for key in keys}
-            if wanted == found:
-                for variable in variables:
-                    variable.assign(file.get_tensor(variable.path))
-    except SafetensorError as error:
-        raise CheckpointError(f"{path / name}: not a safetensors file: {error}") from error
-    if wanted != found:
-        raise CheckpointError(
-            f"{path / name}: belongs to another model: {_difference(wanted, found)}. Was the run's "
-            "config.toml changed? Use the one it was trained with"
-        )
-
-
 def prune(root: Path, keep: int, best: int | None) -> None:
     """Delete all but the newest `keep` checkpoints and the one of step `best`."""
     with disk_errors(root):
@@ -268,33 +314,8 @@ def prune(root: Path, keep: int, best: int | None) -> None:
                 shutil.rmtree(path)
 
 
-def write_durably(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, and have it on the disk before returning."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    _sync_folder(path.parent)
-
-
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn an operating system's refusal to write below `path` into a DiskError."""
-    try:
-        yield
-    except OSError as error:
-        remedy = (
-            "Free some space and go on with --resume"
-            if error.errno in (errno.ENOSPC, errno.EDQUOT)
-            else "Check the folder and its permissions"
-        )
-        raise DiskError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
-
-
 def _save_arrays(path: Path, variables: Iterable[Variable]) -> None:
-    """Write the values of variables by their paths; not by way of bytes, which are memory."""
+    """Write the values of variables by their paths, without a copy in memory."""
     try:
         safetensors.numpy.save_file({v.path: np.asarray(v.numpy()) for v in variables}, path)
     except SafetensorError as error:
@@ -302,8 +323,7 @@ def _save_arrays(path: Path, variables: Iterable[Variable]) -> None:
             f"{path.parent}: cannot be written: {error}. Free some space and go on with --resume, "
             "or check the folder's permissions"
         ) from error
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+    sync(path)
 
 
 def _sha256(path: Path) -> str:
@@ -312,14 +332,6 @@ def _sha256(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _difference(wanted: Mapping[str, tuple], found: Mapping[str, tuple]) -> str:

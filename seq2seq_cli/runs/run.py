@@ -5,7 +5,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,10 @@ from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.checkpoints import Checkpoint
+from seq2seq_cli.runs.disk import disk_errors, write_durably
 
+Warn = Callable[[str], None]
 RUNS = Path("runs")
 COMPUTATION = "computation.json"
 _CONFIG = "config.toml"
@@ -28,12 +31,14 @@ _LONGEST_NAME = 255  # bytes that file systems take
 class Run:
     """A folder below `runs/`, or wherever `--run` says.
 
-    Attributes:
+    Args:
         path: the folder.
+        stored: its checkpoints, the newest first, if some of their files have been read already.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, stored: Sequence[Checkpoint] = ()):
         self.path = path
+        self._stored = stored
 
     @property
     def name(self) -> str:
@@ -61,7 +66,12 @@ class Run:
         return (self.path / _CONFIG).is_file()
 
     def config(self, *layers: Overrides) -> Config:
-        """Read the resolved config; the values of `layers` come in the place of its own."""
+        """Read the resolved config, in which the values of `layers` replace the run's own.
+
+        Raises:
+            CheckpointError: if there is no config, since the folder is not a run's.
+            UsageError: if the config or a value of `layers` is invalid.
+        """
         if self.has_config:
             return load_config(Overrides.read(self.path / _CONFIG), *layers)
         if self._is_free():
@@ -72,8 +82,12 @@ class Run:
             f"{self.path}: is not a run's folder, since it has no {_CONFIG}. Give another to --run"
         )
 
+    def best_checkpoint(self, warn: Warn) -> Checkpoint:
+        """Return the checkpoint to use; see `checkpoints.best_valid`."""
+        return checkpoints.best_valid(self.checkpoints, warn, self._stored)
+
     def check_free(self) -> None:
-        """See that the folder has nothing in it that a new training would overwrite.
+        """Check that the folder has nothing in it that a new training would overwrite.
 
         Raises:
             UsageError: if it has.
@@ -92,25 +106,25 @@ class Run:
         return {path.name for path in self.path.iterdir()} <= _LEFTOVERS
 
     def write(self, config: Config, tokenizer_files: Mapping[str, bytes]) -> None:
-        """Fill a new folder, which is locked, with what a rebuild of the model needs.
+        """Write the files from which the model is rebuilt into a new folder, which is locked.
 
         Raises:
             UsageError: if another training was faster.
         """
         self.check_free()
-        with checkpoints.disk_errors(self.path):
+        with disk_errors(self.path):
             self.tokenizer.mkdir(parents=True, exist_ok=True)
             for name, content in tokenizer_files.items():
-                checkpoints.write_durably(self.tokenizer / name, content)
-            checkpoints.write_durably(self.path / _CONFIG, config.to_toml().encode())
+                write_durably(self.tokenizer / name, content)
+            write_durably(self.path / _CONFIG, config.to_toml().encode())
 
     def write_computation(self, text: str) -> None:
-        """Keep how the training computes, as JSON."""
-        with checkpoints.disk_errors(self.path):
-            checkpoints.write_durably(self.path / COMPUTATION, text.encode())
+        """Write how the training computes, as JSON."""
+        with disk_errors(self.path):
+            write_durably(self.path / COMPUTATION, text.encode())
 
     def computation(self) -> str | None:
-        """Return what was kept, or None."""
+        """Return what `write_computation` wrote, or None."""
         try:
             return (self.path / COMPUTATION).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
@@ -118,12 +132,12 @@ class Run:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep every other process from training here; the lock goes with the process.
+        """Keep every other process from training here; the lock ends with the process.
 
         Raises:
             LockedError: naming the process that has it.
         """
-        with checkpoints.disk_errors(self.path):
+        with disk_errors(self.path):
             file = (self.path / "lock").open("a+")
         with file:
             try:
@@ -134,7 +148,7 @@ class Run:
                     f"{self.path}: process {file.read().strip() or 'unknown'} is training here. "
                     "Wait for it, stop it, or train in another folder with --run"
                 ) from error
-            with checkpoints.disk_errors(self.path):
+            with disk_errors(self.path):
                 file.truncate(0)
                 file.write(str(os.getpid()))
                 file.flush()
@@ -143,16 +157,15 @@ class Run:
     def append_metrics(self, entry: dict[str, Any]) -> None:
         """Add a line to metrics.jsonl."""
         with (
-            checkpoints.disk_errors(self.path / "metrics.jsonl"),
+            disk_errors(self.path / "metrics.jsonl"),
             (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file,
         ):
             file.write(json.dumps(entry) + "\n")
 
-    def metrics(self, report: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
+    def metrics(self, warn: Warn = lambda text: None) -> list[dict[str, Any]]:
         """Read metrics.jsonl.
 
-        Broken lines are left out, and `report` is told of them, except for a last one that was cut
-        off.
+        Broken lines are left out, with a warning, except for a last line that was cut off.
         """
         path = self.path / "metrics.jsonl"
         if not path.is_file():
@@ -170,23 +183,23 @@ class Run:
                 broken.append(number)
         if broken:
             others = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-            report(f"{path}:{broken[0]}: left out a broken line{others}")
+            warn(f"{path}:{broken[0]}: left out a broken line{others}")
         return entries
 
-    def forget_metrics_after(self, step: int, report: Callable[[str], None]) -> None:
+    def forget_metrics_after(self, step: int, warn: Warn) -> None:
         """Drop the entries of updates that a resumed training makes again, and broken lines."""
         path = self.path / "metrics.jsonl"
-        with checkpoints.disk_errors(path):
-            kept = [entry for entry in self.metrics(report) if entry["step"] <= step]
+        with disk_errors(path):
+            kept = [entry for entry in self.metrics(warn) if entry["step"] <= step]
             text = "".join(json.dumps(entry) + "\n" for entry in kept)
-            checkpoints.write_durably(path, text.encode())
+            write_durably(path, text.encode())
 
 
 def run_path(name: str) -> Path:
     """Return the folder that `--run` means: a path, or a name below runs/.
 
     Raises:
-        UsageError: if no folder should have that name.
+        UsageError: if the name is not usable for a folder.
     """
     path = Path(name)
     *_, last = name.rstrip("/").split("/")
@@ -200,12 +213,12 @@ def run_path(name: str) -> Path:
 
 
 def check_startable(resumed: Run | None, name: str | None) -> None:
-    """Raise early what `train` raises of a run's folder.
+    """Check early whether `train` can use a run's folder.
 
-    It checks again with the folder locked, since others may train meanwhile.
+    `train` checks again with the folder locked, since another process may have started meanwhile.
 
     Args:
-        resumed: the run to go on with, if any.
+        resumed: the run to continue, if any.
         name: of a new run, if it has one.
 
     Raises:
@@ -230,11 +243,11 @@ def new_run(name: str | None, label: str) -> Run:
     """
     if name is not None:
         run = Run(run_path(name))
-        with checkpoints.disk_errors(run.path):
+        with disk_errors(run.path):
             run.check_free()
             run.path.mkdir(parents=True, exist_ok=True)
         return run
-    with checkpoints.disk_errors(RUNS):
+    with disk_errors(RUNS):
         RUNS.mkdir(exist_ok=True)
         numbers = [int(m[0]) for p in RUNS.iterdir() if (m := re.match(r"\d+", p.name))]
         number = max(numbers, default=0) + 1
@@ -247,7 +260,7 @@ def new_run(name: str | None, label: str) -> Run:
                 number += 1
 
 
-def find_run(name: str | None, report: Callable[[str], None] = lambda text: None) -> Run:
+def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
     """Return the run called `name`, or the one whose checkpoint is the newest.
 
     Raises:
@@ -259,25 +272,25 @@ def find_run(name: str | None, report: Callable[[str], None] = lambda text: None
             there = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
             raise CheckpointError(f"{path}: no such run. Runs in {RUNS.absolute()}: {there}")
         return Run(path)
-    candidates = []
+    candidates: list[tuple[str, Path, list[Checkpoint]]] = []
     for path in RUNS.glob("*/"):
-        for checkpoint in checkpoints.checkpoints(path / "checkpoints"):
+        stored = [Checkpoint(each) for each in checkpoints.checkpoints(path / "checkpoints")]
+        for checkpoint in stored:
             try:
-                saved_at = checkpoints.read_state(checkpoint).saved_at
+                candidates.append((checkpoint.state.saved_at, path, stored))
+                break
             except CheckpointError as error:
-                report(f"{error}; it is passed over")
-                continue
-            candidates.append((saved_at, path))
-            break
+                warn(f"{error}; it is skipped")
     if not candidates:
         raise CheckpointError(
             f"{RUNS.absolute()}: no run with a checkpoint. Train one by `s2s train`, go to the "
             "folder that has one, or name it by --run"
         )
-    return Run(max(candidates)[1])
+    _, path, stored = max(candidates, key=lambda candidate: candidate[:2])
+    return Run(path, stored)
 
 
-# What may differ when a training goes on: it changes where it runs, not what it computes.
+# Keys that may differ when a training continues: they change no result.
 _FREE_ON_RESUME = {"training.device"}
 
 
@@ -292,7 +305,7 @@ def resumed_config(run: Run, *layers: Overrides) -> Config:
     if kinds and kinds[-1] != before.model.kind:  # another kind has other keys: no more to compare
         old, new = {"model.kind": before.model.kind}, {"model.kind": kinds[-1]}
     else:
-        now = load_config(Overrides.read(run.path / "config.toml"), *layers)
+        now = run.config(*layers)
         old, new = before.flat(), now.flat()
     changed = [key for key in old if old[key] != new[key] and key not in _FREE_ON_RESUME]
     if changed:

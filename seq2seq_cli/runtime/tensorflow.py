@@ -10,15 +10,26 @@ from seq2seq_cli.flags import set_flag
 from seq2seq_cli.runtime.xla_cache import cache_problem, xla_cache_folder
 
 
-def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
+def import_tensorflow(warn: Callable[[str], None] | None = lambda text: None) -> None:
     """Import TensorFlow and tensorflow-text without the log lines of their C++ code.
 
     If an import fails, the log lines are shown.
 
     Args:
-        warn: called with a warning if XLA cannot keep what it compiles for the next process.
+        warn: called with a warning if XLA cannot keep what it compiles for the next process; None
+            if this process compiles nothing by XLA.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    if warn is not None:
+        _keep_compiled(warn)
+    with _silent_stderr():
+        import tensorflow as tf
+        import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
+
+        tf.config.list_physical_devices()  # the search for a GPU prints too
+
+
+def _keep_compiled(warn: Callable[[str], None]) -> None:
     cache = xla_cache_folder()
     # XLA would compile nothing with a cache folder that it cannot write to.
     if reason := cache_problem(cache):
@@ -28,11 +39,6 @@ def import_tensorflow(warn: Callable[[str], None] = lambda text: None) -> None:
         )
     else:
         set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={cache}")
-    with _silent_stderr():
-        import tensorflow as tf
-        import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
-
-        tf.config.list_physical_devices()  # the search for a GPU prints too
 
 
 @contextmanager

@@ -47,17 +47,17 @@ class Checkpointer:
                 f"{self._run.path}: has no checkpoint yet; training starts from the beginning"
             )
             return Position.at_start()
-        path = checkpoints.newest_valid(self._run.checkpoints, self._warn)
-        state = checkpoints.read_state(path)
+        newest = checkpoints.newest_valid(self._run.checkpoints, self._warn)
+        state = newest.state
         if state.data_fingerprint != self._fingerprint:
             raise CheckpointError(
-                f"{path}: was trained on other data (fingerprint "
+                f"{newest.path}: was trained on other data (fingerprint "
                 f"{state.data_fingerprint[:12]}; now {self._fingerprint[:12]}). Restore the "
                 "corpus, or begin a new run without --resume"
             )
-        checkpoints.restore(path, checkpoints.MODEL, self._model.trainable_variables)
-        checkpoints.restore(path, checkpoints.OPTIMIZER, self._updater.variables)
-        self._warn(f"Continuing from {path}")
+        newest.restore(checkpoints.MODEL, self._model.trainable_variables)
+        newest.restore(checkpoints.OPTIMIZER, self._updater.variables)
+        self._warn(f"Continuing from {newest.path}")
         return state.position
 
     def save(self, position: Position, validated: bool) -> None:

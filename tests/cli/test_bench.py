@@ -3,7 +3,7 @@ from dataclasses import fields
 
 import pytest
 from conftest import invoke, s2s
-from test_cli import tiny_settings
+from test_train import tiny_settings
 
 from seq2seq_cli.training import speed as benchmark
 from seq2seq_cli.training.speed import TrainingSpeed

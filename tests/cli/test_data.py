@@ -1,10 +1,11 @@
 """The commands that read corpora, with corpora that cannot be read."""
 
 import io
+import json
 import zipfile
 
 import pytest
-from conftest import s2s
+from conftest import s2s, s2s_process
 
 
 def encrypted_zip() -> bytes:
@@ -24,3 +25,34 @@ def test_a_corpus_that_cannot_be_read_leaves_with_3_and_nothing_behind(command, 
     assert (code, out) == (3, "")
     assert "x.zip: cannot be unpacked (File 'pairs.txt' is encrypted" in " ".join(err.split())
     assert [path.name for path in workdir.iterdir()] == ["x.zip"]
+
+
+def test_stats(corpus):
+    code, out, err = s2s("data", "stats", "--data", str(corpus))
+    assert (code, err) == (0, "")
+    assert "500 in 500 independent groups" in out
+    code, out, _ = s2s("data", "stats", "--data", str(corpus), "--json")
+    record = json.loads(out)
+    assert record["pairs"] == sum(split["pairs"] for split in record["splits"]) == 500
+    assert record["sides"][0]["distinct_words"] == 19
+    swapped = ["--source", "es", "--target", "en"]
+    _, out, _ = s2s("data", "stats", "--data", str(corpus), "--json", *swapped)
+    assert json.loads(out)["sides"] == record["sides"][::-1]
+
+
+def test_download_without_a_network_says_what_to_do(tmp_path):
+    code, out, err = s2s_process(
+        *("data", "download"),
+        XDG_CACHE_HOME=str(tmp_path),
+        https_proxy="http://127.0.0.1:9",
+        HTTPS_PROXY="http://127.0.0.1:9",
+    )
+    assert (code, out) == (3, "")
+    assert "cannot be reached" in err
+    assert "--data PATH/spa-eng.zip" in err
+
+
+def test_an_unknown_corpus_is_named():
+    code, _, err = s2s("data", "download", "wmt99")
+    assert code == 2
+    assert "wmt99: not a corpus that can be downloaded; there is: tatoeba" in err

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import s2s
 
-from seq2seq_cli.cli.files import check_input, check_output, open_output
+from seq2seq_cli.cli.console import two_columns
+from seq2seq_cli.cli.files import Result, check_input, check_output, emit, open_output
 from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 SENTENCE = "I see one cats."
@@ -157,8 +158,9 @@ def test_an_output_that_cannot_be_written_is_named_before_work_begins(
     def start(*arguments: object) -> None:
         raise AssertionError("TensorFlow is imported")
 
-    for module in ("cli", "cli.decoding"):
-        monkeypatch.setattr(f"seq2seq_cli.{module}.start_tensorflow", start)
+    for module in ("translate", "score", "evaluate"):
+        # The package has the commands' functions under the names of their modules.
+        monkeypatch.setattr(sys.modules[f"seq2seq_cli.cli.{module}"], "start_tensorflow", start)
     code, out, err = s2s(*command, "--output", "none/x")
     assert (code, out) == (7, "")
     assert err == (
@@ -195,3 +197,12 @@ def test_a_full_disk_below_the_output_is_named_once():
         open_output(Path("/dev/full")) as write,
     ):
         write("a")
+
+
+def test_a_result_is_a_line_of_json_a_text_or_what_rich_draws(capsys):
+    lines = []
+    for shown, as_json in (("text", True), ("text", False)):
+        emit(Result({"ñ": 1}, shown), as_json, lines.append)
+    assert lines == ['{"ñ": 1}', "text"]
+    emit(Result({}, two_columns([("label", "value")])), as_json=False)
+    assert capsys.readouterr().out.split() == ["label", "value"]

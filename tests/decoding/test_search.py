@@ -5,18 +5,16 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_models import both, small_decoder_only, small_rnn, small_transformer
 
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.decoding import scoring
-from seq2seq_cli.decoding import search as decoding
-from seq2seq_cli.decoding import strategies as choices
+from seq2seq_cli.decoding import compaction, scoring, strategies
+from seq2seq_cli.decoding.hypotheses import Hypotheses
 from seq2seq_cli.decoding.search import Search
-from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.ensemble import Ensemble
-from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.seq2seq import Seq2Seq, StepOutput
-from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
+from seq2seq_cli.vocabularies import Vocabularies
 
 WORD = [7, 5, 9, 9, 4, EOS]
 GREEDY = {}
@@ -38,28 +36,31 @@ class Speller(Seq2Seq):
         return {"start": tf.range(tf.shape(source_BS)[0])}
 
     def initial_state(self, memory, max_length):
-        return {"place": memory["start"]}
+        return {"position": memory["start"]}
 
-    def decode_step(self, token_B, state, memory):
-        letters = tf.constant([*WORD, UNK, UNK])
-        wanted_B = tf.gather(letters, tf.minimum(state["place"], len(WORD)))
-        logits_BV = 5.0 * tf.one_hot(wanted_B, 12) + 9.0 * tf.reduce_sum(
-            tf.one_hot([PAD, BOS], 12), axis=0
-        )
-        attention_BS = tf.ones([tf.shape(token_B)[0], 2])
-        return StepOutput(logits_BV, attention_BS, {"place": state["place"] + 1})
+    def make_step(self, in_place=False):
+        def step(token_B, state, memory):
+            letters = tf.constant([*WORD, UNK, UNK])
+            wanted_B = tf.gather(letters, tf.minimum(state["position"], len(WORD)))
+            logits_BV = 5.0 * tf.one_hot(wanted_B, 12) + 9.0 * tf.reduce_sum(
+                tf.one_hot([PAD, BOS], 12), axis=0
+            )
+            attention_BS = tf.ones([tf.shape(token_B)[0], 2])
+            return StepOutput(logits_BV, attention_BS, {"position": state["position"] + 1})
+
+        return step
 
 
 @pytest.mark.parametrize("config", [GREEDY, {"beam": 3}, {"sample": True, "top_k": 1}])
 def test_a_scripted_model_spells_its_word(config):
-    found = search(Speller(), **config)(tf.ones([3, 2], tf.int32), [10, 10, 10])
+    found = search(Speller("speller"), **config)(tf.ones([3, 2], tf.int32), [10, 10, 10])
     expected = [WORD, [*WORD[1:], PAD], [*WORD[2:], PAD, PAD]]
     assert found.ids_BNT[:, 0, :6].numpy().tolist() == expected
     assert not found.ids_BNT[:, 0, 6:].numpy().any()
 
 
 def test_the_score_is_the_sum_of_log_probabilities_up_to_eos():
-    found = search(Speller())(tf.ones([2, 2], tf.int32), [10, 10])
+    found = search(Speller("speller"))(tf.ones([2, 2], tf.int32), [10, 10])
     # Of 12 tokens 2 are impossible; the wanted one has logit 5 and 9 others 0.
     step = 5 - np.log(np.exp(5) + 9)
     np.testing.assert_allclose(found.score_BN[:, 0], [6 * step, 5 * step], rtol=1e-5)
@@ -68,7 +69,7 @@ def test_the_score_is_the_sum_of_log_probabilities_up_to_eos():
 @pytest.mark.parametrize(("kind", "divisors"), [("gnmt", [11 / 6, 10 / 6]), ("simple", [6, 5])])
 def test_penalties_for_length_are_those_of_the_papers(kind, divisors):
     penalties = {"length_penalty": 0.7, "length_penalty_kind": kind}
-    found = search(Speller(), **penalties)(tf.ones([2, 2], tf.int32), [10, 10])
+    found = search(Speller("speller"), **penalties)(tf.ones([2, 2], tf.int32), [10, 10])
     np.testing.assert_allclose(
         found.score_BN, found.log_probability_BN / np.power(divisors, 0.7)[:, np.newaxis], rtol=1e-5
     )
@@ -76,7 +77,7 @@ def test_penalties_for_length_are_those_of_the_papers(kind, divisors):
 
 @pytest.mark.parametrize("config", [GREEDY, {"beam": 2}])
 def test_each_row_has_its_own_maximum_length(config):
-    found = search(Speller(), **config)(tf.ones([3, 2], tf.int32), [2, 9, 0])
+    found = search(Speller("speller"), **config)(tf.ones([3, 2], tf.int32), [2, 9, 0])
     assert found.ids_BNT[:, 0, :5].numpy().tolist() == [
         [7, 5, PAD, PAD, PAD],
         [5, 9, 9, 4, EOS],
@@ -87,17 +88,20 @@ def test_each_row_has_its_own_maximum_length(config):
 
 def test_no_sentences_give_no_translations():
     assert (
-        search(Speller())(tf.zeros([0, 2], tf.int32), np.zeros(0, np.int32)).ids_BNT.shape[0] == 0
+        search(Speller("speller"))(tf.zeros([0, 2], tf.int32), np.zeros(0, np.int32)).ids_BNT.shape[
+            0
+        ]
+        == 0
     )
 
 
 class Markov(Seq2Seq):
-    """A model without a network: what follows depends on the token before and on the place."""
+    """A model without a network: what follows depends on the token before and on the position."""
 
     VOCABULARY, LENGTH, SOURCE = 6, 4, 3
 
     def __init__(self):
-        super().__init__()
+        super().__init__("markov")
         rng = np.random.default_rng(3)
         shape = (self.LENGTH, self.VOCABULARY)
         self.table = rng.normal(size=(*shape, self.VOCABULARY), scale=1.5).astype(np.float32)
@@ -108,19 +112,22 @@ class Markov(Seq2Seq):
         return {"source": source_BS}
 
     def initial_state(self, memory, max_length):
-        return {"place": tf.zeros_like(memory["source"][:, 0])}
+        return {"position": tf.zeros_like(memory["source"][:, 0])}
 
-    def decode_step(self, token_B, state, memory):
-        at = tf.stack([state["place"], token_B], axis=1)
-        return StepOutput(
-            tf.gather_nd(self.table, at),
-            tf.gather_nd(self.weights_table, at),
-            {"place": state["place"] + 1},
-        )
+    def make_step(self, in_place=False):
+        def step(token_B, state, memory):
+            at = tf.stack([state["position"], token_B], axis=1)
+            return StepOutput(
+                tf.gather_nd(self.table, at),
+                tf.gather_nd(self.weights_table, at),
+                {"position": state["position"] + 1},
+            )
+
+        return step
 
     def decode(self, target_BT, memory, training=False):
-        places_BT = tf.zeros_like(target_BT) + tf.range(tf.shape(target_BT)[1])
-        return tf.gather_nd(self.table, tf.stack([places_BT, target_BT], axis=2))
+        positions_BT = tf.zeros_like(target_BT) + tf.range(tf.shape(target_BT)[1])
+        return tf.gather_nd(self.table, tf.stack([positions_BT, target_BT], axis=2))
 
     def everything(self):
         """Return each possible translation with its log-probability and coverage."""
@@ -259,9 +266,9 @@ def noisy(model, seed=0, scale=0.7):
 
 
 MODELS = {
-    "rnn": lambda: noisy(RNN(30, 30, 6, 5, 7, 4)),
-    "transformer": lambda: noisy(Transformer(30, 30, 8, 2, 16, 1, 2)),
-    "decoder_only": lambda: noisy(DecoderOnly(30, 30, 8, 2, 16, 2)),
+    "rnn": lambda: noisy(small_rnn(both(30))),
+    "transformer": lambda: noisy(small_transformer(both(30), inner_units=16, decoder_layers=2)),
+    "decoder_only": lambda: noisy(small_decoder_only(both(30), inner_units=16)),
 }
 SENTENCES = [[5, 6, 7, 8, EOS], [9, 4, EOS], [4, EOS], [8, 8, 11, 12, EOS], [21, EOS], [22, 9, EOS]]
 SOURCE = tf.ragged.constant(SENTENCES, dtype=tf.int32).to_tensor()
@@ -289,7 +296,7 @@ def assert_equal(found, expected):
     np.testing.assert_allclose(found.attention_BNTS, expected.attention_BNTS, atol=1e-4)
 
 
-class TestEveryModelAndChoice:
+class TestEveryModelAndStrategy:
     def test_the_score_is_that_of_teacher_forcing(self, model, one):
         found = one(SOURCE, LENGTHS)
         for n in range(found.ids_BNT.shape[1]):
@@ -302,7 +309,7 @@ class TestEveryModelAndChoice:
         for b, sentence in enumerate(SENTENCES):
             alone = one([sentence], LENGTHS[b : b + 1], number_B=[b])
             steps, width = LENGTHS[b], len(sentence)
-            cut = decoding.Hypotheses(*(x[b : b + 1] for x in together))
+            cut = Hypotheses(*(x[b : b + 1] for x in together))
             cut = cut._replace(
                 ids_BNT=cut.ids_BNT[:, :, :steps],
                 attention_BNTS=cut.attention_BNTS[:, :, :steps, :width],
@@ -311,8 +318,8 @@ class TestEveryModelAndChoice:
 
     def test_compaction_and_growth_change_no_output(self, model, config, one, monkeypatch):
         expected = one(SOURCE, LENGTHS)
-        monkeypatch.setattr(decoding, "_STAY", 1.0)  # whoever is done leaves at once
-        monkeypatch.setattr(decoding, "_CAPACITY_STEP", 3)
+        monkeypatch.setattr(compaction, "_STAY", 1.0)  # whoever is done leaves at once
+        monkeypatch.setattr(compaction, "_CAPACITY_STEP", 3)
         assert_equal(search(model, attention=True, **config)(SOURCE, LENGTHS), expected)
 
     def test_a_prefix_is_followed_and_scored(self, model, one):
@@ -363,7 +370,7 @@ def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model, greedy
 
 def test_a_beam_of_one_equals_greedy(model, greedy):
     one = search(model, attention=True)
-    one._choose = choices.beam
+    one._choose = strategies.beam
     assert_equal(one(SOURCE, LENGTHS), greedy(SOURCE, LENGTHS))
 
 
@@ -426,7 +433,7 @@ def test_the_highest_logits_are_found_in_blocks(vocabulary):
     logits_RV = tf.constant(
         rng.permuted(np.tile(np.arange(vocabulary), (9, 1)), axis=1), tf.float32
     )
-    found, expected = choices.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
+    found, expected = strategies.top(logits_RV, 6), tf.math.top_k(logits_RV, 6)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -437,7 +444,7 @@ def test_an_ensemble_of_one_model_twice_equals_the_model(model, beam):
 
 
 def test_ensembles_average_probabilities():
-    members = [noisy(RNN(30, 30, 6, 5, 7, 4), seed) for seed in (1, 2)]
+    members = [noisy(small_rnn(both(30)), seed) for seed in (1, 2)]
     target = tf.constant([[BOS, 5, 6], [BOS, 9, 9]])
     found = tf.nn.softmax(Ensemble(members)((SOURCE[:2], target)))
     expected = sum(tf.nn.softmax(m((SOURCE[:2], target))) for m in members) / 2
@@ -445,7 +452,7 @@ def test_ensembles_average_probabilities():
 
 
 def test_members_of_an_ensemble_may_read_other_sources():
-    members = [noisy(RNN(vocabulary, 30, 6, 5, 7, 4), 1) for vocabulary in (30, 40)]
+    members = [noisy(small_rnn(Vocabularies(vocabulary, 30)), 1) for vocabulary in (30, 40)]
     sources = SOURCE[:2], np.array([[39, 5, EOS, PAD], [7, EOS, PAD, PAD]], np.int32)
     width = SOURCE.shape[1]
     padded = [np.pad(ids, [[0, 0], [0, width - ids.shape[1]]]) for ids in sources]

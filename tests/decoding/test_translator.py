@@ -4,7 +4,9 @@ import threading
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from conftest import TINY_MODELS, tiny_config, toy_pairs
+from small_models import both
 
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import load_config
@@ -12,11 +14,15 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.tokenizers.words import Words
 from seq2seq_cli.decoding.encoding import batches
-from seq2seq_cli.decoding.translator import Translation, Translator, load_run, translate_lines
+from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.decoding.scoring import Scorer
+from seq2seq_cli.decoding.translator import Translation, Translator, translate_lines
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import UNK
+
+SENTENCE = "I see one cats."
 
 
 def fail(message: str) -> None:
@@ -132,7 +138,7 @@ def test_unknown_words_are_copied_from_the_source():
     words = Words(["▁I", "▁see", "▁cats", "."])
     tokenizers = Tokenizers(words, words)
     config = tiny_config(None, decoding__max_length=4, decoding__min_length=4)
-    model = build_model(config.model, words.vocabulary_size, words.vocabulary_size)
+    model = build_model(config.model, both(words.vocabulary_size))
     model.output_projection.bias.assign(30.0 * np.eye(words.vocabulary_size)[UNK])
     sentence = "I see Tom's Boston cats."
     (plain,) = Translator(model, tokenizers, config.decoding).translate([sentence])
@@ -156,3 +162,42 @@ def test_batches_are_of_like_length_the_longest_first_and_several(monkeypatch, s
     assert ordered == sorted(lengths.values(), reverse=True)
     for batch in batches(lengths, DecodingConfig(batch_tokens=30)):
         assert len(batch) * max(lengths[i] for i in batch) <= 30
+
+
+def test_an_endless_line_takes_no_endless_memory(trained):
+    class Endless(io.RawIOBase):
+        blocks = 40
+
+        def read(self, size=-1):
+            self.blocks -= 1
+            return "ñ".encode() * (size // 2) if self.blocks else b""
+
+    loaded = load_run(Run(trained), fail).translator()
+    ((number, line, translation),) = translate_lines(loaded, Endless(), "x")
+    assert number == 1
+    assert len(line.encode()) == 1 << 20
+    assert translation.cut
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), tf.errors.ResourceExhaustedError(None, None, "OOM")]
+)
+def test_a_batch_that_does_not_fit_in_memory_says_what_to_lower(trained, monkeypatch, error):
+    def fill_memory(*arguments: object) -> None:
+        raise error
+
+    loaded = load_run(Run(trained), fail)
+    config = loaded.decoding.model_copy(update={"beam": 3, "batch_tokens": 10**9})
+    message = (
+        r"^a batch of 2 × \d+ tokens does not fit in memory. Lower one of decoding.batch_tokens "
+        r"\(1000000000\), decoding.batch_sentences \(256\), decoding.max_source_tokens \(512\), "
+        r"decoding.beam \(3\)$"
+    )
+    translator = loaded.translator(config)
+    monkeypatch.setattr(translator, "_search", fill_memory)
+    with pytest.raises(UsageError, match=message):
+        translator.translate([SENTENCE, SENTENCE])
+    scorer = Scorer(loaded.model, loaded.tokenizers, config)
+    monkeypatch.setattr(scorer, "_run", fill_memory)
+    with pytest.raises(UsageError, match=message):
+        scorer.score([(SENTENCE, "yo")] * 2)

@@ -12,7 +12,8 @@ from seq2seq_cli.evaluation import selftest
 from seq2seq_cli.evaluation.selftest import check_fresh, check_run
 from seq2seq_cli.models import rnn, transformer
 from seq2seq_cli.models.invariants import compilation
-from seq2seq_cli.models.layers import attention, cells, embeddings, normalisation
+from seq2seq_cli.models.layers import cells, embeddings, multi_head_attention
+from seq2seq_cli.models.ops import layer_norm
 from seq2seq_cli.runs.run import Run
 
 STEPPING = "stepping equals teacher forcing"
@@ -87,9 +88,11 @@ def test_a_trained_run_passes(trained, quick):
 
 
 def test_a_wrong_causal_mask_is_found(without_compiling, monkeypatch):
-    honest = attention._scores_mask
+    honest = multi_head_attention._scores_mask
     monkeypatch.setattr(
-        attention, "_scores_mask", lambda scores, mask, causal: honest(scores, mask, False)
+        multi_head_attention,
+        "_scores_mask",
+        lambda scores, mask, causal: honest(scores, mask, False),
     )
     assert failing("transformer") == {STEPPING, CAUSALITY, LOGITS, GRADIENT}
 
@@ -131,7 +134,7 @@ def test_gates_in_another_order_are_found(without_compiling, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["transformer", "decoder_only"])
 def test_another_epsilon_is_found(kind, without_compiling, monkeypatch):
-    monkeypatch.setattr(normalisation, "EPSILON", 0.05)
+    monkeypatch.setattr(layer_norm, "EPSILON", 0.05)
     assert failing(kind) == TEXTBOOK
 
 

@@ -4,6 +4,7 @@ import pytest
 import sacrebleu
 from conftest import toy_pairs
 
+from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.evaluation.test_split import Evaluation, evaluate, score
 from seq2seq_cli.runs.run import Run
@@ -41,7 +42,7 @@ def fail(message: str) -> None:
 def evaluate_split(trained: Path, split: str, moved_to: str | None = None) -> Evaluation:
     run = Run(trained)
     data = run.config().data
-    return evaluate([run], data.moved_to(moved_to) if moved_to else data, split, fail)
+    return evaluate(load_run(run, fail), data.moved_to(moved_to) if moved_to else data, split)
 
 
 def test_the_held_out_pairs_of_a_trained_run_are_scored(trained):

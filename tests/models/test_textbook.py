@@ -42,6 +42,7 @@ decoder_only = partial(stack, small_decoder_only)
 
 # Every value of every option; RNNs of three layers have a residual connection.
 UNTIED, SEPARATE = {"tied_embeddings": False}, {"joint": False}
+FEW = {"max_positions": 3}
 ONE_WAY, ZERO = {"bidirectional": False}, {"bridge": "zero"}
 MODELS = {
     "gru bahdanau": lambda: rnn("gru", 1, "additive", "bahdanau"),
@@ -54,9 +55,7 @@ MODELS = {
     "transformer gelu": lambda: transformer("post", "gelu", "learned", **FEW, **UNTIED),
     "transformer swiglu": lambda: transformer("pre", "swiglu", "learned", **SEPARATE, **UNTIED),
     "decoder only": lambda: decoder_only("post", "relu", "sinusoidal", **UNTIED),
-    "decoder only gelu": lambda: decoder_only(
-        "pre", "gelu", "learned", max_positions=4, **SEPARATE
-    ),
+    "decoder only gelu": lambda: decoder_only("pre", "gelu", "learned", **FEW, **SEPARATE),
     "decoder only swiglu": lambda: decoder_only("post", "swiglu", "learned"),
 }
 

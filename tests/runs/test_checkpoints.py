@@ -2,6 +2,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from safetensors import SafetensorError
 
 from seq2seq_cli.errors import CheckpointError, DiskError
 from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.checkpoints import Checkpoint
 
 
 class Variable:
@@ -54,12 +56,13 @@ def fail(message: str) -> None:
 def test_what_was_saved_is_restored(tmp_path):
     path = save(tmp_path, 12, scale=3.0)
     model, optimizer = variables(0), variables(0)
-    checkpoints.restore(path, checkpoints.MODEL, model)
-    checkpoints.restore(path, checkpoints.OPTIMIZER, optimizer)
+    saved = Checkpoint(path)
+    saved.restore(checkpoints.MODEL, model)
+    saved.restore(checkpoints.OPTIMIZER, optimizer)
     for found, wanted in zip(model + optimizer, variables(3.0) + variables(-3.0), strict=True):
         np.testing.assert_array_equal(found.value, wanted.value)
         assert found.value.dtype == wanted.value.dtype
-    assert checkpoints.read_state(path) == checkpoint_state(12)
+    assert saved.state == checkpoint_state(12)
 
 
 def test_nothing_of_tensorflow_is_imported():
@@ -73,7 +76,7 @@ def test_the_newest_whole_one_is_found_and_damaged_ones_are_named(tmp_path):
     damage(tmp_path / "step-00000200")
     (tmp_path / "step-00000010" / "optimizer.safetensors").unlink()
     told = []
-    assert checkpoints.newest_valid(tmp_path, told.append).name == "step-00000005"
+    assert checkpoints.newest_valid(tmp_path, told.append).path.name == "step-00000005"
     assert ["step-00000200" in told[0], "step-00000010" in told[1]] == [True, True]
     assert all("damaged" in text for text in told)
 
@@ -110,7 +113,7 @@ def test_a_manifest_of_another_form_is_damage(tmp_path, manifest):
     path = save(tmp_path, 1)
     (path / checkpoints.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(CheckpointError, match="damaged: state.json or manifest.json is unreadable"):
-        checkpoints.read_state(path)
+        _ = Checkpoint(path).state
 
 
 @pytest.mark.parametrize(
@@ -129,27 +132,27 @@ def test_a_state_of_another_form_is_an_error_and_an_older_one_is_used(tmp_path, 
     path = save(tmp_path, 2)
     forge(path, checkpoints.STATE, change(json.loads((path / checkpoints.STATE).read_bytes())))
     with pytest.raises(CheckpointError, match=message):
-        checkpoints.read_state(path)
+        _ = Checkpoint(path).state
     for find in (checkpoints.newest_valid, checkpoints.best_valid):
         told = []
-        assert find(tmp_path, told.append).name == "step-00000001"
+        assert find(tmp_path, told.append).path.name == "step-00000001"
         assert message in told[0]
 
 
 def test_the_best_is_that_of_the_highest_dev_bleu(tmp_path):
     for step, bleu in ((1, 10.0), (2, 30.0), (3, 20.0), (4, None)):
         save(tmp_path, step, bleu=bleu)
-    assert checkpoints.best_valid(tmp_path, fail).name == "step-00000002"
+    assert checkpoints.best_valid(tmp_path, fail).path.name == "step-00000002"
     damage(tmp_path / "step-00000002")
     told = []
-    assert checkpoints.best_valid(tmp_path, told.append).name == "step-00000003"
+    assert checkpoints.best_valid(tmp_path, told.append).path.name == "step-00000003"
     assert len(told) == 1
 
 
 def test_the_newest_is_used_when_none_was_validated(tmp_path):
     save(tmp_path, 1)
     save(tmp_path, 2)
-    assert checkpoints.best_valid(tmp_path, fail).name == "step-00000002"
+    assert checkpoints.best_valid(tmp_path, fail).path.name == "step-00000002"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_a_checkpoint_of_another_model_is_refused_and_nothing_assigned(tmp_path,
     path = checkpoints.save(tmp_path, theirs, [], checkpoint_state(1))
     mine = [Variable("a", [8.0, 9.0]), Variable("b", [7])]
     with pytest.raises(CheckpointError, match=f"belongs to another model: {message}"):
-        checkpoints.restore(path, checkpoints.MODEL, mine)
+        Checkpoint(path).restore(checkpoints.MODEL, mine)
     assert mine[0].value.tolist() == [8.0, 9.0]
 
 
@@ -212,7 +215,7 @@ def test_saving_the_same_step_again_replaces_it(tmp_path):
     save(tmp_path, 1, scale=1.0)
     path = save(tmp_path, 1, scale=2.0)
     model = variables(0)
-    checkpoints.restore(path, checkpoints.MODEL, model)
+    Checkpoint(path).restore(checkpoints.MODEL, model)
     assert model[0].value[1, 2] == 10
 
 
@@ -220,3 +223,25 @@ def test_manifest_has_a_hash_of_each_file(tmp_path):
     path = save(tmp_path, 1)
     hashes = json.loads((path / "manifest.json").read_text())["sha256"]
     assert sorted(hashes) == ["model.safetensors", "optimizer.safetensors", "state.json"]
+
+
+def test_each_file_is_read_once_however_often_it_is_asked_for(tmp_path, monkeypatch):
+    save(tmp_path, 1)
+    read = []
+    monkeypatch.setattr(checkpoints, "_sha256", spying(checkpoints._sha256, read))
+    best = checkpoints.best_valid(tmp_path, fail)
+    state = best.state
+    shutil.rmtree(best.path)
+    best.verify(checkpoints.MODEL)
+    assert best.state is state
+    assert [path.name for path in read] == [checkpoints.MODEL]
+
+
+def spying(function, arguments: list):
+    """Return a function that also keeps its arguments."""
+
+    def spy(argument):
+        arguments.append(argument)
+        return function(argument)
+
+    return spy

@@ -182,3 +182,9 @@ def test_resuming_may_change_the_device(tmp_path, corpus):
     run = Run(tmp_path)
     run.write(tiny_config(corpus, training__device="auto"), {})
     assert resumed_config(run, put("training.device", "cpu")).training.device == "cpu"
+
+
+def test_defaults_stand_in_the_config(trained):
+    options = Overrides()
+    options.set("decoding.beam", 4, "--beam")
+    assert Run(trained).config(options).decoding.beam == 4

@@ -14,7 +14,7 @@ import tensorflow as tf
 from conftest import tiny_config
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.decoding.translator import load_run
+from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.errors import CheckpointError, DivergedError, RunInterruptedError
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.checkpoints import Position
@@ -359,7 +359,7 @@ def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, 
     _, errors = process.communicate(timeout=120)
     expected = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
     assert process.returncode == expected[number], errors
-    checkpoint = checkpoints.newest_valid(root, ignore)
+    checkpoint = checkpoints.newest_valid(root, ignore).path
     if number != signal.SIGKILL:
         assert f"which is saved. Continue with: s2s train --resume --run {root.parts[-3]}" in errors
     state = json.loads((checkpoint / "state.json").read_text())

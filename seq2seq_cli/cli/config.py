@@ -1,0 +1,45 @@
+"""The commands for configurations: config show, check."""
+
+from typing import Annotated
+
+import typer
+
+from seq2seq_cli.cli.files import print_line
+from seq2seq_cli.cli.options import (
+    ConfigOption,
+    DataOption,
+    SetOption,
+    SourceOption,
+    TargetOption,
+    config_layers,
+    corpus_flags,
+)
+
+config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
+
+
+@config_app.command("show")
+def show(
+    config: ConfigOption = None,
+    data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    settings: SetOption = None,
+) -> None:
+    """Print the resolved config as TOML: defaults, file and overrides together."""
+    from seq2seq_cli.config.files import load_config
+
+    layers = config_layers(config, settings, *corpus_flags(data, source, target))
+    print_line(load_config(*layers).to_toml().rstrip())
+
+
+@config_app.command("check")
+def check(
+    config: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped config.")],
+    settings: SetOption = None,
+) -> None:
+    """Check a config file; the error names everything that is wrong."""
+    from seq2seq_cli.config.files import load_config
+
+    load_config(*config_layers(config, settings))
+    print_line(f"{config}: valid")

@@ -1,0 +1,99 @@
+"""The command that scores given translations: score."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seq2seq_cli.cli.files import (
+    InputOption,
+    OutputOption,
+    Result,
+    check_files,
+    check_text,
+    emit,
+    open_input,
+    open_output,
+)
+from seq2seq_cli.cli.options import (
+    BatchTokensOption,
+    DeviceOption,
+    JsonOption,
+    RunsOption,
+    SetOption,
+    decoding_flags,
+    find_runs,
+    start_tensorflow,
+    warn,
+    warn_of_cut,
+)
+from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.decoding.scoring import Pair, Score
+
+
+def score(
+    source: Annotated[str | None, typer.Argument(help="A sentence.")] = None,
+    translation: Annotated[str | None, typer.Argument(help="Its translation.")] = None,
+    input_file: InputOption = None,
+    output: OutputOption = None,
+    run: RunsOption = None,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Print each token's log-probability too.")
+    ] = False,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the log-probability of given translations, in nats.
+
+    Without arguments, lines of "source TAB translation" are read from a file or stdin. A line
+    comes out for each line in: for an empty line an empty one, or null with --json.
+    """
+    from seq2seq_cli.cli.console import line_progress
+
+    check_files(source is not None, input_file, output)
+    check_text(source or "", "the source")
+    check_text(translation or "", "the translation")
+    if source is not None and translation is None:
+        raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
+    found = find_runs(run, settings, *decoding_flags(batch_tokens=batch_tokens))
+    start_tensorflow(device or "auto")
+
+    from seq2seq_cli.decoding.loading import load_ensemble
+    from seq2seq_cli.decoding.scoring import score_lines
+
+    loaded = load_ensemble(found.runs, warn, found.configs)
+    scorer = loaded.scorer(compiled=source is None)
+
+    def show(number: int, pair: "Pair", scored: "Score") -> None:
+        if scored.cut:
+            sides = " and the ".join(scored.cut)
+            warn_of_cut(number, sides, loaded.decoding.max_source_tokens)
+        emit(_result(pair, scored, tokens), as_json, write)
+
+    with open_output(output) as write:
+        if source is not None and translation is not None:
+            show(1, (source, translation), scorer.score([(source, translation)])[0])
+            return
+        with line_progress(bool(output)) as advance, open_input(input_file) as (stream, name):
+            for scored_line in score_lines(scorer, stream, name):
+                show(*scored_line)
+                advance()
+
+
+def _result(pair: "Pair", scored: "Score", with_tokens: bool) -> Result:
+    by_token = list(zip(scored.tokens, scored.token_log_probabilities, strict=True))
+    record: dict[str, Any] = {
+        "source": pair[0],
+        "translation": pair[1],
+        "log_probability": scored.log_probability,
+        "tokens": [{"token": t, "log_probability": p} for t, p in by_token],
+    }
+    columns = []
+    if scored.log_probability is not None:
+        columns.append(f"{scored.log_probability:.4f}")
+    if with_tokens and by_token:
+        columns.append(" ".join(f"{token}:{p:.4f}" for token, p in by_token))
+    return Result(record, "\t".join(columns))

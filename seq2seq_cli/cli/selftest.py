@@ -1,0 +1,73 @@
+"""The command that checks a model: selftest."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from seq2seq_cli.cli.files import Result, emit
+from seq2seq_cli.cli.options import (
+    AttentionOption,
+    ConfigOption,
+    DeviceOption,
+    JsonOption,
+    ModelOption,
+    RunOption,
+    SetOption,
+    config_layers,
+    start_tensorflow,
+    warn,
+)
+from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from seq2seq_cli.evaluation.selftest import Check
+
+
+def selftest(
+    run: RunOption = None,
+    config: ConfigOption = None,
+    model: ModelOption = None,
+    attention: AttentionOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check properties that every model must have, on a run's model or a new one of a config.
+
+    The exit code is 1 if a property does not hold.
+    """
+    from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.runs.run import find_run
+
+    layers = config_layers(config, settings, model=model, attention=attention)
+    if run is not None and any(layers):
+        raise UsageError("--run has a config of its own; leave out the other options")
+    resolved = load_config(*layers)
+    chosen = find_run(run, warn) if run is not None else None
+    start_tensorflow(device or "auto")
+
+    from seq2seq_cli.evaluation.selftest import check_fresh, check_run
+
+    checks = check_run(chosen, warn) if chosen else check_fresh(resolved)
+    record = [
+        {"property": check.name, "deviation": check.deviation, "holds": check.holds}
+        for check in checks
+    ]
+    emit(Result(record, _table(checks)), as_json)
+    if not all(check.holds for check in checks):
+        raise typer.Exit(1)
+
+
+def _table(checks: "list[Check]") -> "Table":
+    """Return each property, the model's deviation from it, and whether it holds."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("property", "largest deviation", "", box=None, header_style="bold cyan")
+    table.columns[1].justify = "right"
+    for check in checks:
+        verdict = Text("holds", style="green") if check.holds else Text("FAILS", style="bold red")
+        table.add_row(check.name, f"{check.deviation:.1e}", verdict)
+    return table

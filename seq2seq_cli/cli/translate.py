@@ -1,0 +1,253 @@
+"""The command that translates arguments, sentences typed at a prompt, or lines: translate."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from seq2seq_cli.cli.files import (
+    InputOption,
+    OutputOption,
+    Result,
+    check_files,
+    check_text,
+    emit,
+    open_input,
+    open_output,
+)
+from seq2seq_cli.cli.options import (
+    BatchTokensOption,
+    BeamOption,
+    DeviceOption,
+    JsonOption,
+    LengthPenaltyOption,
+    RunsOption,
+    SetOption,
+    decoding_flags,
+    find_runs,
+    start_tensorflow,
+    warn,
+    warn_of_cut,
+)
+from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config.decoding import DecodingConfig
+    from seq2seq_cli.decoding.translator import Translation, Translator
+
+FEW = 8  # sentences that are translated before a graph would be compiled
+
+SentencesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(help="Sentences to translate. Without them, stdin is read, line by line."),
+]
+NBestOption = Annotated[
+    int | None,
+    typer.Option("--n-best", help="Translations of each sentence: N lines, the best first."),
+]
+SampleOption = Annotated[bool, typer.Option("--sample", help="Draw each token by its probability.")]
+TemperatureOption = Annotated[
+    float | None, typer.Option(help="Sampling: above 1 more varied, below 1 less.")
+]
+TopKOption = Annotated[
+    int | None, typer.Option("--top-k", help="Sampling: from the K most probable tokens.")
+]
+TopPOption = Annotated[
+    float | None, typer.Option("--top-p", help="Sampling: from tokens that make up this much.")
+]
+SeedOption = Annotated[int | None, typer.Option(help="Sampling: determines the random draws.")]
+MaxLengthOption = Annotated[
+    int | None, typer.Option("--max-length", help="Maximum number of tokens of a translation.")
+]
+PrefixOption = Annotated[str, typer.Option(help="The beginning of each translation.")]
+ScoresOption = Annotated[bool, typer.Option("--scores", help="Print score TAB translation.")]
+AlignmentsOption = Annotated[
+    bool,
+    typer.Option(
+        "--alignments", help="Print translation TAB alignment of words (0-0 1-2: source-target)."
+    ),
+]
+ReplaceUnknownOption = Annotated[
+    bool,
+    typer.Option("--replace-unknown", help="Copy unknown words from the source, by attention."),
+]
+
+
+def translate(
+    sentences: SentencesArgument = None,
+    input_file: InputOption = None,
+    output: OutputOption = None,
+    run: RunsOption = None,
+    beam: BeamOption = None,
+    n_best: NBestOption = None,
+    length_penalty: LengthPenaltyOption = None,
+    sample: SampleOption = False,
+    temperature: TemperatureOption = None,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    seed: SeedOption = None,
+    max_length: MaxLengthOption = None,
+    prefix: PrefixOption = "",
+    scores: ScoresOption = False,
+    alignments: AlignmentsOption = False,
+    replace_unknown: ReplaceUnknownOption = False,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Translate sentences, a file or stdin: one line out for each line in."""
+    check_files(bool(sentences), input_file, output)
+    for number, sentence in enumerate(sentences or [], start=1):
+        check_text(sentence, f"sentence {number}")
+    check_text(prefix, "--prefix")
+    if seed is not None and not sample:
+        raise UsageError("--seed is for --sample; a search for the best draws nothing")
+    found = find_runs(
+        run,
+        settings,
+        *decoding_flags(beam=beam, n_best=n_best, length_penalty=length_penalty),
+        *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
+        *decoding_flags(seed=seed, max_length=max_length, batch_tokens=batch_tokens),
+    )
+    start_tensorflow(device or "auto")
+
+    from seq2seq_cli.decoding.loading import load_ensemble
+
+    loaded = load_ensemble(found.runs, warn, found.configs)
+    asks = not sentences and not input_file and sys.stdin.isatty()
+    translator = loaded.translator(
+        alignments=alignments,
+        replace_unknown=replace_unknown,
+        compiled=not asks and not (sentences and len(sentences) <= FEW),
+        prefix=prefix,
+    )
+    with open_output(output) as write:
+        writer = _Writer(write, loaded.decoding, scores, alignments, as_json)
+        if sentences:
+            _translate_arguments(translator, sentences, writer)
+        elif asks:
+            _translate_prompts(translator, loaded.name, writer)
+        else:
+            _translate_stream(translator, input_file, output, writer)
+
+
+class _Writer(NamedTuple):
+    """Writes translations, each as the options say.
+
+    write: writes a line.
+    config: how the translations were searched for.
+    scores, alignments, as_json: the options.
+    """
+
+    write: Callable[[str], None]
+    config: "DecodingConfig"
+    scores: bool
+    alignments: bool
+    as_json: bool
+
+    def __call__(self, number: int, source: str, translation: "Translation") -> None:
+        """Write the translation of a sentence; `number` counts from 1."""
+        if translation.cut:
+            warn_of_cut(number, "source", self.config.max_source_tokens)
+        record = {"source": source, **_record(translation)}
+        if self.config.n_best > 1:
+            record["others"] = [_record(other) for other in translation.others]
+        found = [translation, *translation.others]
+        # The same number of lines for each sentence, however many translations were found.
+        missing = [""] * (self.config.n_best - len(found))
+        lines = [*map(self._line, found), *missing]
+        emit(Result(record, "\n".join(lines)), self.as_json, self.write)
+
+    def _line(self, translation: "Translation") -> str:
+        columns = [f"{translation.score:.4f}"] if self.scores else []
+        columns.append(translation.text)
+        if self.alignments:
+            columns.append(str(translation.alignment or ""))
+        return "\t".join(columns)
+
+
+def _translate_arguments(
+    translator: "Translator", sentences: Sequence[str], writer: _Writer
+) -> None:
+    translations = translator.translate(sentences)
+    for number, (source, found) in enumerate(zip(sentences, translations, strict=True), start=1):
+        writer(number, source, found)
+
+
+def _translate_prompts(translator: "Translator", runs: str, writer: _Writer) -> None:
+    import platformdirs
+
+    from seq2seq_cli.cli import console
+
+    console.show_notice(f"Translating with {runs}. An empty line or Ctrl-D ends.")
+    history = platformdirs.user_state_path("s2s") / "history"
+    with closing(_prompts(history)) as lines:
+        for number, source in enumerate(lines, start=1):
+            check_text(source, f"line {number}")
+            writer(number, source, translator.translate([source], number - 1)[0])
+
+
+def _translate_stream(
+    translator: "Translator", input_file: Path | None, output: Path | None, writer: _Writer
+) -> None:
+    from seq2seq_cli.cli.console import line_progress
+    from seq2seq_cli.decoding.translator import translate_lines
+
+    shows = bool(output) or not sys.stdout.isatty()
+    with line_progress(shows) as advance, open_input(input_file) as (stream, name):
+        for number, source, found in translate_lines(translator, stream, name):
+            writer(number, source, found)
+            advance()
+
+
+def _prompts(history: Path) -> Generator[str, None, None]:
+    """Ask for sentences on the terminal until an empty one or Ctrl-D.
+
+    Lines can be edited, and earlier ones recalled from the file `history`.
+    """
+    import readline
+
+    from seq2seq_cli.cli.console import stderr
+
+    with contextlib.suppress(OSError):
+        readline.read_history_file(history)
+    readline.set_history_length(1000)
+    # Python writes the prompt to stdout, which has only results if it is no terminal.
+    prompt = "> " if sys.stdout.isatty() else ""
+    try:
+        while True:
+            if not prompt:
+                stderr.print("> ", end="")
+            try:
+                line = input(prompt)
+            except EOFError:
+                stderr.print()
+                return
+            if not line.strip():
+                return
+            yield line
+    finally:
+        with contextlib.suppress(OSError):
+            history.parent.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(history)
+
+
+def _record(translation: "Translation") -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "translation": translation.text,
+        "score": translation.score,
+        "log_probability": translation.log_probability,
+    }
+    if alignment := translation.alignment:
+        record["alignment"] = str(alignment)
+        record["attention"] = {
+            "source_tokens": alignment.source_tokens,
+            "target_tokens": alignment.target_tokens,
+            "weights": alignment.weights,
+        }
+    return record

@@ -1,0 +1,111 @@
+"""Rebuild the models of trained runs."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
+from seq2seq_cli.decoding.scoring import Scorer
+from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.models import build_model
+from seq2seq_cli.models.ensemble import Ensemble
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.runs.checkpoints import MODEL, State
+from seq2seq_cli.runs.run import Run
+
+
+class LoadedRun(NamedTuple):
+    """A run's model and tokenizers, its checkpoint's name, and the training's state there.
+
+    Of an ensemble all but `paths` and `model` are the first run's. `member_tokenizers` are the
+    source tokenizers of all runs, if they differ.
+    """
+
+    paths: tuple[Path, ...]
+    model: Seq2Seq
+    tokenizers: Tokenizers
+    decoding: DecodingConfig
+    checkpoint: str
+    state: State
+    member_tokenizers: tuple[Tokenizer, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The paths of the runs, separated by commas."""
+        return ", ".join(map(str, self.paths))
+
+    def translator(self, config: DecodingConfig | None = None, **options: Any) -> Translator:
+        """Return a translator with the model; the options are those of Translator.
+
+        Args:
+            config: how to search; None for the run's `[decoding]`.
+            options: for Translator.
+        """
+        return Translator(
+            self.model,
+            self.tokenizers,
+            config or self.decoding,
+            member_tokenizers=self.member_tokenizers,
+            **options,
+        )
+
+    def scorer(self, compiled: bool = True) -> Scorer:
+        """Return a scorer with the model."""
+        return Scorer(self.model, self.tokenizers, self.decoding, compiled, self.member_tokenizers)
+
+
+def load_run(run: Run, warn: Callable[[str], None], config: Config | None = None) -> LoadedRun:
+    """Rebuild a run's model at its best checkpoint.
+
+    Args:
+        run: the run's folder.
+        warn: called for each damaged checkpoint, which is skipped.
+        config: the run's, if it has been read already.
+
+    Raises:
+        CheckpointError: if there is no valid checkpoint, or it is not this model's.
+    """
+    config = config or run.config()
+    tokenizers = Tokenizers.load(run.tokenizer)
+    checkpoint = run.best_checkpoint(warn)
+    model = build_model(config.model, tokenizers.vocabularies)
+    checkpoint.restore(MODEL, model.trainable_variables)
+    name, state = checkpoint.path.name, checkpoint.state
+    return LoadedRun((run.path,), model, tokenizers, config.decoding, name, state)
+
+
+def load_ensemble(
+    runs: Sequence[Run], warn: Callable[[str], None], configs: Sequence[Config | None] = ()
+) -> LoadedRun:
+    """Rebuild several runs' models as one, or a single run's.
+
+    Args:
+        runs: the runs' folders.
+        warn: see load_run.
+        configs: of the runs, if they have been read already.
+
+    Raises:
+        CheckpointError: see load_run.
+        UsageError: if their target vocabularies are not the same.
+    """
+    configs = configs or [None] * len(runs)
+    loaded = [load_run(run, warn, config) for run, config in zip(runs, configs, strict=True)]
+    first = loaded[0]
+    if len(loaded) == 1:
+        return first
+    for other in loaded[1:]:
+        if other.tokenizers.target.fingerprint != first.tokenizers.target.fingerprint:
+            raise UsageError(
+                f"--run {first.name} --run {other.name}: only runs with the same target vocabulary "
+                "make an ensemble, and these differ. Train with the same data and tokenizer"
+            )
+    sources = tuple(each.tokenizers.source for each in loaded)
+    differ = len({source.fingerprint for source in sources}) > 1
+    return first._replace(
+        paths=tuple(run.path for run in runs),
+        model=Ensemble([each.model for each in loaded], differ),
+        member_tokenizers=sources if differ else (),
+    )

@@ -1,0 +1,136 @@
+"""The command `train`."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import TINY, TINY_MODELS, s2s, s2s_process, tiny_config
+
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runtime import tensorflow as tensorflow_import
+
+
+def tiny_settings() -> list[str]:
+    settings = {**TINY, **TINY_MODELS["rnn"]}
+    return [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+
+
+def test_from_train_to_translation(corpus, workdir):
+    command = ["train", "--attention", "additive", "--data", str(corpus), "--steps", "30"]
+    code, out, err = s2s_process(*command, *tiny_settings())
+    assert (code, out) == (0, "")
+    for label in ("data", "splits", "dropped", "vocabulary", "parameters", "device"):
+        assert label in err
+    assert "XLA" not in err
+    assert re.search(r"epoch 1  step 10  loss \d", err)
+    assert "dev BLEU" in err
+    assert "WARNING" not in err
+    assert "Ended after 30 steps" in err
+    assert s2s("translate", "I see one cats.")[0] == 0
+    # The same again: another folder; with --run of a finished run: refused.
+    assert s2s(*command, *tiny_settings())[0] == 0
+    assert sorted(p.name for p in (workdir / "runs").iterdir()) == [
+        "001-rnn-additive",
+        "002-rnn-additive",
+    ]
+    code, _, err = s2s(*command, "--run", "001-rnn-additive")
+    assert code == 2
+    assert "exists already. Go on with it by: s2s train --resume" in err
+    code, _, err = s2s("train", "--resume", "--epochs", "3")
+    assert code == 2
+    assert "training.epochs: None there, 3 now" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--attention", "flash"], 2, "--attention: model.attention must be one of 'additive'"),
+        (["--model", "cnn"], 2, "--model: model.kind must be one of 'rnn', 'transformer', "),
+        (
+            ["--model", "transformer", "--attention", "additive"],
+            2,
+            "--attention: model.attention belongs to model.kind = 'rnn'; it is 'transformer'",
+        ),
+        (["--set", "training.sped=1"], 2, "unknown key 'training.sped'"),
+        (["--set", "nonsense"], 2, "expected KEY=VALUE"),
+        (["--config", "none"], 2, "--config none: no such file, nor a config of that name"),
+        (["--budget", "soon"], 2, "--budget soon: expected a time such as 90s, 10m or 1.5h"),
+        (["--steps", "0"], 2, "--steps: training.steps must be a whole number at least 1"),
+        (["--device", "tpu"], 2, "training.device must be auto, cpu, gpu or gpu:N"),
+        (["--steps", "many"], 2, "Invalid value for '--steps'"),
+        (["--resume"], 4, "no run with a checkpoint"),
+        (["--resume", "--run", "none"], 4, "runs/none: no such run"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_is_written(arguments, code, message, workdir):
+    found, out, err = s2s("train", *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert "Traceback" not in err
+    assert list(workdir.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--run", "used"], 2, "runs/used: exists already. Go on with it by"),
+        (["--run", "begun"], 5, "runs/begun: process PID is training here"),
+        (["--resume", "--run", "begun"], 4, "runs/begun: no training has begun in it"),
+        (["--resume", "--run", "used"], 5, "runs/used: process PID is training"),
+        (["--data", "none.tsv"], 3, "none.tsv: no such file"),
+        (["--data", "tatoeba", "--set", "data.dev=none.tsv"], 3, "none.tsv: no such file"),
+        (["--run", "a\nb"], 2, r"--run 'a\nb': a run's name cannot have control characters"),
+    ],
+)
+def test_what_can_be_refused_early_is_refused_without_tensorflow(
+    arguments, code, message, workdir, monkeypatch
+):
+    def imported(warn) -> None:
+        raise AssertionError("TensorFlow was imported")
+
+    monkeypatch.setattr(tensorflow_import, "import_tensorflow", imported)
+    used, begun = Run(Path("runs/used")), Run(Path("runs/begun"))
+    used.write(tiny_config(None), {})
+    begun.path.mkdir()
+    with used.lock(), begun.lock():
+        found, out, err = s2s("train", *arguments)
+    assert (found, out) == (code, "")
+    assert message.replace("PID", str(os.getpid())) in err
+
+
+def test_an_interrupted_import_leaves_quietly_with_130(workdir, monkeypatch):
+    def interrupted(warn) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tensorflow_import, "import_tensorflow", interrupted)
+    assert s2s("train") == (130, "", "Starting TensorFlow\n")
+    assert list(workdir.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\tb\nc\n", "x.tsv:2: 1 column where 2 are expected (en TAB es)"),
+        (b"a\t\xff\n", "x.tsv:1: invalid UTF-8 at byte 3 (0xff)"),
+        (b"a\tb\0\n", "x.tsv:1: a NUL character"),
+        (b"", "x.tsv: there is no sentence pair in it"),
+        (b"a\tb\n", "leave nothing for the"),
+    ],
+)
+def test_bad_data_is_named_and_no_run_is_made(content, message, workdir):
+    (workdir / "x.tsv").write_bytes(content)
+    code, _, err = s2s("train", "--data", "x.tsv")
+    assert code == 3
+    assert message in err
+    assert not (workdir / "runs").exists()
+
+
+def test_a_gpu_that_is_not_there_is_refused_with_the_reason(corpus, workdir):
+    code, _, err = s2s_process(
+        *("train", "--data", str(corpus), "--device", "gpu"),
+        CUDA_VISIBLE_DEVICES="-1",
+    )
+    assert code == 2
+    assert "error: --device gpu: " in err
+    assert not (workdir / "runs").exists()

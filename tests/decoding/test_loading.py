@@ -1,0 +1,71 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from seq2seq_cli.data.tokenizers.words import Words
+from seq2seq_cli.decoding import loading
+from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.decoding.scoring import Scorer
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runs.run import Run
+
+SENTENCE = "I see one cats."
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+def with_tokenizers(monkeypatch, run: Run, **changed) -> None:
+    """Let `load_run` give other tokenizers for a run."""
+
+    def load(other, warn, config=None):
+        loaded = load_run(other, warn, config)
+        if other is not run:
+            return loaded
+        return loaded._replace(tokenizers=replace(loaded.tokenizers, **changed))
+
+    monkeypatch.setattr(loading, "load_run", load)
+
+
+def test_runs_of_other_target_vocabularies_make_no_ensemble(trained, monkeypatch):
+    second = Run(trained)
+    with_tokenizers(monkeypatch, second, target=Words(["▁a"]))
+    with pytest.raises(UsageError, match="only runs with the same target vocabulary make an ens"):
+        loading.load_ensemble([Run(trained), second], fail)
+
+
+def test_members_of_an_ensemble_read_the_source_each_in_its_own_tokens(trained, monkeypatch):
+    single = load_run(Run(trained), fail)
+    pieces = single.tokenizers.source
+
+    class Doubled(type(pieces)):
+        """Reads every sentence twice."""
+
+        fingerprint = "other"
+
+        def tokenize(self, sentences):
+            return super().tokenize(tf.strings.join([sentences, sentences], " "))
+
+    second = Run(trained)
+    with_tokenizers(monkeypatch, second, source=Doubled(pieces.serialise()))
+    loaded = loading.load_ensemble([Run(trained), second], fail)
+    (found,) = loaded.translator().translate([SENTENCE])
+    assert found.tokens > 0
+    scorer = Scorer(
+        loaded.model, loaded.tokenizers, loaded.decoding, member_tokenizers=loaded.member_tokenizers
+    )
+    (score,) = scorer.score([(SENTENCE, found.text)])
+    assert score.log_probability == pytest.approx(found.log_probability, abs=1e-3)
+    one = Scorer(single.model, single.tokenizers, single.decoding)
+    by_member = [
+        one.score([(source, found.text)])[0].token_log_probabilities
+        for source in (SENTENCE, f"{SENTENCE} {SENTENCE}")
+    ]
+    np.testing.assert_allclose(
+        np.exp(score.token_log_probabilities), np.exp(by_member).mean(axis=0), atol=1e-4
+    )
+    with pytest.raises(UsageError, match="source vocabularies differ"):
+        loaded.translator(alignments=True)

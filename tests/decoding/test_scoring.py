@@ -1,0 +1,33 @@
+import io
+
+import numpy as np
+import pytest
+from conftest import toy_pairs
+
+from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.decoding.scoring import Scorer, score_lines
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runs.run import Run
+
+
+def fail(message: str) -> None:
+    raise AssertionError(message)
+
+
+def test_scoring_in_batches_changes_no_score(trained):
+    loaded = load_run(Run(trained), fail)
+    pairs = [*toy_pairs()[::40], ("", "a"), ("a", "")]
+    scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding)
+    together = [found.log_probability for found in scorer.score(pairs)]
+    alone = [scorer.score([pair])[0].log_probability for pair in pairs]
+    np.testing.assert_allclose(together, alone, atol=1e-3)
+    assert scorer.score([]) == []
+
+
+def test_a_line_without_a_translation_is_named_after_those_before_it(trained):
+    loaded = load_run(Run(trained), fail)
+    scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding)
+    lines = score_lines(scorer, io.BytesIO(b"a\tb\nc\n"), "x")
+    assert next(lines)[1] == ("a", "b")
+    with pytest.raises(UsageError, match=r"x:2: 1 column where 2 are expected .* have been scored"):
+        next(lines)
