@@ -40,7 +40,7 @@ class ChangesWhenCompiled(Seq2Seq):
     """A model of one table, which compiles fast."""
 
     def __init__(self, changes: bool):
-        super().__init__()
+        super().__init__("table")
         self.table = keras.layers.Embedding(16, 16)
         self.table.build()
         self.built, self.changes = True, changes

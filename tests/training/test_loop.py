@@ -146,17 +146,17 @@ def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settin
     whole = train(config, ignore, name="whole")
 
     calls = 0
-    step = Updater.step
+    update = Updater.update
 
     def interrupting(self, *args):
         nonlocal calls
         calls += 1
         if calls == 14:  # in the middle of the second epoch
             os.kill(os.getpid(), signal.SIGINT)
-        return step(self, *args)
+        return update(self, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Updater, "step", interrupting)
+        patch.setattr(Updater, "update", interrupting)
         with pytest.raises(RunInterruptedError, match="Stopped by SIGINT at step 14") as caught:
             train(config, ignore, name="parts")
     assert caught.value.exit_code == 130
@@ -261,15 +261,15 @@ def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
 
 
 def test_divergence_stops_with_the_step_and_saves_nothing_of_it(corpus, monkeypatch):
-    step = Updater.step
+    update = Updater.update
 
     def breaking(self, batch, number, learning_rate):
         if number == 7:
             for variable in self._model.trainable_variables:
                 variable.assign(variable * np.nan)
-        return step(self, batch, number, learning_rate)
+        return update(self, batch, number, learning_rate)
 
-    monkeypatch.setattr(Updater, "step", breaking)
+    monkeypatch.setattr(Updater, "update", breaking)
     config = tiny_config(corpus, training__steps=50, training__validate_every_steps=5)
     with pytest.raises(DivergedError, match="not finite at step 10 or up to 4 before it") as caught:
         train(config, ignore)
@@ -293,14 +293,14 @@ def test_training_stops_early_when_dev_bleu_no_longer_rises(corpus):
 
 def test_a_time_budget_ends_the_training(corpus, monkeypatch):
     now = 0.0
-    step = Updater.step
+    update = Updater.update
 
     def taking_a_second(self, *args):
         nonlocal now
         now += 1
-        return step(self, *args)
+        return update(self, *args)
 
-    monkeypatch.setattr(Updater, "step", taking_a_second)
+    monkeypatch.setattr(Updater, "update", taking_a_second)
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now))
     result = train(tiny_config(corpus, training__budget_seconds=5.0), ignore)
     assert result.reason == "the training is complete"
