@@ -3,8 +3,9 @@
     python benchmarks/ways.py --run runs/001-rnn-additive
 
 For `s2s translate "x"`: the project's files in which a function runs between `main` and the first
-decoding step. For an update of an RNN: the project's frames on the stack, from the update down to
-the first matrix product in the decoder. Code that runs while a module is imported does not count.
+decoding step. For a training of an RNN: the project's frames on the stack, from the training loop
+to the first matrix product in the decoder. Code that runs while a module is imported does not
+count.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 PACKAGE = Path(seq2seq_cli.__file__).parent
 DECODER = "models/rnn.py hidden"
-UPDATE = "training/step.py"
+LOOP = "training/loop.py"
 PRODUCTS = {"matmul", "einsum", "tensordot", "mat_mul", "batch_mat_mul_v3"}
 Profiler = Callable[[FrameType, str, Any], None]
 
@@ -65,7 +66,7 @@ def translation_files(*arguments: str) -> list[str]:
 
 
 def update_frames(train: Callable[[], object]) -> list[str]:
-    """Return the project's frames from an update down to the decoder's first matrix product.
+    """Return the project's frames from the training loop to the decoder's first matrix product.
 
     Args:
         train: trains a new RNN; its first update traces the graph.
@@ -79,7 +80,7 @@ def update_frames(train: Callable[[], object]) -> list[str]:
         own = [each.f_code for each in _stack(frame) if _is_own(each.f_code)][::-1]
         frames = [f"{_name(code)} {code.co_name}" for code in own]
         if DECODER in frames:
-            begin = next(i for i, name in enumerate(frames) if name.startswith(UPDATE))
+            begin = next(i for i, name in enumerate(frames) if name.startswith(LOOP))
             found.extend(frames[begin:])
 
     with _profiled(see):
@@ -157,9 +158,8 @@ def main() -> None:
         f"{len(files)} files from the command line to the first decoding step:", *files, sep="\n  "
     )
     frames = update_frames(train_tiny)
-    print(
-        f"{len(frames)} frames from an update to the decoder's first product:", *frames, sep="\n  "
-    )
+    way = "from the training loop to the decoder's first product"
+    print(f"{len(frames)} frames {way}:", *frames, sep="\n  ")
 
 
 if __name__ == "__main__":

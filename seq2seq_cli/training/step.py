@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from contextlib import AbstractContextManager
 
 import keras
 import tensorflow as tf
@@ -72,9 +72,10 @@ class Updater:
         self, source_BS: tf.Tensor, target_BT: tf.Tensor
     ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor]:
         """Return the gradient of the loss, clipped, its norm before that, and the loss."""
-        with tf.GradientTape() as tape:
-            loss = self.loss(source_BS, target_BT)
-        gradients = tape.gradient(loss, self._model.trainable_variables)
+        with self._computing():
+            with tf.GradientTape() as tape:
+                loss = self.loss(source_BS, target_BT)
+            gradients = tape.gradient(loss, self._model.trainable_variables)
         # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
         # Adam's second moment would be right. A dense tensor sums the repeated rows.
         gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
@@ -88,9 +89,16 @@ class Updater:
         def shard_loss(
             source_BS: tf.Tensor, target_BT: tf.Tensor, shard: tf.Tensor, share: tf.Tensor
         ) -> tuple[tf.Tensor, tf.Tensor]:
-            with computing(shard=shard, share=share):
-                logits, labels = self.predictions(source_BS, target_BT)
-            return cross_entropy(logits, labels, self._config.label_smoothing)
+            with self._computing(shard=shard, share=share):
+                memory = self._model.encode(source_BS, training=True)
+                hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
+                labels = target_BT[:, 1:]
+                if not self._xla:  # it knows no shape that depends on values
+                    indices = non_padding_indices(labels)
+                    hidden = tf.gather(tf.reshape(hidden, [-1, hidden.shape[-1]]), indices)
+                    labels = tf.gather(tf.reshape(labels, [-1]), indices)
+                logits = self._model.logits(hidden)
+                return cross_entropy(logits, labels, self._config.label_smoothing)
 
         numbers = tf.unstack(tf.range(self.shards))
         sources, targets = ([x[n :: self.shards] for n in numbers] for x in (source_BS, target_BT))
@@ -99,33 +107,19 @@ class Updater:
         totals, tokens = zip(*map(shard_loss, sources, targets, numbers, shares), strict=True)
         return tf.add_n(totals) / tf.add_n(tokens)
 
-    def predictions(
-        self, source_BS: tf.Tensor, target_BT: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the logits of a batch and their labels, most of those of padding left out."""
-        memory = self._model.encode(source_BS, training=True)
-        hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
-        labels = target_BT[:, 1:]
-        if not self._xla:  # it knows no shape that depends on values
-            indices = non_padding_indices(labels)
-            hidden = tf.gather(tf.reshape(hidden, [-1, hidden.shape[-1]]), indices)
-            labels = tf.gather(tf.reshape(labels, [-1]), indices)
-        return self._model.logits(hidden), labels
-
     def compiled(self, part: Callable) -> Callable:
         """Compile `loss`, `gradients` or `update_weights` as the config says."""
-
-        def traced(source_BS: tf.Tensor, target_BT: tf.Tensor) -> Any:
-            with computing(precision=self.precision, fuse=self._config.compile == "auto"):
-                return part(source_BS, target_BT)
-
         # One trace for all shapes; XLA still compiles each of the few that come.
         return tf.function(
-            traced,
+            part,
             input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
             jit_compile=self._xla,
             autograph=False,
         )
+
+    def _computing(self, **shard: tf.Tensor) -> AbstractContextManager[None]:
+        fuse = self._config.compile == "auto"
+        return computing(precision=self.precision, fuse=fuse, **shard)
 
     def compile_for(
         self,

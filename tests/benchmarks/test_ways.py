@@ -5,7 +5,7 @@ from pathlib import Path
 
 WAYS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "ways.py"), run_name="ways")
 
-MOST_FILES = 37
+MOST_FILES, MOST_FRAMES = 42, 12
 
 
 def test_the_first_decoding_step_is_not_far_from_the_command_line(home):
@@ -13,3 +13,10 @@ def test_the_first_decoding_step_is_not_far_from_the_command_line(home):
     assert "cli/translate.py" in files
     assert "decoding/search.py" in files
     assert len(files) <= MOST_FILES
+
+
+def test_the_decoders_first_product_is_not_far_from_the_training_loop():
+    frames = WAYS["update_frames"](WAYS["train_tiny"])
+    assert frames[0].startswith("training/loop.py")
+    assert frames[-1].startswith("models/ops/")
+    assert len(frames) <= MOST_FRAMES
