@@ -32,7 +32,7 @@ from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.pipeline import Batch
-from seq2seq_cli.decoding import search, strategies
+from seq2seq_cli.decoding import compaction, search, strategies
 from seq2seq_cli.models import build_model, reference
 from seq2seq_cli.models.layers import (
     attention,
@@ -127,15 +127,12 @@ def plain_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Te
     return tf.matmul(a, b, transpose_b=transpose_b)
 
 
-def repeated(query_RHD: tf.Tensor, *seen: tuple) -> tuple[tf.Tensor, tf.Tensor]:
+def repeated(query: tf.Tensor, mask: tf.Tensor, shared: Any = None, own: Any = None) -> tuple:
     """Attend to keys and values that are repeated for each row of a sentence."""
-    rows = tf.shape(query_RHD)[0]
-    groups = []
-    for keys_values, mask_BS in seen:
-        times = rows // tf.shape(keys_values.keys_BHSD)[0]
-        each = (tf.repeat(x, times, axis=0) for x in keys_values)
-        groups.append((cache.KeysValues(*each), tf.repeat(mask_BS, times, axis=0)))
-    return cache.attend_step(query_RHD, *groups)
+    if shared is not None:
+        times = tf.shape(query)[0] // tf.shape(shared.keys_BHSD)[0]
+        shared = cache.KeysValues(*(tf.repeat(x, times, axis=0) for x in shared))
+    return cache.attend_step(query, mask, shared, own)
 
 
 def copying_step(make_step: Callable, in_place: bool) -> Callable:
@@ -187,7 +184,7 @@ DECODING: dict[str, list[Patch]] = {
         (blocks, "attend_step", repeated),
     ],
     "cache written in place": [],
-    "finished sentences leave": [(search, "_STAY", 0.0)],
+    "finished sentences leave": [(compaction, "_STAY", 0.0)],
     "strategies.top by blocks": [(strategies, "top", tf.math.top_k)],
 }
 

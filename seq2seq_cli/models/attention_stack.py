@@ -91,15 +91,20 @@ class AttentionStack(Seq2Seq):
         """See Seq2Seq.make_step."""
         blocks = [(block, block.maps()) for block in self.target_blocks]
         logits_map = self.embeddings.logits_map()
+        has_cross = self.target_blocks[0].has_cross
 
         def step(token_R: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             position = state["position"]
             after, weights_RHX = {"position": position + 1}, None
             x = self.embed_next(token_R, position, memory)
+            rows, sentences = tf.shape(token_R)[0], tf.shape(memory["mask"])[0]
+            source_RS = tf.repeat(memory["mask"], rows // sentences, axis=0)
+            written_1L = tf.range(capacity(state))[tf.newaxis] <= position
+            seen_RX = written_1L if has_cross else join_masks(source_RS, written_1L)
             for i, (block, maps) in enumerate(blocks):
                 cache, source = layer_cache(state, i), layer_cache(memory, i)
                 x, cache, weights_RHX = block.step(
-                    x, maps, cache, position, source, memory["mask"], in_place
+                    x, maps, cache, position, source, seen_RX, source_RS, in_place
                 )
                 after |= cache_tensors(i, cache)
             logits_RV = tf.cast(dense(self.normalised(x), *logits_map), tf.float32)
@@ -123,3 +128,13 @@ def cache_tensors(layer: int, keys_values: KeysValues) -> dict[str, tf.Tensor]:
     """Return a layer's keys and values by the names that `layer_cache` reads."""
     keys, values = keys_values
     return {f"keys_{layer}": keys, f"values_{layer}": values}
+
+
+def capacity(state: State) -> tf.Tensor:
+    """Return the number of positions that the caches of a state have, int32."""
+    return tf.shape(layer_cache(state, 0).keys_BHSD)[2]
+
+
+def join_masks(first_RS: tf.Tensor, then_1L: tf.Tensor) -> tf.Tensor:
+    """Return two masks of keys as one, for all rows."""
+    return tf.concat([first_RS, tf.repeat(then_1L, tf.shape(first_RS)[0], axis=0)], axis=1)

@@ -213,6 +213,11 @@ def test_top_k_may_be_more_than_the_vocabulary(home):
     assert everything == invoke("translate", SENTENCE, *options, "--top-k", "10000")
 
 
+def default_interrupt() -> None:
+    """Let SIGINT interrupt also where these tests run in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def translating(
     state: Path, **environment: str
@@ -225,6 +230,7 @@ def translating(
         stdout=child,
         stderr=child,
         env={**os.environ, "XDG_STATE_HOME": str(state), **environment},
+        preexec_fn=default_interrupt,
     ) as process:
         os.close(child)
 

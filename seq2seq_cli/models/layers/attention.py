@@ -40,8 +40,10 @@ def attend(weights_BTS: tf.Tensor, values_BSD: tf.Tensor) -> tf.Tensor:
     return batched_matmul(weights, values_BSD)
 
 
-class ScoredAttention(keras.layers.Layer):
+class AttentionLayer(keras.layers.Layer):
     """Attention by a score: weights = softmax(score(q, k)), context = sum of weights * values.
+
+    Abstract: its subclasses choose the score.
 
     Args:
         score: scores queries against keys.
@@ -95,7 +97,15 @@ class ScoredAttention(keras.layers.Layer):
         return context, weights
 
 
-class AdditiveAttention(ScoredAttention):
+class ScoredAttention(AttentionLayer):
+    """Attention with any score.
+
+    Args:
+        score: scores queries against keys.
+    """
+
+
+class AdditiveAttention(AttentionLayer):
     """Attention with the score v . tanh(Wq q + Wk k + b) of Bahdanau et al. (2015).
 
         attention = AdditiveAttention(units=128, query_units=256, key_units=512)
@@ -115,7 +125,7 @@ class AdditiveAttention(ScoredAttention):
         super().__init__(score, **kwargs)
 
 
-class LuongAttention(ScoredAttention):
+class LuongAttention(AttentionLayer):
     """Global attention with a score of Luong et al. (2015), section 3.1, equation 7.
 
         dot      q . k

@@ -222,7 +222,8 @@ class Block(keras.layers.Layer):
         cache: KeysValues,
         position: tf.Tensor,
         memory: KeysValues,
-        memory_mask_BS: tf.Tensor,
+        self_mask_RX: tf.Tensor,
+        memory_mask_RS: tf.Tensor,
         in_place: bool,
     ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
         """Do what `call` does for one position of each of R = B K rows, K of each sentence.
@@ -234,7 +235,9 @@ class Block(keras.layers.Layer):
             position: int32 scalar, where in the cache the inputs belong.
             memory: keys and values of B sentences: what the cross-attention sees, or without one
                 what stands before the sequence.
-            memory_mask_BS: bool, False on padding of `memory`.
+            self_mask_RX: bool, False where self-attention must not look: in the cache, or without
+                a cross-attention in `memory` and then in the cache. R may be 1.
+            memory_mask_RS: bool, False on padding of `memory`.
             in_place: whether to write over the cache.
 
         Returns:
@@ -243,21 +246,18 @@ class Block(keras.layers.Layer):
         """
         units, dtype = inputs_RD.shape[1], inputs_RD.dtype
         by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
-        capacity = tf.shape(cache.keys_BHSD)[2]
-        written_1L = tf.range(capacity)[tf.newaxis] <= position
-        source = memory, memory_mask_BS
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
             projected = tf.split(tf.cast(dense(x, *maps["self"]), dtype), 3, axis=1)
             query, keys, values = (tf.reshape(each, by_heads) for each in projected)
             own = cache.write(KeysValues(keys, values), position, in_place)
-            seen = [(own, written_1L)] if self.has_cross else [source, (own, written_1L)]
-            heads_RHD, weights = attend_step(query, *seen)
+            prefix = None if self.has_cross else memory
+            heads_RHD, weights = attend_step(query, self_mask_RX, prefix, own)
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["self_output"]), (own, weights)
 
         def attend_to_memory(x: tf.Tensor) -> tuple:
             query = tf.reshape(tf.cast(dense(x, *maps["cross"]), dtype), by_heads)
-            heads_RHD, weights = attend_step(query, source)
+            heads_RHD, weights = attend_step(query, memory_mask_RS, memory)
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["cross_output"]), weights
 
         def feed_forward(x: tf.Tensor) -> tuple:

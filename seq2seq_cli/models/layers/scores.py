@@ -112,7 +112,19 @@ class AdditiveScore(Score):
         return tf.reduce_sum(hidden * scale, axis=-1)
 
 
-class DotScore(Score):
+class ProductScore(Score):
+    """What the scores that are a dot product have in common. Abstract."""
+
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
+        """See Score.score_projected."""
+        if projected_query.shape.rank == 3:
+            return batched_matmul(projected_query, keys_BSD, transpose_b=True)
+        return product("bd,bsd->bs", projected_query, keys_BSD)[0]
+
+
+class DotScore(ProductScore):
     """score(q, k) = q . k, or q . k / sqrt(D) where scaled; queries and keys are D wide.
 
     Luong et al. (2015), section 3.1, `dot`; Vaswani et al. (2017), "Attention is all you need",
@@ -128,16 +140,8 @@ class DotScore(Score):
         """Return the keys, scaled where the score is."""
         return keys_BSD / math.sqrt(keys_BSD.shape[-1]) if self.scaled else keys_BSD
 
-    def score_projected(
-        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
-    ) -> tf.Tensor:
-        """See Score.score_projected."""
-        if projected_query.shape.rank == 3:
-            return batched_matmul(projected_query, keys_BSD, transpose_b=True)
-        return product("bd,bsd->bs", projected_query, keys_BSD)[0]
 
-
-class GeneralScore(DotScore):
+class GeneralScore(ProductScore):
     """score(q, k) = q . W k, with W as W_a in Luong et al. (2015), section 3.1, `general`.
 
     What is learned is `scaled_kernel`, sqrt(D) W for queries D wide. So scores begin near 0,
@@ -154,6 +158,7 @@ class GeneralScore(DotScore):
         super().__init__(**kwargs)
         glorot = keras.initializers.GlorotUniform(seed)
         self.scaled_kernel = self.add_weight((key_units, query_units), glorot, name="scaled_kernel")
+        self.built = True
 
     @property
     def kernel(self) -> tf.Tensor:

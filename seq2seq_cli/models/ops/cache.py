@@ -62,49 +62,56 @@ def _write(
 
 
 def attend_step(
-    query_RHD: tf.Tensor, *seen: tuple[KeysValues, tf.Tensor]
+    query_RHD: tf.Tensor,
+    mask_RX: tf.Tensor,
+    shared: KeysValues | None = None,
+    own: KeysValues | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return softmax(q k / sqrt(D)) v for a query of each of R rows, by heads.
-
-    The rows may share keys and values: with those of B sentences, R / B rows that stand next to
-    each other attend to the same. They are never repeated in memory.
+    """Return softmax(q k / sqrt(D)) v for one query of each of R = B K rows, by heads.
 
     Args:
         query_RHD: the queries, by heads.
-        seen: keys and values with the bool mask_BS or mask_1S of those to attend to. Attention is
-            over all of them together.
+        mask_RX: bool, False where a key is not to be seen: first the shared ones, then the row's
+            own. R may be 1.
+        shared: keys and values of B sentences. The K rows of a sentence stand next to each other
+            and attend to the same, which is never repeated in memory.
+        own: keys and values of each row.
 
     Returns:
-        outputs_RHD, and float32 weights_RHS over all keys, one group after the other.
+        outputs_RHD, and float32 weights_RHX. With both, attention is over all keys together.
     """
-    rows = tf.shape(query_RHD)[0]
     query_RHD *= query_RHD.shape[2] ** -0.5
-    scores, masks = [], []
-    for (keys_BHSD, _), mask_BS in seen:
-        batch, length = tf.shape(keys_BHSD)[0], tf.shape(keys_BHSD)[2]
+    scores, shared_length = [], 0
+    if shared is not None:
+        batch, shared_length = tf.shape(shared.keys_BHSD)[0], tf.shape(shared.keys_BHSD)[2]
         query_BHKD = _by_sentence(query_RHD, batch)
-        scores_BHKS = batched_matmul(query_BHKD, keys_BHSD, transpose_b=True)
+        scores_BHKS = batched_matmul(query_BHKD, shared.keys_BHSD, transpose_b=True)
         scores.append(_by_row(tf.cast(scores_BHKS, tf.float32)))
-        mask_RS = tf.repeat(mask_BS, rows // tf.maximum(batch, 1), axis=0)
-        masks.append(tf.broadcast_to(mask_RS, [rows, length])[:, tf.newaxis])
-    weights_RHS = masked_softmax(tf.concat(scores, axis=2), tf.concat(masks, axis=2))
-    outputs, begin = [], 0
-    for ((_, values_BHSD), _), scores_RHS in zip(seen, scores, strict=True):
-        end = begin + tf.shape(scores_RHS)[2]
-        own_RHS = tf.cast(weights_RHS[:, :, begin:end], values_BHSD.dtype)
-        weights_BHKS = _by_sentence(own_RHS, tf.shape(values_BHSD)[0])
-        outputs.append(_by_row(batched_matmul(weights_BHKS, values_BHSD)))
-        begin = end
-    return tf.add_n(outputs), weights_RHS
+    if own is not None:
+        query_RH1D = query_RHD[:, :, tf.newaxis]
+        scores_RH1S = batched_matmul(query_RH1D, own.keys_BHSD, transpose_b=True)
+        scores.append(tf.cast(tf.squeeze(scores_RH1S, 2), tf.float32))
+    scores_RHX = scores[0] if len(scores) == 1 else tf.concat(scores, axis=2)
+    weights_RHX = masked_softmax(scores_RHX, mask_RX[:, tf.newaxis])
+    outputs = []
+    if shared is not None:
+        values_BHSD = shared.values_BHSD
+        weights_RHS = tf.cast(weights_RHX[:, :, :shared_length], values_BHSD.dtype)
+        outputs.append(_by_row(batched_matmul(_by_sentence(weights_RHS, batch), values_BHSD)))
+    if own is not None:
+        weights_RHS = tf.cast(weights_RHX[:, :, shared_length:], own.values_BHSD.dtype)
+        outputs_RH1D = batched_matmul(weights_RHS[:, :, tf.newaxis], own.values_BHSD)
+        outputs.append(tf.squeeze(outputs_RH1D, 2))
+    return outputs[0] if len(outputs) == 1 else tf.add_n(outputs), weights_RHX
 
 
 def _by_sentence(x_RHD: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
     """Return x_BHKD, the K rows of each sentence together."""
-    shape = [batch, tf.shape(x_RHD)[0] // tf.maximum(batch, 1), *tf.unstack(tf.shape(x_RHD)[1:])]
+    shape = [batch, -1, x_RHD.shape[1], x_RHD.shape[2] or tf.shape(x_RHD)[2]]
     return tf.transpose(tf.reshape(x_RHD, shape), [0, 2, 1, 3])
 
 
 def _by_row(x_BHKD: tf.Tensor) -> tf.Tensor:
     """Return x_RHD, which `_by_sentence` takes back."""
-    x_BKHD = tf.transpose(x_BHKD, [0, 2, 1, 3])
-    return tf.reshape(x_BKHD, tf.concat([[-1], tf.shape(x_BKHD)[2:]], axis=0))
+    shape = [-1, x_BHKD.shape[1], x_BHKD.shape[3] or tf.shape(x_BHKD)[3]]
+    return tf.reshape(tf.transpose(x_BHKD, [0, 2, 1, 3]), shape)

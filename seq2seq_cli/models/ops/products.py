@@ -33,7 +33,8 @@ def dense(
         outputs = _add_bias(outputs, tf.cast(bias, rows.dtype))
     if relu:
         outputs = _relu(outputs)
-    shape = tf.concat([tf.shape(inputs)[:-1], tf.shape(outputs)[-1:]], axis=0)
+    units = kernel.shape[0 if transpose else 1]
+    shape = tf.concat([tf.shape(inputs)[:-1], [units]], axis=0)
     return tf.cast(tf.reshape(outputs, shape), inputs.dtype)
 
 

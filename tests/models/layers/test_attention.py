@@ -270,3 +270,17 @@ def test_weights_are_float32_whatever_the_scores():
 def test_attend_takes_the_mean_that_the_weights_say():
     values = tf.constant([[[1.0, 2.0], [3.0, 6.0]]])
     np.testing.assert_allclose(attend(tf.constant([[0.5, 0.5]]), values), [[2.0, 4.0]])
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_mask_of_the_queries_is_that_of_keras(rank):
+    query = tf.random.stateless_normal([2, 3, 4], [1, 2])
+    values = tf.random.stateless_normal([2, 5, 4], [3, 4])
+    mask, query_mask = tf.sequence_mask([5, 2], 5), tf.sequence_mask([1, 3], 3)
+    expected = keras.layers.Attention()([query, values], mask=[query_mask, mask])
+    if rank == 2:
+        query, query_mask, expected = query[:, 1], query_mask[:, 1], expected[:, 1]
+    layer = LuongAttention("dot", query_units=4, key_units=4)
+    context, _ = layer(query, values, mask_BS=mask, query_mask=query_mask)
+    np.testing.assert_allclose(context, expected, atol=1e-5)
+    assert not np.any(context[0, 1:] if rank == 3 else context[0])

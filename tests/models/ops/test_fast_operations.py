@@ -58,7 +58,7 @@ def attended_in_a_step(query_BTD, keys_BSD, values_BSD):
     """Two rows of each of three sentences ask; there is one head."""
     by_heads = KeysValues(keys_BSD[:, tf.newaxis], values_BSD[:, tf.newaxis])
     query_RHD = tf.reshape(query_BTD, [6, 1, 4])
-    found = attend_step(query_RHD, (by_heads, MASK))
+    found = attend_step(query_RHD, tf.repeat(MASK, 2, axis=0), by_heads)
     return [tf.reshape(x, [3, 2, -1]) for x in found]
 
 
@@ -214,20 +214,22 @@ def test_a_cache_is_written_at_one_position(in_place):
     np.testing.assert_array_equal(grown[:, :, 3], new)
 
 
-def test_attention_over_two_groups_of_keys_is_that_over_all():
+def test_attention_to_shared_and_own_keys_is_that_to_all():
     query, keys, values = normal(3, 2, 4), normal(3, 5, 4), normal(3, 5, 4, seed=1)
+    query_RHD, mask_RX = tf.reshape(query, [6, 1, 4]), tf.repeat(MASK, 2, axis=0)
 
-    def group(begin, end):
+    def part(begin, end, times=1):
+        """Keys and values of the sentences, or of each of their two rows."""
         parts = (x[:, tf.newaxis, begin:end] for x in (keys, values))
-        return KeysValues(*parts), MASK[:, begin:end]
+        return KeysValues(*(tf.repeat(x, times, axis=0) for x in parts))
 
-    query_RHD = tf.reshape(query, [6, 1, 4])
-    whole, parts = (
-        attend_step(query_RHD, group(0, 5)),
-        attend_step(query_RHD, group(0, 2), group(2, 5)),
-    )
-    for a, b in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+    whole = attend_step(query_RHD, mask_RX, part(0, 5))
+    for found in (
+        attend_step(query_RHD, mask_RX, part(0, 2), part(2, 5, times=2)),
+        attend_step(query_RHD, mask_RX, own=part(0, 5, times=2)),
+    ):
+        for a, b in zip(found, whole, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-6)
 
 
 @pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
