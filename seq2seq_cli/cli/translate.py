@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from seq2seq_cli.config.decoding import DecodingConfig
     from seq2seq_cli.decoding.translator import Translation, Translator
 
-FEW = 8  # sentences that are translated before a graph would be compiled
-
 SentencesArgument = Annotated[
     list[str] | None,
     typer.Argument(help="Sentences to translate. Without them, stdin is read, line by line."),
@@ -117,6 +115,7 @@ def translate(
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble
+    from seq2seq_cli.python.model import FEW
 
     loaded = load_ensemble(found.runs, warn, found.configs)
     asks = not sentences and not input_file and sys.stdin.isatty()
