@@ -54,8 +54,8 @@ def line_progress(shown: bool) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show the progress of a download; the bar appears with the first bytes."""
+def download_progress(name: str, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
+    """Show the progress of a download, if `shown`; the bar appears with the first bytes."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -65,6 +65,8 @@ def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
     bars = ProgressBars(*columns, console=stderr)
 
     def progress(received: int, total: int) -> None:
+        if not shown:
+            return
         if not bars.tasks:
             bars.start()
             bars.add_task(f"Downloading {name}", total=total or None)
@@ -78,8 +80,11 @@ def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def pair_progress() -> Iterator[Callable[[str, int], None]]:
-    """Show the current stage, and how many pairs it has processed."""
+def pair_progress(shown: bool = True) -> Iterator[Callable[[str, int], None]]:
+    """Show the current stage and how many pairs it has processed, if `shown`."""
+    if not shown:
+        yield lambda stage, done: None
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.fields[done]}"))
     with ProgressBars(*columns, TimeElapsedColumn(), console=stderr) as bars:
         tasks: dict[str, TaskID] = {}

@@ -11,6 +11,7 @@ from seq2seq_cli.cli.options import (
     ConfigOption,
     DataOption,
     JsonOption,
+    QuietOption,
     SetOption,
     SourceOption,
     TargetOption,
@@ -36,13 +37,14 @@ data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.
 @data_app.command()
 def download(
     name: Annotated[str, typer.Argument(help="The corpus: tatoeba.")] = "tatoeba",
+    quiet: QuietOption = False,
 ) -> None:
     """Download a corpus to the cache, and check it."""
     from seq2seq_cli.data.tatoeba import tatoeba_path
 
     if name != "tatoeba":
         raise UsageError(f"{name}: not a corpus that can be downloaded; there is: tatoeba")
-    fetch_tatoeba()
+    fetch_tatoeba(quiet)
     print_line(str(tatoeba_path()))
 
 
@@ -53,6 +55,7 @@ def stats(
     source: SourceOption = None,
     target: TargetOption = None,
     settings: SetOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show sizes, lengths, splits and coverage of a corpus."""
@@ -60,7 +63,7 @@ def stats(
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data)
+    find_data(resolved.data, quiet)
     found = statistics(resolved.data)
     emit(Result(asdict(found), _drawn_statistics(found)), as_json)
 
@@ -82,6 +85,7 @@ def data_check(
         ),
     ] = None,
     settings: SetOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
@@ -89,7 +93,7 @@ def data_check(
     from seq2seq_cli.data.checking.check import check
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data)
+    find_data(resolved.data, quiet)
     findings = check(resolved.data, fix)
     record = {**asdict(findings), "is_clean": findings.is_clean}
     emit(Result(record, _drawn_findings(findings)), as_json)
@@ -105,6 +109,7 @@ def prepare(
     source: SourceOption = None,
     target: TargetOption = None,
     settings: SetOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write a corpus as a data set on disk, which need not fit in memory. Train on it by --data."""
@@ -112,12 +117,12 @@ def prepare(
     from seq2seq_cli.config.files import load_config
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data)
+    find_data(resolved.data, quiet)
     start_tensorflow("cpu")
 
     from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
-    with console.pair_progress() as progress:
+    with console.pair_progress(not quiet) as progress:
         corpus = prepare_corpus(resolved, folder, progress)
     emit(_prepared(corpus, folder), as_json)
 

@@ -15,6 +15,7 @@ from seq2seq_cli.cli.options import (
     DeviceOption,
     JsonOption,
     LengthPenaltyOption,
+    QuietOption,
     RunsOption,
     SetOption,
     SourceOption,
@@ -50,6 +51,7 @@ def evaluate(
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score a run by BLEU and chrF on its leak-free test split."""
@@ -64,7 +66,7 @@ def evaluate(
     corpus = found.configs[0].data
     if data is not None:
         corpus = corpus.moved_to(data)
-    find_data(corpus)
+    find_data(corpus, quiet)
     device_used = start_tensorflow(device or "auto")
 
     from seq2seq_cli.cli.console import two_columns

@@ -27,6 +27,9 @@ RunsOption = Annotated[
     list[str] | None,
     typer.Option("--run", help="A run's name below runs/, or its path; several are an ensemble."),
 ]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no progress: only results, warnings, errors.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ConfigOption = Annotated[
     str | None, typer.Option("--config", "-c", help="A TOML file, or the name of a shipped config.")
@@ -165,21 +168,21 @@ def find_runs(names: list[str] | None, settings: list[str] | None, *flags: Flag)
     return FoundRuns(runs, [first.config(options), *(run.config() for run in more)])
 
 
-def find_data(config: "DataConfig") -> None:
+def find_data(config: "DataConfig", quiet: bool = False) -> None:
     """Check that the files exist, before slow imports; download Tatoeba if it is a source."""
     from seq2seq_cli.data.corpus import check_files
 
     check_files(config)
     if any(source.corpus == "tatoeba" for source in config.mixture):
-        fetch_tatoeba()
+        fetch_tatoeba(quiet)
 
 
-def fetch_tatoeba() -> None:
-    """Download Tatoeba to the cache, unless it is there, and show the progress."""
+def fetch_tatoeba(quiet: bool = False) -> None:
+    """Download Tatoeba to the cache, unless it is there, and show the progress or be quiet."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.data.tatoeba import download_tatoeba
 
-    with console.download_progress("spa-eng.zip") as progress:
+    with console.download_progress("spa-eng.zip", not quiet) as progress:
         download_tatoeba(progress)
 
 

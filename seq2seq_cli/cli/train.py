@@ -11,6 +11,7 @@ from seq2seq_cli.cli.options import (
     DataOption,
     DeviceOption,
     ModelOption,
+    QuietOption,
     RunOption,
     SetOption,
     SourceOption,
@@ -42,6 +43,7 @@ def train(
         bool, typer.Option("--resume", help="Continue from the run's last checkpoint.")
     ] = False,
     settings: SetOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Train a model, into the next numbered folder below runs/."""
     from seq2seq_cli.cli import console
@@ -65,15 +67,16 @@ def train(
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
     check_startable(resumed, run)
-    find_data(resolved.data)
-    with TrainingDisplay() as display:
+    find_data(resolved.data, quiet)
+    with TrainingDisplay(quiet=quiet) as display:
         display(Phase("Starting TensorFlow"))
         device_used = start_tensorflow(resolved.training.device, resolved.training)
 
         from seq2seq_cli.training.loop import train as train_model
 
         result = train_model(resolved, display, resumed, run, device_used)
-    _show_end(result)
+    if not quiet:
+        _show_end(result)
 
 
 def _show_end(result: "Result") -> None:

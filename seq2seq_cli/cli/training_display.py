@@ -29,12 +29,14 @@ class TrainingDisplay:
 
     Args:
         to: the console to print on.
+        quiet: whether to show notices alone.
     """
 
     SECONDS_BETWEEN_LINES = 10.0
 
-    def __init__(self, to: Console = stderr) -> None:
+    def __init__(self, to: Console = stderr, quiet: bool = False) -> None:
         self._to = to
+        self._quiet = quiet
         self._phase: Phase | None = None
         self._phase_began = 0.0
         self._spinner = Spinner("dots")
@@ -43,7 +45,7 @@ class TrainingDisplay:
         self._open = contextlib.ExitStack()
         self._live = (
             Live(console=to, get_renderable=self._frame, refresh_per_second=8)
-            if to.is_interactive
+            if to.is_interactive and not quiet
             else None
         )
 
@@ -64,6 +66,8 @@ class TrainingDisplay:
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
+        if self._quiet and not isinstance(event, Notice):
+            return
         match event:
             case Summary():
                 self._progress = None

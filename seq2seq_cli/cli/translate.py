@@ -25,6 +25,7 @@ from seq2seq_cli.cli.options import (
     DeviceOption,
     JsonOption,
     LengthPenaltyOption,
+    QuietOption,
     RunsOption,
     SetOption,
     decoding_flags,
@@ -96,6 +97,7 @@ def translate(
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Translate sentences, a file or stdin: one line out for each line in."""
@@ -132,7 +134,8 @@ def translate(
         elif asks:
             _translate_prompts(translator, loaded.name, writer)
         else:
-            _translate_stream(translator, input_file, output, writer)
+            shows = not quiet and (bool(output) or not sys.stdout.isatty())
+            _translate_stream(translator, input_file, shows, writer)
 
 
 class _Writer(NamedTuple):
@@ -192,12 +195,11 @@ def _translate_prompts(translator: "Translator", runs: str, writer: _Writer) -> 
 
 
 def _translate_stream(
-    translator: "Translator", input_file: Path | None, output: Path | None, writer: _Writer
+    translator: "Translator", input_file: Path | None, shows: bool, writer: _Writer
 ) -> None:
     from seq2seq_cli.cli.console import line_progress
     from seq2seq_cli.decoding.translator import translate_lines
 
-    shows = bool(output) or not sys.stdout.isatty()
     with line_progress(shows) as advance, open_input(input_file) as (stream, name):
         for number, source, found in translate_lines(translator, stream, name):
             writer(number, source, found)

@@ -42,6 +42,12 @@ def test_from_train_to_translation(corpus, workdir):
     assert "training.epochs: None there, 3 now" in err
 
 
+def test_a_quiet_training_prints_nothing(corpus, workdir):
+    command = ["train", "--data", str(corpus), "--steps", "3", "--quiet", *tiny_settings()]
+    assert s2s(*command) == (0, "", "")
+    assert list(workdir.glob("runs/*/checkpoints/*"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -197,6 +197,16 @@ def test_the_spinner_moves_while_the_import_of_tensorflow_is_silenced():
     assert "noise" not in shown
 
 
+@pytest.mark.parametrize("console", [terminal(), Console(file=io.StringIO())])
+def test_a_quiet_display_shows_notices_alone(console):
+    with TrainingDisplay(console, quiet=True) as display:
+        for event in (Phase("Starting"), SUMMARY, PROGRESS, VALIDATION):
+            display(event)
+        assert console.file.getvalue() == ""
+        display(Notice("a damaged checkpoint"))
+    assert "a damaged checkpoint" in console.file.getvalue()
+
+
 def test_an_interrupted_phase_leaves_nothing_on_the_screen():
     console = terminal()
     with pytest.raises(KeyboardInterrupt), TrainingDisplay(console) as display:
