@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from seq2seq_cli.cli import completion
 from seq2seq_cli.cli.files import print_line
 from seq2seq_cli.cli.options import (
     ConfigOption,
@@ -35,7 +36,12 @@ def show(
 
 @config_app.command("check")
 def check(
-    config: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped config.")],
+    config: Annotated[
+        str,
+        typer.Argument(
+            help="A TOML file, or the name of a shipped config.", autocompletion=completion.configs
+        ),
+    ],
     settings: SetOption = None,
 ) -> None:
     """Check a config file; the error names everything that is wrong."""
