@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -19,6 +20,9 @@ from rich.text import Text
 
 from seq2seq_cli.cli.console import duration, show_rows, stderr, two_columns
 from seq2seq_cli.training.events import Event, Notice, Phase, Progress, Summary, Validation
+
+if TYPE_CHECKING:
+    from seq2seq_cli.training.plan import Plan  # which imports TensorFlow
 
 _ALWAYS_SHOWN = 5  # of the figures
 _GAP = 2  # between two of them
@@ -174,6 +178,24 @@ def summary_rows(event: Summary) -> list[tuple[str, str]]:
     if measured:
         rows.append(("measured", ", ".join(measured)))
     return rows
+
+
+def plan_rows(plan: "Plan") -> list[tuple[str, str]]:
+    """Return labels and texts that say what a training would do and need."""
+    training = plan.summary.config.training
+    most = f"at most {plan.updates:,}" if plan.updates else "as many as the time allows"
+    updates = f"{most}; fewer if dev BLEU does not rise in {training.patience} validations"
+    memory = (
+        f"at least {_gigabytes(plan.memory.total)}: weights, gradients and Adam's moments "
+        f"{_gigabytes(plan.memory.state)}, logits of a batch {_gigabytes(plan.memory.logits)}"
+    )
+    if plan.available_memory is not None:
+        memory += f"; {_gigabytes(plan.available_memory)} are available"
+    return [*summary_rows(plan.summary), ("updates", updates), ("memory", memory)]
+
+
+def _gigabytes(number: int) -> str:
+    return f"{number / 1e9:,.2f} GB"
 
 
 def _figures(event: Progress) -> list[tuple[str, str]]:
