@@ -14,6 +14,7 @@ from seq2seq_cli.cli.config import config_app
 from seq2seq_cli.cli.data import data_app
 from seq2seq_cli.cli.evaluate import evaluate
 from seq2seq_cli.cli.files import open_standard_streams
+from seq2seq_cli.cli.init import init
 from seq2seq_cli.cli.score import score
 from seq2seq_cli.cli.selftest import selftest
 from seq2seq_cli.cli.train import train
@@ -29,6 +30,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(init)
 app.command()(train)
 app.command()(translate)
 app.command()(score)
