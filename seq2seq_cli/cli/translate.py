@@ -1,9 +1,8 @@
 """The command that translates arguments, sentences typed at a prompt, or lines: translate."""
 
-import contextlib
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -211,16 +210,11 @@ def _prompts(history: Path) -> Generator[str, None, None]:
 
     Lines can be edited, and earlier ones recalled from the file `history`.
     """
-    import readline
-
     from seq2seq_cli.cli.console import stderr
 
-    with contextlib.suppress(OSError):
-        readline.read_history_file(history)
-    readline.set_history_length(1000)
     # Python writes the prompt to stdout, which has only results if it is no terminal.
     prompt = "> " if sys.stdout.isatty() else ""
-    try:
+    with _recalled(history):
         while True:
             if not prompt:
                 stderr.print("> ", end="")
@@ -232,8 +226,23 @@ def _prompts(history: Path) -> Generator[str, None, None]:
             if not line.strip():
                 return
             yield line
+
+
+@contextmanager
+def _recalled(history: Path) -> Iterator[None]:
+    """Let `input` edit lines and recall those of a file, where Python has readline."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    with suppress(OSError):
+        readline.read_history_file(history)
+    readline.set_history_length(1000)
+    try:
+        yield
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             history.parent.mkdir(parents=True, exist_ok=True)
             readline.write_history_file(history)
 

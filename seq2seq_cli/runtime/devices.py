@@ -4,10 +4,9 @@ import ctypes
 import importlib.metadata
 import importlib.util
 import os
-import platform
 
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.runtime.parallel import cores
+from seq2seq_cli.runtime.machine import cores, processor_name
 
 
 def use_device(name: str) -> str:
@@ -28,7 +27,7 @@ def use_device(name: str) -> str:
     if kind == "cpu" or (kind == "auto" and not gpus):
         if gpus:
             tf.config.set_visible_devices([], "GPU")
-        return f"CPU ({_cpu_name()}, {cores()} cores)"
+        return f"CPU ({processor_name()}, {cores()} cores)"
     index = int(number or 0)
     if not gpus:
         raise UsageError(f"--device {name}: {_why_no_gpu()}. Or use --device cpu")
@@ -81,16 +80,3 @@ def _loads(library: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _cpu_name() -> str:
-    return _cpu_info("model name") or platform.machine()
-
-
-def _cpu_info(key: str) -> str:
-    """Return a value of the first core from /proc/cpuinfo, or an empty text without one."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":", 1)[1].strip() for line in file if line.startswith(key))
-    except (OSError, StopIteration):
-        return ""

@@ -10,7 +10,7 @@ from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import count_weights
 from seq2seq_cli.runtime import memory
-from seq2seq_cli.runtime.parallel import cores
+from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.vocabularies import Vocabularies
 
 _FLOAT = 4  # bytes
