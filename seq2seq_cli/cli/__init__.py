@@ -24,7 +24,7 @@ from seq2seq_cli.errors import RunInterruptedError, S2SError
 app = typer.Typer(
     name="s2s",
     help="Train, use and score sequence-to-sequence translation models with attention.",
-    epilog="s2s --install-completion: the shell completes commands, options, runs and configs.",
+    epilog="After `s2s --install-completion`, Tab completes commands, options, runs and configs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -89,12 +89,14 @@ def data_check(
     as_json: JsonOption = False,
 ) -> None:
     """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.checking.check import check
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
     find_data(resolved.data, quiet)
-    findings = check(resolved.data, fix)
+    with work_progress("lines", not quiet) as progress:
+        findings = check(resolved.data, fix, progress)
     record = {**asdict(findings), "is_clean": findings.is_clean}
     emit(Result(record, _drawn_findings(findings)), as_json)
     if not findings.is_clean:
@@ -113,7 +115,7 @@ def prepare(
     as_json: JsonOption = False,
 ) -> None:
     """Write a corpus as a data set on disk, which need not fit in memory. Train on it by --data."""
-    from seq2seq_cli.cli import console
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
@@ -122,7 +124,7 @@ def prepare(
 
     from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
-    with console.pair_progress(not quiet) as progress:
+    with work_progress("pairs", not quiet) as progress:
         corpus = prepare_corpus(resolved, folder, progress)
     emit(_prepared(corpus, folder), as_json)
 

@@ -70,11 +70,13 @@ def evaluate(
     device_used = start_tensorflow(device or "auto")
 
     from seq2seq_cli.cli.console import two_columns
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.decoding.loading import load_ensemble
     from seq2seq_cli.evaluation.test_split import evaluate as evaluate_run
 
     loaded = load_ensemble(found.runs, warn, found.configs)
-    evaluation = evaluate_run(loaded, corpus, split.value)
+    with work_progress("sentences", not quiet) as progress:
+        evaluation = evaluate_run(loaded, corpus, split.value, progress=progress)
     scores, search = evaluation.scores, loaded.decoding.description
     record = {
         **{"run": evaluation.run, "checkpoint": evaluation.checkpoint, "split": split.value},

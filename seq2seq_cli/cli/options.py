@@ -212,10 +212,10 @@ def find_data(config: "DataConfig", quiet: bool = False) -> None:
 
 def fetch_tatoeba(quiet: bool = False) -> None:
     """Download Tatoeba to the cache, unless it is there, and show the progress or be quiet."""
-    from seq2seq_cli.cli import console
+    from seq2seq_cli.cli.progress import download_progress
     from seq2seq_cli.data.tatoeba import download_tatoeba
 
-    with console.download_progress("spa-eng.zip", not quiet) as progress:
+    with download_progress("spa-eng.zip", not quiet) as progress:
         download_tatoeba(progress)
 
 

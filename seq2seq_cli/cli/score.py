@@ -53,7 +53,7 @@ def score(
     Without arguments, lines of "source TAB translation" are read from a file or stdin. A line
     comes out for each line in: for an empty line an empty one, or null with --json.
     """
-    from seq2seq_cli.cli.console import line_progress
+    from seq2seq_cli.cli.progress import line_progress
 
     check_files(source is not None, input_file, output)
     check_text(source or "", "the source")

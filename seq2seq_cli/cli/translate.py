@@ -196,7 +196,7 @@ def _translate_prompts(translator: "Translator", runs: str, writer: _Writer) -> 
 def _translate_stream(
     translator: "Translator", input_file: Path | None, shows: bool, writer: _Writer
 ) -> None:
-    from seq2seq_cli.cli.console import line_progress
+    from seq2seq_cli.cli.progress import line_progress
     from seq2seq_cli.decoding.translator import translate_lines
 
     with line_progress(shows) as advance, open_input(input_file) as (stream, name):
