@@ -84,7 +84,7 @@ class Validation:
     Attributes:
         step, epoch, seconds: as in Progress.
         dev_loss: nats per token, without label smoothing.
-        dev_bleu, dev_chrf: greedy, with all references.
+        dev_bleu, dev_chrf: with all references, of a search by `[decoding]`.
         signature: sacreBLEU's, of `dev_bleu`.
         is_best: whether every validation before had a lower BLEU.
         samples: (source, reference, translation) of a few sentences.
