@@ -16,6 +16,16 @@ from seq2seq_cli.flags import set_flag
 
 if TYPE_CHECKING:
     from seq2seq_cli.python import Attention, Model, ScoredTranslation, load
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import what Python users need when they first use it."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from seq2seq_cli import python
+
+        return getattr(python, name)
+
 
 __all__ = ["Attention", "Model", "ScoredTranslation", "load"]
 
@@ -23,15 +33,6 @@ __all__ = ["Attention", "Model", "ScoredTranslation", "load"]
 # threads must not run at once: where they do, the process ends by a segmentation fault. XLA reads
 # the flag when it first compiles, so that TensorFlow may have been imported before.
 set_flag("XLA_FLAGS", "--xla_disable_hlo_passes=dot-library-rewriter")
-
-
-def __getattr__(name: str) -> Any:
-    """Import what Python users need when they first use it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from seq2seq_cli import python
-
-    return getattr(python, name)
 
 
 def __dir__() -> list[str]:
