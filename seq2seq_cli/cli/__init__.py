@@ -17,6 +17,7 @@ from seq2seq_cli.cli.files import open_standard_streams
 from seq2seq_cli.cli.init import init
 from seq2seq_cli.cli.score import score
 from seq2seq_cli.cli.selftest import selftest
+from seq2seq_cli.cli.suggestions import Command
 from seq2seq_cli.cli.train import train
 from seq2seq_cli.cli.translate import translate
 from seq2seq_cli.errors import RunInterruptedError, S2SError
@@ -30,13 +31,13 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(init)
-app.command()(train)
-app.command()(translate)
-app.command()(score)
-app.command("eval")(evaluate)
-app.command()(ablate)
-app.command()(selftest)
+app.command(cls=Command)(init)
+app.command(cls=Command)(train)
+app.command(cls=Command)(translate)
+app.command(cls=Command)(score)
+app.command("eval", cls=Command)(evaluate)
+app.command(cls=Command)(ablate)
+app.command(cls=Command)(selftest)
 app.add_typer(data_app, name="data")
 app.add_typer(config_app, name="config")
 app.add_typer(bench_app, name="bench")

@@ -29,6 +29,7 @@ from seq2seq_cli.cli.options import (
     start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.suggestions import Command
 
 if TYPE_CHECKING:
     from seq2seq_cli.config import Config
@@ -40,7 +41,7 @@ bench_app = typer.Typer(no_args_is_help=True, help="Measure speed and memory.")
 TrialsOption = Annotated[int, typer.Option(help="Trials after a warm-up.", min=1)]
 
 
-@bench_app.command("train")
+@bench_app.command("train", cls=Command)
 def bench_train(
     config: ConfigOption = None,
     model: ModelOption = None,
@@ -118,7 +119,7 @@ def _training_rows(config: "Config", device: str, found: "TrainingSpeed") -> lis
     ]
 
 
-@bench_app.command("decode")
+@bench_app.command("decode", cls=Command)
 def bench_decode(
     run: RunOption = None,
     beam: BeamOption = None,

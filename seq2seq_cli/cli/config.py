@@ -15,11 +15,12 @@ from seq2seq_cli.cli.options import (
     config_layers,
     corpus_flags,
 )
+from seq2seq_cli.cli.suggestions import Command
 
 config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
 
 
-@config_app.command("show")
+@config_app.command("show", cls=Command)
 def show(
     config: ConfigOption = None,
     data: DataOption = None,
@@ -34,7 +35,7 @@ def show(
     print_line(load_config(*layers).to_toml().rstrip())
 
 
-@config_app.command("check")
+@config_app.command("check", cls=Command)
 def check(
     config: Annotated[
         str,

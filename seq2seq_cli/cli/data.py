@@ -21,6 +21,7 @@ from seq2seq_cli.cli.options import (
     find_data,
     start_tensorflow,
 )
+from seq2seq_cli.cli.suggestions import Command
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.")
 
 
-@data_app.command()
+@data_app.command(cls=Command)
 def download(
     name: Annotated[str, typer.Argument(help="The corpus: tatoeba.")] = "tatoeba",
     quiet: QuietOption = False,
@@ -48,7 +49,7 @@ def download(
     print_line(str(tatoeba_path()))
 
 
-@data_app.command()
+@data_app.command(cls=Command)
 def stats(
     config: ConfigOption = None,
     data: DataOption = None,
@@ -68,7 +69,7 @@ def stats(
     emit(Result(asdict(found), _drawn_statistics(found)), as_json)
 
 
-@data_app.command("check")
+@data_app.command("check", cls=Command)
 def data_check(
     config: ConfigOption = None,
     data: DataOption = None,
@@ -103,7 +104,7 @@ def data_check(
         raise typer.Exit(1)
 
 
-@data_app.command()
+@data_app.command(cls=Command)
 def prepare(
     folder: Annotated[Path, typer.Argument(help="The folder to make.")],
     config: ConfigOption = None,
