@@ -1,5 +1,7 @@
 """The command `init`."""
 
+from pathlib import Path
+
 import pytest
 from conftest import s2s
 
@@ -10,7 +12,7 @@ from seq2seq_cli.config.overrides import Overrides
 
 def written(path: str) -> Config:
     assert s2s("config", "check", path)[0] == 0
-    return load_config(Overrides.read(path))
+    return load_config(Overrides.read(Path(path)))
 
 
 def test_the_config_is_for_the_corpus_and_can_be_trained_with(corpus, workdir):
