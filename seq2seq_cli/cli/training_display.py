@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2seq_cli.cli.console import duration, show_rows, stderr, two_columns
-from seq2seq_cli.training.events import Event, Notice, Phase, Progress, Summary, Validation
+from seq2seq_cli.training.events import Event, Heading, Notice, Phase, Progress, Summary, Validation
 
 if TYPE_CHECKING:
     from seq2seq_cli.training.plan import Plan  # which imports TensorFlow
@@ -76,7 +76,7 @@ class TrainingDisplay:
             case Summary():
                 self._progress = None
                 show_rows(summary_rows(event), self._to)
-            case Notice():
+            case Heading() | Notice():
                 self._to.print(Text(event.text, style="dim"), soft_wrap=True)
             case Phase():
                 self._begin(event)

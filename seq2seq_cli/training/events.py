@@ -115,6 +115,13 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """Which of several trainings begins, in words."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Notice:
     """Something worth knowing, in a sentence."""
 
@@ -141,7 +148,7 @@ class Result:
     best_dev_bleu: float | None
 
 
-Event = Summary | Phase | Progress | Validation | Notice
+Event = Heading | Summary | Phase | Progress | Validation | Notice
 
 OnEvent = Callable[[Event], None]
 

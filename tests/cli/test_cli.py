@@ -88,7 +88,7 @@ def test_languages_can_be_given_wherever_a_corpus_can(command, option):
 @pytest.mark.parametrize(
     "command",
     [
-        *("train", "translate", "score", "eval"),
+        *("train", "translate", "score", "eval", "ablate", "init", "bench train", "bench decode"),
         *("data download", "data stats", "data check", "data prepare"),
     ],
 )

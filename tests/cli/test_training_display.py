@@ -11,7 +11,7 @@ from seq2seq_cli.cli import training_display as module
 from seq2seq_cli.cli.training_display import TrainingDisplay, plan_rows, summary_rows
 from seq2seq_cli.runtime import tensorflow as tensorflow_import
 from seq2seq_cli.runtime.computation import Computation
-from seq2seq_cli.training.events import Notice, Phase, Progress, Summary, Validation
+from seq2seq_cli.training.events import Heading, Notice, Phase, Progress, Summary, Validation
 from seq2seq_cli.training.plan import Plan
 from seq2seq_cli.training.requirements import MemoryNeeds
 
@@ -216,7 +216,7 @@ def test_the_spinner_moves_while_the_import_of_tensorflow_is_silenced():
 @pytest.mark.parametrize("console", [terminal(), Console(file=io.StringIO())])
 def test_a_quiet_display_shows_notices_alone(console):
     with TrainingDisplay(console, quiet=True) as display:
-        for event in (Phase("Starting"), SUMMARY, PROGRESS, VALIDATION):
+        for event in (Heading("1 of 2"), Phase("Starting"), SUMMARY, PROGRESS, VALIDATION):
             display(event)
         assert console.file.getvalue() == ""
         display(Notice("a damaged checkpoint"))
