@@ -4,6 +4,7 @@ import ctypes
 import importlib.metadata
 import importlib.util
 import os
+from typing import Any
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import cores, processor_name
@@ -26,7 +27,7 @@ def use_device(name: str) -> str:
     kind, _, number = name.partition(":")
     if kind == "cpu" or (kind == "auto" and not gpus):
         if gpus:
-            tf.config.set_visible_devices([], "GPU")
+            _show_only([], name)
         return f"CPU ({processor_name()}, {cores()} cores)"
     index = int(number or 0)
     if not gpus:
@@ -36,13 +37,25 @@ def use_device(name: str) -> str:
             f"--device {name}: there are {len(gpus)} GPUs, gpu:0 to gpu:{len(gpus) - 1}"
         )
     gpu = gpus[index]
-    try:
-        tf.config.set_visible_devices([gpu], "GPU")
-        tf.config.experimental.set_memory_growth(gpu, True)
-    except RuntimeError as error:
-        raise UsageError(f"--device {name}: chosen too late in this process: {error}") from error
+    _show_only([gpu], name)
     details = tf.config.experimental.get_device_details(gpu)
     return f"GPU {index} ({details.get('device_name', 'unknown model')})"
+
+
+def _show_only(gpus: list[Any], name: str) -> None:
+    """Let TensorFlow see these GPUs alone, and take their memory as it needs it.
+
+    Raises:
+        UsageError: if this process has computed with others.
+    """
+    import tensorflow as tf
+
+    try:
+        tf.config.set_visible_devices(gpus, "GPU")
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+    except RuntimeError as error:
+        raise UsageError(f"--device {name}: chosen too late in this process: {error}") from error
 
 
 def _why_no_gpu() -> str:

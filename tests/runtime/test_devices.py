@@ -166,6 +166,16 @@ def test_the_cpu_hides_the_gpus(two_gpus):
     assert two_gpus == [[]]
 
 
+@pytest.mark.parametrize("name", ["cpu", "gpu:1"])
+def test_a_device_chosen_too_late_is_refused(two_gpus, name, monkeypatch):
+    def refuse(devices: list, kind: str) -> None:
+        raise RuntimeError("cannot be modified after being initialized")
+
+    monkeypatch.setattr(tf.config, "set_visible_devices", refuse)
+    with pytest.raises(UsageError, match=f"--device {name}: chosen too late in this process"):
+        devices.use_device(name)
+
+
 def test_a_gpu_that_is_not_there_is_refused(two_gpus):
     with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs, gpu:0 to gpu:1"):
         devices.use_device("gpu:2")
