@@ -175,6 +175,8 @@ def _drawn_statistics(found: "Statistics") -> "Group":
     splits = Table(*columns, *seen, box=None, header_style="bold cyan")
     for split in found.splits:
         splits.add_row(*_split_row(split))
+    for column in [*sides.columns[1:], *splits.columns[1:]]:
+        column.justify = "right"
     return Group(two_columns(head), sides, splits)
 
 
