@@ -15,7 +15,6 @@ CTranslate2 and Joey NMT compute in float32, and do not exclude PAD and BOS.
 
 import argparse
 import itertools
-import os
 import statistics
 import tempfile
 import time
@@ -42,6 +41,7 @@ from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run, run_path
 from seq2seq_cli.runtime.devices import use_device
+from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.runtime.parallel import in_parallel, parts_at_once, share_threads
 from seq2seq_cli.special_tokens import PAD
 
@@ -141,7 +141,7 @@ def ctranslate(
             device="cpu",
             compute_type="float32",
             inter_threads=at_once,
-            intra_threads=len(os.sched_getaffinity(0)) // at_once,
+            intra_threads=cores() // at_once,
         )
     ids_of = {token: i for i, token in enumerate(tokens)}
 

@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import json
-import os
 import re
 import signal
 import statistics
@@ -16,6 +15,7 @@ from seq2seq_cli.data.lengths import token_lengths
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.decoding.encoding import token_ids
+from seq2seq_cli.runtime.machine import cores, processor_name
 
 UNITS, LAYERS, HEADS, INNER_UNITS, VOCABULARY = 256, 4, 4, 1024, 8000
 LENGTH = 64  # tokens of the longest sentence
@@ -233,11 +233,9 @@ def describe(python: str | None, *packages: str) -> str:
 
     `python` is that of Joey NMT's virtual environment, or None without Joey NMT.
     """
-    name = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text("utf-8"))
     names = ("tensorflow", "keras", "sentencepiece", *packages)
     versions = [f"{name} {importlib.metadata.version(name)}" for name in names]
     if python:
         code = "import joeynmt as j, torch as t; print(f'{j.__version__}, torch {t.__version__}')"
         versions.append(f"Joey NMT {run([python, '-c', code]).strip()}")
-    cores = len(os.sched_getaffinity(0))
-    return f"{cores} cores of {name[1] if name else 'unknown'}; {', '.join(versions)}"
+    return f"{cores()} cores of {processor_name()}; {', '.join(versions)}"

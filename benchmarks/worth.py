@@ -49,7 +49,8 @@ from seq2seq_cli.models.ops import cache, cross_entropy, products
 from seq2seq_cli.models.ops.scan import product
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.devices import use_device
-from seq2seq_cli.runtime.parallel import cores, share_threads
+from seq2seq_cli.runtime.machine import cores
+from seq2seq_cli.runtime.parallel import share_threads
 from seq2seq_cli.special_tokens import BOS, EOS
 from seq2seq_cli.training import loss, step
 from seq2seq_cli.training.step import Updater

@@ -14,8 +14,10 @@ from seq2seq_cli.cli.config import config_app
 from seq2seq_cli.cli.data import data_app
 from seq2seq_cli.cli.evaluate import evaluate
 from seq2seq_cli.cli.files import open_standard_streams
+from seq2seq_cli.cli.init import init
 from seq2seq_cli.cli.score import score
 from seq2seq_cli.cli.selftest import selftest
+from seq2seq_cli.cli.suggestions import Command
 from seq2seq_cli.cli.train import train
 from seq2seq_cli.cli.translate import translate
 from seq2seq_cli.errors import RunInterruptedError, S2SError
@@ -23,17 +25,19 @@ from seq2seq_cli.errors import RunInterruptedError, S2SError
 app = typer.Typer(
     name="s2s",
     help="Train, use and score sequence-to-sequence translation models with attention.",
+    epilog="After `s2s --install-completion`, Tab completes commands, options, runs and configs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(train)
-app.command()(translate)
-app.command()(score)
-app.command("eval")(evaluate)
-app.command()(ablate)
-app.command()(selftest)
+app.command(cls=Command)(init)
+app.command(cls=Command)(train)
+app.command(cls=Command)(translate)
+app.command(cls=Command)(score)
+app.command("eval", cls=Command)(evaluate)
+app.command(cls=Command)(ablate)
+app.command(cls=Command)(selftest)
 app.add_typer(data_app, name="data")
 app.add_typer(config_app, name="config")
 app.add_typer(bench_app, name="bench")

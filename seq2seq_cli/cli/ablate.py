@@ -13,6 +13,7 @@ from seq2seq_cli.cli.options import (
     DataOption,
     DeviceOption,
     JsonOption,
+    QuietOption,
     SetOption,
     SourceOption,
     TargetOption,
@@ -46,6 +47,7 @@ def ablate(
     ] = False,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train several models alike and compare them in one table; repeat it to continue."""
@@ -72,8 +74,8 @@ def ablate(
             set_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
-    find_data(variant.data)
-    with TrainingDisplay() as display:
+    find_data(variant.data, quiet)
+    with TrainingDisplay(quiet=quiet) as display:
         display(Phase("Starting TensorFlow"))
         # All train in this process, and XLA needs all threads for the one function it computes.
         device_used = start_tensorflow(variant.training.device, TrainingConfig(shards=1))

@@ -17,6 +17,7 @@ from seq2seq_cli.cli.options import (
     JsonOption,
     LengthPenaltyOption,
     ModelOption,
+    QuietOption,
     RunOption,
     SetOption,
     SourceOption,
@@ -29,8 +30,11 @@ from seq2seq_cli.cli.options import (
     start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.suggestions import Command
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from seq2seq_cli.config import Config
     from seq2seq_cli.decoding.speed import DecodingSpeed
     from seq2seq_cli.training.speed import TrainingSpeed
@@ -40,7 +44,7 @@ bench_app = typer.Typer(no_args_is_help=True, help="Measure speed and memory.")
 TrialsOption = Annotated[int, typer.Option(help="Trials after a warm-up.", min=1)]
 
 
-@bench_app.command("train")
+@bench_app.command("train", cls=Command)
 def bench_train(
     config: ConfigOption = None,
     model: ModelOption = None,
@@ -54,6 +58,7 @@ def bench_train(
     trials: TrialsOption = 3,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how fast a model trains, where the time goes, and with what memory."""
@@ -69,12 +74,12 @@ def bench_train(
         attention=attention,
     )
     resolved = load_config(*layers)
-    find_data(resolved.data)
+    find_data(resolved.data, quiet)
     device_used = start_tensorflow(resolved.training.device, resolved.training)
 
     from seq2seq_cli.training.speed import measure_training
 
-    found = measure_training(resolved, steps, trials, console.show_notice)
+    found = measure_training(resolved, steps, trials, _told(quiet))
     record = {"model": resolved.model.description, "device": device_used, **asdict(found)}
     rows = _training_rows(resolved, device_used, found)
     emit(Result(record, console.two_columns(rows)), as_json)
@@ -118,7 +123,7 @@ def _training_rows(config: "Config", device: str, found: "TrainingSpeed") -> lis
     ]
 
 
-@bench_app.command("decode")
+@bench_app.command("decode", cls=Command)
 def bench_decode(
     run: RunOption = None,
     beam: BeamOption = None,
@@ -131,6 +136,7 @@ def bench_decode(
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how fast a run translates its test split, and with what memory."""
@@ -154,12 +160,19 @@ def bench_decode(
 
     chosen = _sentences(input_file, found.configs[0])[:sentences]
     loaded = load_ensemble(found.runs, warn, found.configs)
-    speed = measure_decoding(loaded.translator(), chosen, trials, memory, console.show_notice)
+    speed = measure_decoding(loaded.translator(), chosen, trials, memory, _told(quiet))
     beams = loaded.decoding.beam
     record = {"run": loaded.name, "beam": beams, "device": device_used, **asdict(speed)}
     rows = [("run", f"{loaded.name}, beam {beams}"), ("device", device_used)]
     rows += _decoding_rows(speed)
     emit(Result(record, console.two_columns(rows)), as_json)
+
+
+def _told(quiet: bool) -> "Callable[[str], None]":
+    """Return what shows the time of each trial."""
+    from seq2seq_cli.cli import console
+
+    return (lambda line: None) if quiet else console.show_notice
 
 
 def _sentences(input_file: Path | None, config: "Config") -> list[str]:

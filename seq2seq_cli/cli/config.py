@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from seq2seq_cli.cli import completion
 from seq2seq_cli.cli.files import print_line
 from seq2seq_cli.cli.options import (
     ConfigOption,
@@ -14,11 +15,12 @@ from seq2seq_cli.cli.options import (
     config_layers,
     corpus_flags,
 )
+from seq2seq_cli.cli.suggestions import Command
 
 config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
 
 
-@config_app.command("show")
+@config_app.command("show", cls=Command)
 def show(
     config: ConfigOption = None,
     data: DataOption = None,
@@ -33,9 +35,14 @@ def show(
     print_line(load_config(*layers).to_toml().rstrip())
 
 
-@config_app.command("check")
+@config_app.command("check", cls=Command)
 def check(
-    config: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped config.")],
+    config: Annotated[
+        str,
+        typer.Argument(
+            help="A TOML file, or the name of a shipped config.", autocompletion=completion.configs
+        ),
+    ],
     settings: SetOption = None,
 ) -> None:
     """Check a config file; the error names everything that is wrong."""

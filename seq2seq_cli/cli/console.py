@@ -1,19 +1,6 @@
 """What several commands print, drawn by Rich."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TransferSpeedColumn,
-)
-from rich.progress import Progress as ProgressBars
 from rich.table import Table
 from rich.text import Text
 
@@ -39,59 +26,6 @@ def show_notice(message: str) -> None:
 def show_rows(rows: list[tuple[str, str]], to: Console = stdout) -> None:
     """Print labels with their texts, in two columns."""
     to.print(two_columns(rows))
-
-
-@contextmanager
-def line_progress(shown: bool) -> Iterator[Callable[[], None]]:
-    """Count lines on stderr where it is a terminal, if `shown`."""
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} lines"), TimeElapsedColumn())
-    if not (shown and stderr.is_terminal):
-        yield lambda: None
-        return
-    with ProgressBars(*columns, console=stderr, transient=True) as bars:
-        task = bars.add_task("lines", total=None)
-        yield lambda: bars.advance(task)
-
-
-@contextmanager
-def download_progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show the progress of a download; the bar appears with the first bytes."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-    )
-    bars = ProgressBars(*columns, console=stderr)
-
-    def progress(received: int, total: int) -> None:
-        if not bars.tasks:
-            bars.start()
-            bars.add_task(f"Downloading {name}", total=total or None)
-        bars.update(bars.task_ids[0], completed=received)
-
-    try:
-        yield progress
-    finally:
-        if bars.tasks:
-            bars.stop()
-
-
-@contextmanager
-def pair_progress() -> Iterator[Callable[[str, int], None]]:
-    """Show the current stage, and how many pairs it has processed."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.fields[done]}"))
-    with ProgressBars(*columns, TimeElapsedColumn(), console=stderr) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def progress(stage: str, done: int) -> None:
-            if stage not in tasks:
-                for task in tasks.values():
-                    bars.update(task, total=1, completed=1)
-                tasks[stage] = bars.add_task(stage, total=None, done="")
-            bars.update(tasks[stage], done=f"{done:,} pairs" if done else "")
-
-        yield progress
 
 
 def duration(seconds: float) -> str:

@@ -11,6 +11,7 @@ from seq2seq_cli.cli.options import (
     ConfigOption,
     DataOption,
     JsonOption,
+    QuietOption,
     SetOption,
     SourceOption,
     TargetOption,
@@ -20,6 +21,7 @@ from seq2seq_cli.cli.options import (
     find_data,
     start_tensorflow,
 )
+from seq2seq_cli.cli.suggestions import Command
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,26 +35,28 @@ if TYPE_CHECKING:
 data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.")
 
 
-@data_app.command()
+@data_app.command(cls=Command)
 def download(
     name: Annotated[str, typer.Argument(help="The corpus: tatoeba.")] = "tatoeba",
+    quiet: QuietOption = False,
 ) -> None:
     """Download a corpus to the cache, and check it."""
     from seq2seq_cli.data.tatoeba import tatoeba_path
 
     if name != "tatoeba":
         raise UsageError(f"{name}: not a corpus that can be downloaded; there is: tatoeba")
-    fetch_tatoeba()
+    fetch_tatoeba(quiet)
     print_line(str(tatoeba_path()))
 
 
-@data_app.command()
+@data_app.command(cls=Command)
 def stats(
     config: ConfigOption = None,
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,
     settings: SetOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show sizes, lengths, splits and coverage of a corpus."""
@@ -60,12 +64,12 @@ def stats(
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data)
+    find_data(resolved.data, quiet)
     found = statistics(resolved.data)
     emit(Result(asdict(found), _drawn_statistics(found)), as_json)
 
 
-@data_app.command("check")
+@data_app.command("check", cls=Command)
 def data_check(
     config: ConfigOption = None,
     data: DataOption = None,
@@ -82,22 +86,25 @@ def data_check(
         ),
     ] = None,
     settings: SetOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.checking.check import check
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data)
-    findings = check(resolved.data, fix)
+    find_data(resolved.data, quiet)
+    with work_progress("lines", not quiet) as progress:
+        findings = check(resolved.data, fix, progress)
     record = {**asdict(findings), "is_clean": findings.is_clean}
     emit(Result(record, _drawn_findings(findings)), as_json)
     if not findings.is_clean:
         raise typer.Exit(1)
 
 
-@data_app.command()
+@data_app.command(cls=Command)
 def prepare(
     folder: Annotated[Path, typer.Argument(help="The folder to make.")],
     config: ConfigOption = None,
@@ -105,19 +112,20 @@ def prepare(
     source: SourceOption = None,
     target: TargetOption = None,
     settings: SetOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write a corpus as a data set on disk, which need not fit in memory. Train on it by --data."""
-    from seq2seq_cli.cli import console
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data)
+    find_data(resolved.data, quiet)
     start_tensorflow("cpu")
 
     from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
-    with console.pair_progress() as progress:
+    with work_progress("pairs", not quiet) as progress:
         corpus = prepare_corpus(resolved, folder, progress)
     emit(_prepared(corpus, folder), as_json)
 
@@ -167,6 +175,8 @@ def _drawn_statistics(found: "Statistics") -> "Group":
     splits = Table(*columns, *seen, box=None, header_style="bold cyan")
     for split in found.splits:
         splits.add_row(*_split_row(split))
+    for column in [*sides.columns[1:], *splits.columns[1:]]:
+        column.justify = "right"
     return Group(two_columns(head), sides, splits)
 
 

@@ -15,6 +15,7 @@ from seq2seq_cli.cli.options import (
     DeviceOption,
     JsonOption,
     LengthPenaltyOption,
+    QuietOption,
     RunsOption,
     SetOption,
     SourceOption,
@@ -50,6 +51,7 @@ def evaluate(
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score a run by BLEU and chrF on its leak-free test split."""
@@ -64,15 +66,17 @@ def evaluate(
     corpus = found.configs[0].data
     if data is not None:
         corpus = corpus.moved_to(data)
-    find_data(corpus)
+    find_data(corpus, quiet)
     device_used = start_tensorflow(device or "auto")
 
     from seq2seq_cli.cli.console import two_columns
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.decoding.loading import load_ensemble
     from seq2seq_cli.evaluation.test_split import evaluate as evaluate_run
 
     loaded = load_ensemble(found.runs, warn, found.configs)
-    evaluation = evaluate_run(loaded, corpus, split.value)
+    with work_progress("sentences", not quiet) as progress:
+        evaluation = evaluate_run(loaded, corpus, split.value, progress=progress)
     scores, search = evaluation.scores, loaded.decoding.description
     record = {
         **{"run": evaluation.run, "checkpoint": evaluation.checkpoint, "split": split.value},

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from seq2seq_cli.cli import completion
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,21 +16,48 @@ if TYPE_CHECKING:
 
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override any value of the config."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override any value of the config.",
+        autocompletion=completion.settings,
+    ),
 ]
 DeviceOption = Annotated[
-    str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N.", metavar="DEVICE")
+    str | None,
+    typer.Option(
+        "--device",
+        help="auto, cpu, gpu or gpu:N.",
+        metavar="DEVICE",
+        autocompletion=completion.devices,
+    ),
 ]
 RunOption = Annotated[
-    str | None, typer.Option("--run", help="A run's name below runs/, or its path.")
+    str | None,
+    typer.Option(
+        "--run", help="A run's name below runs/, or its path.", autocompletion=completion.runs
+    ),
 ]
 RunsOption = Annotated[
     list[str] | None,
-    typer.Option("--run", help="A run's name below runs/, or its path; several are an ensemble."),
+    typer.Option(
+        "--run",
+        help="A run's name below runs/, or its path; several are an ensemble.",
+        autocompletion=completion.runs,
+    ),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no progress: only results, warnings, errors.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ConfigOption = Annotated[
-    str | None, typer.Option("--config", "-c", help="A TOML file, or the name of a shipped config.")
+    str | None,
+    typer.Option(
+        "--config",
+        "-c",
+        help="A TOML file, or the name of a shipped config.",
+        autocompletion=completion.configs,
+    ),
 ]
 DataOption = Annotated[
     str | None,
@@ -37,17 +65,25 @@ DataOption = Annotated[
         "--data",
         help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, PREFIX of PREFIX.en and "
         "PREFIX.es, or a prepared folder.",
+        autocompletion=completion.corpora,
     ),
 ]
 SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
 TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
 ModelOption = Annotated[
-    str | None, typer.Option("--model", help="Architecture: rnn, transformer or decoder-only.")
+    str | None,
+    typer.Option(
+        "--model",
+        help="Architecture: rnn, transformer or decoder-only.",
+        autocompletion=completion.models,
+    ),
 ]
 AttentionOption = Annotated[
     str | None,
     typer.Option(
-        "--attention", help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong."
+        "--attention",
+        help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong.",
+        autocompletion=completion.attentions,
     ),
 ]
 BudgetOption = Annotated[
@@ -165,21 +201,21 @@ def find_runs(names: list[str] | None, settings: list[str] | None, *flags: Flag)
     return FoundRuns(runs, [first.config(options), *(run.config() for run in more)])
 
 
-def find_data(config: "DataConfig") -> None:
+def find_data(config: "DataConfig", quiet: bool = False) -> None:
     """Check that the files exist, before slow imports; download Tatoeba if it is a source."""
     from seq2seq_cli.data.corpus import check_files
 
     check_files(config)
     if any(source.corpus == "tatoeba" for source in config.mixture):
-        fetch_tatoeba()
+        fetch_tatoeba(quiet)
 
 
-def fetch_tatoeba() -> None:
-    """Download Tatoeba to the cache, unless it is there, and show the progress."""
-    from seq2seq_cli.cli import console
+def fetch_tatoeba(quiet: bool = False) -> None:
+    """Download Tatoeba to the cache, unless it is there, and show the progress or be quiet."""
+    from seq2seq_cli.cli.progress import download_progress
     from seq2seq_cli.data.tatoeba import download_tatoeba
 
-    with console.download_progress("spa-eng.zip") as progress:
+    with download_progress("spa-eng.zip", not quiet) as progress:
         download_tatoeba(progress)
 
 

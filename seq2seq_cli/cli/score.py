@@ -18,6 +18,7 @@ from seq2seq_cli.cli.options import (
     BatchTokensOption,
     DeviceOption,
     JsonOption,
+    QuietOption,
     RunsOption,
     SetOption,
     decoding_flags,
@@ -44,6 +45,7 @@ def score(
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print the log-probability of given translations, in nats.
@@ -51,7 +53,7 @@ def score(
     Without arguments, lines of "source TAB translation" are read from a file or stdin. A line
     comes out for each line in: for an empty line an empty one, or null with --json.
     """
-    from seq2seq_cli.cli.console import line_progress
+    from seq2seq_cli.cli.progress import line_progress
 
     check_files(source is not None, input_file, output)
     check_text(source or "", "the source")
@@ -77,7 +79,8 @@ def score(
         if source is not None and translation is not None:
             show(1, (source, translation), scorer.score([(source, translation)])[0])
             return
-        with line_progress(bool(output)) as advance, open_input(input_file) as (stream, name):
+        shown = bool(output) and not quiet
+        with line_progress(shown) as advance, open_input(input_file) as (stream, name):
             for scored_line in score_lines(scorer, stream, name):
                 show(*scored_line)
                 advance()

@@ -1,5 +1,6 @@
 """The command that trains a model: train."""
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ from seq2seq_cli.cli.options import (
     DataOption,
     DeviceOption,
     ModelOption,
+    QuietOption,
     RunOption,
     SetOption,
     SourceOption,
@@ -20,8 +22,13 @@ from seq2seq_cli.cli.options import (
     find_data,
     start_tensorflow,
 )
+from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seq2seq_cli.cli.training_display import TrainingDisplay
+    from seq2seq_cli.config import Config
     from seq2seq_cli.training.events import Result
 
 
@@ -42,14 +49,18 @@ def train(
         bool, typer.Option("--resume", help="Continue from the run's last checkpoint.")
     ] = False,
     settings: SetOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done and needed; make no run.")
+    ] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Train a model, into the next numbered folder below runs/."""
     from seq2seq_cli.cli import console
-    from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.runs.run import check_startable, find_run, resumed_config
-    from seq2seq_cli.training.events import Phase
 
+    if resume and dry_run:
+        raise UsageError("--dry-run is for a new training; leave out --resume")
     layers = config_layers(
         config,
         settings,
@@ -65,15 +76,39 @@ def train(
     resumed = find_run(run, console.show_warning) if resume else None
     resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
     check_startable(resumed, run)
-    find_data(resolved.data)
-    with TrainingDisplay() as display:
-        display(Phase("Starting TensorFlow"))
-        device_used = start_tensorflow(resolved.training.device, resolved.training)
-
+    find_data(resolved.data, quiet)
+    if dry_run:
+        _show_plan(resolved, run, quiet)
+        return
+    with _started(resolved, quiet) as (display, device_used):
         from seq2seq_cli.training.loop import train as train_model
 
         result = train_model(resolved, display, resumed, run, device_used)
-    _show_end(result)
+    if not quiet:
+        _show_end(result)
+
+
+def _show_plan(config: "Config", run: str | None, quiet: bool) -> None:
+    """Print what a training would do and need."""
+    from seq2seq_cli.cli import console
+    from seq2seq_cli.cli.training_display import plan_rows
+
+    with _started(config, quiet) as (display, device_used):
+        from seq2seq_cli.training.plan import plan
+
+        planned = plan(config, display, run, device_used)
+    console.show_rows(plan_rows(planned))
+
+
+@contextmanager
+def _started(config: "Config", quiet: bool) -> "Iterator[tuple[TrainingDisplay, str]]":
+    """Start TensorFlow; return what shows the training, and a description of the device."""
+    from seq2seq_cli.cli.training_display import TrainingDisplay
+    from seq2seq_cli.training.events import Phase
+
+    with TrainingDisplay(quiet=quiet) as display:
+        display(Phase("Starting TensorFlow"))
+        yield display, start_tensorflow(config.training.device, config.training)
 
 
 def _show_end(result: "Result") -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -18,7 +19,10 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2seq_cli.cli.console import duration, show_rows, stderr, two_columns
-from seq2seq_cli.training.events import Event, Notice, Phase, Progress, Summary, Validation
+from seq2seq_cli.training.events import Event, Heading, Notice, Phase, Progress, Summary, Validation
+
+if TYPE_CHECKING:
+    from seq2seq_cli.training.plan import Plan  # which imports TensorFlow
 
 _ALWAYS_SHOWN = 5  # of the figures
 _GAP = 2  # between two of them
@@ -29,12 +33,14 @@ class TrainingDisplay:
 
     Args:
         to: the console to print on.
+        quiet: whether to show notices alone.
     """
 
     SECONDS_BETWEEN_LINES = 10.0
 
-    def __init__(self, to: Console = stderr) -> None:
+    def __init__(self, to: Console = stderr, quiet: bool = False) -> None:
         self._to = to
+        self._quiet = quiet
         self._phase: Phase | None = None
         self._phase_began = 0.0
         self._spinner = Spinner("dots")
@@ -43,7 +49,7 @@ class TrainingDisplay:
         self._open = contextlib.ExitStack()
         self._live = (
             Live(console=to, get_renderable=self._frame, refresh_per_second=8)
-            if to.is_interactive
+            if to.is_interactive and not quiet
             else None
         )
 
@@ -64,11 +70,13 @@ class TrainingDisplay:
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
+        if self._quiet and not isinstance(event, Notice):
+            return
         match event:
             case Summary():
                 self._progress = None
                 show_rows(summary_rows(event), self._to)
-            case Notice():
+            case Heading() | Notice():
                 self._to.print(Text(event.text, style="dim"), soft_wrap=True)
             case Phase():
                 self._begin(event)
@@ -170,6 +178,24 @@ def summary_rows(event: Summary) -> list[tuple[str, str]]:
     if measured:
         rows.append(("measured", ", ".join(measured)))
     return rows
+
+
+def plan_rows(plan: "Plan") -> list[tuple[str, str]]:
+    """Return labels and texts that say what a training would do and need."""
+    training = plan.summary.config.training
+    most = f"at most {plan.updates:,}" if plan.updates else "as many as the time allows"
+    updates = f"{most}; fewer if dev BLEU does not rise in {training.patience} validations"
+    memory = (
+        f"at least {_gigabytes(plan.memory.total)}: weights, gradients and Adam's moments "
+        f"{_gigabytes(plan.memory.state)}, logits of a batch {_gigabytes(plan.memory.logits)}"
+    )
+    if plan.available_memory is not None:
+        memory += f"; {_gigabytes(plan.available_memory)} are available"
+    return [*summary_rows(plan.summary), ("updates", updates), ("memory", memory)]
+
+
+def _gigabytes(number: int) -> str:
+    return f"{number / 1e9:,.2f} GB"
 
 
 def _figures(event: Progress) -> list[tuple[str, str]]:

@@ -1,9 +1,8 @@
 """The command that translates arguments, sentences typed at a prompt, or lines: translate."""
 
-import contextlib
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -25,6 +24,7 @@ from seq2seq_cli.cli.options import (
     DeviceOption,
     JsonOption,
     LengthPenaltyOption,
+    QuietOption,
     RunsOption,
     SetOption,
     decoding_flags,
@@ -38,8 +38,6 @@ from seq2seq_cli.errors import UsageError
 if TYPE_CHECKING:
     from seq2seq_cli.config.decoding import DecodingConfig
     from seq2seq_cli.decoding.translator import Translation, Translator
-
-FEW = 8  # sentences that are translated before a graph would be compiled
 
 SentencesArgument = Annotated[
     list[str] | None,
@@ -98,6 +96,7 @@ def translate(
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Translate sentences, a file or stdin: one line out for each line in."""
@@ -117,6 +116,7 @@ def translate(
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble
+    from seq2seq_cli.python.model import FEW
 
     loaded = load_ensemble(found.runs, warn, found.configs)
     asks = not sentences and not input_file and sys.stdin.isatty()
@@ -133,7 +133,8 @@ def translate(
         elif asks:
             _translate_prompts(translator, loaded.name, writer)
         else:
-            _translate_stream(translator, input_file, output, writer)
+            shows = not quiet and (bool(output) or not sys.stdout.isatty())
+            _translate_stream(translator, input_file, shows, writer)
 
 
 class _Writer(NamedTuple):
@@ -193,12 +194,11 @@ def _translate_prompts(translator: "Translator", runs: str, writer: _Writer) -> 
 
 
 def _translate_stream(
-    translator: "Translator", input_file: Path | None, output: Path | None, writer: _Writer
+    translator: "Translator", input_file: Path | None, shows: bool, writer: _Writer
 ) -> None:
-    from seq2seq_cli.cli.console import line_progress
+    from seq2seq_cli.cli.progress import line_progress
     from seq2seq_cli.decoding.translator import translate_lines
 
-    shows = bool(output) or not sys.stdout.isatty()
     with line_progress(shows) as advance, open_input(input_file) as (stream, name):
         for number, source, found in translate_lines(translator, stream, name):
             writer(number, source, found)
@@ -210,16 +210,11 @@ def _prompts(history: Path) -> Generator[str, None, None]:
 
     Lines can be edited, and earlier ones recalled from the file `history`.
     """
-    import readline
-
     from seq2seq_cli.cli.console import stderr
 
-    with contextlib.suppress(OSError):
-        readline.read_history_file(history)
-    readline.set_history_length(1000)
     # Python writes the prompt to stdout, which has only results if it is no terminal.
     prompt = "> " if sys.stdout.isatty() else ""
-    try:
+    with _recalled(history):
         while True:
             if not prompt:
                 stderr.print("> ", end="")
@@ -231,8 +226,23 @@ def _prompts(history: Path) -> Generator[str, None, None]:
             if not line.strip():
                 return
             yield line
+
+
+@contextmanager
+def _recalled(history: Path) -> Iterator[None]:
+    """Let `input` edit lines and recall those of a file, where Python has readline."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    with suppress(OSError):
+        readline.read_history_file(history)
+    readline.set_history_length(1000)
+    try:
+        yield
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             history.parent.mkdir(parents=True, exist_ok=True)
             readline.write_history_file(history)
 

@@ -1,5 +1,6 @@
 """Config files and options, merged and validated."""
 
+import difflib
 import os
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,9 @@ def find_config(name: str) -> Path:
     shipped = shipped_configs()
     if name in shipped:
         return shipped[name]
+    near = difflib.get_close_matches(name, shipped, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UsageError(
-        f"--config {name}: no such file, nor a config of that name. "
+        f"--config {name}: no such file, nor a config of that name{hint} "
         f"Shipped configs: {', '.join(shipped) or 'none'}"
     )

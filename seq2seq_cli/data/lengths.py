@@ -1,6 +1,5 @@
 """How many tokens each sentence of the training side has."""
 
-import os
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +8,7 @@ import tensorflow as tf
 from seq2seq_cli.data.autotune import without_autotune
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.runtime.machine import cores
 
 _BLOCK_PAIRS = 4096  # that are tokenized at once
 
@@ -47,9 +47,8 @@ def token_lengths(
 
     both = np.empty((2, len(pairs)), np.uint16)
     starts = tf.data.Dataset.range(0, len(pairs), _BLOCK_PAIRS)
-    cores = len(os.sched_getaffinity(0))
     done = 0
-    for lengths in without_autotune(starts.map(count, cores)).as_numpy_iterator():
+    for lengths in without_autotune(starts.map(count, cores())).as_numpy_iterator():
         both[:, done : done + lengths.shape[1]] = lengths
         done += lengths.shape[1]
         progress(done)

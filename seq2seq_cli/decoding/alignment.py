@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import tensorflow as tf
 
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES
 from seq2seq_cli.data.tokenizers.words import Words
-from seq2seq_cli.special_tokens import EOS, UNK
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.special_tokens import BOS, EOS, UNK
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,23 @@ def align(
         tokenizers.target.pieces(target),
         [[round(float(weight), 5) for weight in row] for row in weights],
     )
+
+
+def forced_attention(model: Seq2Seq, source_S: np.ndarray, target_T: np.ndarray) -> np.ndarray:
+    """Return attention_TS (float32) where the decoder reads a given translation (teacher forcing).
+
+    Args:
+        model: any Seq2Seq.
+        source_S: int32 ids of a source, EOS included.
+        target_T: int32 ids of its translation, EOS included.
+    """
+    memory = model.encode(tf.constant(source_S[np.newaxis], tf.int32))
+    state = model.initial_state(memory, len(target_T))
+    rows = []
+    for token in [BOS, *target_T[:-1]]:
+        _, attention_BS, state = model.decode_step(tf.constant([token], tf.int32), state, memory)
+        rows.append(attention_BS.numpy()[0])
+    return np.array(rows)
 
 
 def copy_unknown(

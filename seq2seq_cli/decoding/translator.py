@@ -1,7 +1,7 @@
 """Translate strings: tokenize, search, detokenize."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import RawIOBase
 
@@ -101,7 +101,12 @@ class Translator:
         _check_prefix(len(self._prefix), config)
         self._search = Search(model, config, alignments or replace_unknown, compiled)
 
-    def translate(self, sentences: Sequence[str], first_number: int = 0) -> list[Translation]:
+    def translate(
+        self,
+        sentences: Sequence[str],
+        first_number: int = 0,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> list[Translation]:
         """Return a translation for each sentence, in order.
 
         Sentences are translated in batches of like length; batches change no result beyond
@@ -111,6 +116,7 @@ class Translator:
             sentences: the texts.
             first_number: the number of the first sentence in the whole input, by which samples are
                 drawn.
+            progress: called with the number of sentences that are done, as it grows.
         """
         translations = [Translation("")] * len(sentences)
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
@@ -127,9 +133,12 @@ class Translator:
             )
 
         rows = list(batches({i: each.length for i, each in encoded.items()}, self._config))
+        done = len(sentences) - len(wanted)
         for chosen, found in zip(rows, in_parallel(translate, rows), strict=True):
             for i, translation in zip(chosen, found, strict=True):
                 translations[i] = translation
+            done += len(chosen)
+            progress(done)
         return translations
 
     def _translate_batch(

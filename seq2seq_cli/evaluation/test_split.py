@@ -1,6 +1,6 @@
 """BLEU and chrF by sacreBLEU, with all references and the signatures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sacrebleu.metrics import BLEU, CHRF
@@ -12,6 +12,8 @@ from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.errors import DataError, UsageError
+
+Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,27 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> S
 
 
 def evaluate_translator(
-    translator: Translator, sources: Sequence[str], references: Sequence[Sequence[str]]
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[Sequence[str]],
+    progress: Progress = lambda stage, done, total: None,
 ) -> tuple[Scores, list[str]]:
-    """Translate the sources and score the result."""
-    translations = [t.text for t in translator.translate(sources)]
+    """Translate the sources and score the result; for `progress` see evaluate."""
+
+    def translated(done: int) -> None:
+        progress("Translating", done, len(sources))
+
+    translated(0)
+    translations = [t.text for t in translator.translate(sources, progress=translated)]
     return score(translations, references), translations
 
 
 def evaluate(
-    loaded: LoadedRun, data: DataConfig, split: str, decoding: DecodingConfig | None = None
+    loaded: LoadedRun,
+    data: DataConfig,
+    split: str,
+    decoding: DecodingConfig | None = None,
+    progress: Progress = lambda stage, done, total: None,
 ) -> Evaluation:
     """Score a run, or an ensemble, on the `dev` or `test` split of the first run's corpus.
 
@@ -93,10 +107,13 @@ def evaluate(
         data: the first run's `[data]`, perhaps with a new path of the corpus.
         split: `dev` or `test`.
         decoding: how to search; None for the run's `[decoding]`.
+        progress: called with the name of a stage, how many sentences it has done, and how many
+            there are, if that is known.
 
     Raises:
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
     """
+    progress("Reading the corpus", 0, None)
     corpus = read_corpus(data)
     trained_on = loaded.state.data_fingerprint
     if corpus.fingerprint != trained_on:
@@ -106,7 +123,8 @@ def evaluate(
             "same. Give the corpus it was trained on by --data"
         )
     sources, references = group_references(getattr(corpus, split))
-    scores, translations = evaluate_translator(loaded.translator(decoding), sources, references)
+    translator = loaded.translator(decoding)
+    scores, translations = evaluate_translator(translator, sources, references, progress)
     return Evaluation(
         loaded.name, loaded.checkpoint, split, scores, sources, translations, references
     )

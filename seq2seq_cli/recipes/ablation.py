@@ -16,7 +16,7 @@ from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes.parameter_matching import with_equal_parameters
 from seq2seq_cli.runs.disk import disk_errors, write_durably
 from seq2seq_cli.runs.run import Run, resumed_config
-from seq2seq_cli.training.events import Notice, OnEvent
+from seq2seq_cli.training.events import Heading, Notice, OnEvent, Phase
 from seq2seq_cli.training.loop import train
 
 
@@ -69,11 +69,11 @@ def ablate(
         UsageError: if the folder has runs of other configs.
     """
     if equal_parameters:
-        on_event(Notice("Fitting the widths"))
+        on_event(Phase("Fitting the widths"))
         configs = with_equal_parameters(configs)
     rows = []
     for number, (name, config) in enumerate(configs.items(), start=1):
-        on_event(Notice(f"Variant {number} of {len(configs)}: {name}"))
+        on_event(Heading(f"Variant {number} of {len(configs)}: {name}"))
         rows.append(_row(name, config, folder / name, on_event, device))
         _write(rows, folder)
     return rows

@@ -6,7 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +235,19 @@ def check_startable(resumed: Run | None, name: str | None) -> None:
             pass
 
 
+def next_path(name: str | None, label: str) -> Path:
+    """Return the folder of a new training: that of `name`, or the next number with `label`.
+
+    Raises:
+        UsageError: if the name is not usable for a folder.
+    """
+    if name is not None:
+        return run_path(name)
+    there = RUNS.iterdir() if RUNS.is_dir() else ()
+    numbers = [int(match[0]) for path in there if (match := re.match(r"\d+", path.name))]
+    return RUNS / f"{max(numbers, default=0) + 1:03d}-{label}"
+
+
 def new_run(name: str | None, label: str) -> Run:
     """Make the folder of a new training: that of `name`, or the next number with `label`.
 
@@ -249,15 +262,11 @@ def new_run(name: str | None, label: str) -> Run:
         return run
     with disk_errors(RUNS):
         RUNS.mkdir(exist_ok=True)
-        numbers = [int(m[0]) for p in RUNS.iterdir() if (m := re.match(r"\d+", p.name))]
-        number = max(numbers, default=0) + 1
         while True:
-            path = RUNS / f"{number:03d}-{label}"
-            try:
+            path = next_path(None, label)
+            with suppress(FileExistsError):  # another process took the number
                 path.mkdir()
                 return Run(path)
-            except FileExistsError:  # another process took the number
-                number += 1
 
 
 def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:

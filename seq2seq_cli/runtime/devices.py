@@ -4,10 +4,10 @@ import ctypes
 import importlib.metadata
 import importlib.util
 import os
-import platform
+from typing import Any
 
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.runtime.parallel import cores
+from seq2seq_cli.runtime.machine import cores, processor_name
 
 
 def use_device(name: str) -> str:
@@ -27,8 +27,8 @@ def use_device(name: str) -> str:
     kind, _, number = name.partition(":")
     if kind == "cpu" or (kind == "auto" and not gpus):
         if gpus:
-            tf.config.set_visible_devices([], "GPU")
-        return f"CPU ({_cpu_name()}, {cores()} cores)"
+            _show_only([], name)
+        return f"CPU ({processor_name()}, {cores()} cores)"
     index = int(number or 0)
     if not gpus:
         raise UsageError(f"--device {name}: {_why_no_gpu()}. Or use --device cpu")
@@ -37,13 +37,25 @@ def use_device(name: str) -> str:
             f"--device {name}: there are {len(gpus)} GPUs, gpu:0 to gpu:{len(gpus) - 1}"
         )
     gpu = gpus[index]
-    try:
-        tf.config.set_visible_devices([gpu], "GPU")
-        tf.config.experimental.set_memory_growth(gpu, True)
-    except RuntimeError as error:
-        raise UsageError(f"--device {name}: chosen too late in this process: {error}") from error
+    _show_only([gpu], name)
     details = tf.config.experimental.get_device_details(gpu)
     return f"GPU {index} ({details.get('device_name', 'unknown model')})"
+
+
+def _show_only(gpus: list[Any], name: str) -> None:
+    """Let TensorFlow see these GPUs alone, and take their memory as it needs it.
+
+    Raises:
+        UsageError: if this process has computed with others.
+    """
+    import tensorflow as tf
+
+    try:
+        tf.config.set_visible_devices(gpus, "GPU")
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+    except RuntimeError as error:
+        raise UsageError(f"--device {name}: chosen too late in this process: {error}") from error
 
 
 def _why_no_gpu() -> str:
@@ -81,16 +93,3 @@ def _loads(library: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _cpu_name() -> str:
-    return _cpu_info("model name") or platform.machine()
-
-
-def _cpu_info(key: str) -> str:
-    """Return a value of the first core from /proc/cpuinfo, or an empty text without one."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":", 1)[1].strip() for line in file if line.startswith(key))
-    except (OSError, StopIteration):
-        return ""

@@ -2,12 +2,16 @@
 
 import os
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runtime.machine import physical_memory
 
+_STATUS = Path("/proc/self/statm")  # of Linux
 _GROUP_LIMITS = (  # of control groups, versions 2 and 1
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -16,21 +20,27 @@ _GROUP_LIMITS = (  # of control groups, versions 2 and 1
 
 def resident_memory() -> int:
     """Return this process' resident memory, in bytes."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
+    with suppress(OSError):
+        return int(_STATUS.read_text().split()[1]) * resource.getpagesize()
+    command = ["ps", "-o", "rss=", "-p", str(os.getpid())]
+    with suppress(OSError, subprocess.CalledProcessError, ValueError):
+        return int(subprocess.run(command, capture_output=True, check=True).stdout) * 1024
+    return peak_memory()
 
 
 def peak_memory() -> int:
     """Return the maximum of this process' resident memory so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024  # macOS counts bytes, Linux kibibytes
 
 
 def most_memory() -> int:
     """Return the maximum memory that this process can have, in bytes.
 
     That is the machine's memory, or the limit of the process or of its container, if it is less.
+    Where none of them is known, it is as much as there are addresses.
     """
-    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    limits = [physical_memory() or sys.maxsize]
     limits += [x for x in resource.getrlimit(resource.RLIMIT_AS) if x != resource.RLIM_INFINITY]
     for path in _GROUP_LIMITS:
         with suppress(OSError, ValueError):  # there is no such group, or its limit is "max"

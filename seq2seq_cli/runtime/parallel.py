@@ -1,12 +1,12 @@
 """How much is computed in parallel: threads, parts of a batch, batches."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
 from seq2seq_cli.config.training import MOST_SHARDS, TrainingConfig
+from seq2seq_cli.runtime.machine import cores
 
 _SHARD_TOKENS = 512  # a part of a training batch has at least so many
 
@@ -85,8 +85,3 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> It
         yield from pool.map(function, items)
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))

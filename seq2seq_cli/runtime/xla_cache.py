@@ -4,7 +4,6 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
-import platform
 import shutil
 import stat
 import tempfile
@@ -12,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
+
+from seq2seq_cli.runtime.machine import processor_features
 
 _LEAST_FREE = 100_000_000  # bytes; a training's first start may add about half of them
 
@@ -22,11 +23,7 @@ def xla_cache_folder() -> Path:
     It depends on the processor, the version of TensorFlow and XLA's flags. With the same of these,
     the next process finds what this one compiled.
     """
-    try:
-        processor = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
-        described = [x for x in processor.split("\n") if x.startswith(("model name", "flags"))]
-    except OSError:
-        described = [platform.platform(), platform.processor()]
+    described = processor_features()
     described += [importlib.metadata.version("tensorflow"), os.environ.get("XLA_FLAGS", "")]
     key = hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
     return platformdirs.user_cache_path("s2s") / "xla" / key

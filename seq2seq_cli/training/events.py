@@ -84,7 +84,7 @@ class Validation:
     Attributes:
         step, epoch, seconds: as in Progress.
         dev_loss: nats per token, without label smoothing.
-        dev_bleu, dev_chrf: greedy, with all references.
+        dev_bleu, dev_chrf: with all references, of a search by `[decoding]`.
         signature: sacreBLEU's, of `dev_bleu`.
         is_best: whether every validation before had a lower BLEU.
         samples: (source, reference, translation) of a few sentences.
@@ -115,6 +115,13 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """Which of several trainings begins, in words."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Notice:
     """Something worth knowing, in a sentence."""
 
@@ -141,7 +148,7 @@ class Result:
     best_dev_bleu: float | None
 
 
-Event = Summary | Phase | Progress | Validation | Notice
+Event = Heading | Summary | Phase | Progress | Validation | Notice
 
 OnEvent = Callable[[Event], None]
 

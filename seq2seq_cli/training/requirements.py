@@ -1,6 +1,7 @@
 """What a training needs of the machine, checked before it begins."""
 
 from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -9,7 +10,7 @@ from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import count_weights
 from seq2seq_cli.runtime import memory
-from seq2seq_cli.runtime.parallel import cores
+from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.vocabularies import Vocabularies
 
 _FLOAT = 4  # bytes
@@ -17,11 +18,38 @@ _COPIES = 4  # of each weight: itself, its gradient and Adam's two moments
 _SHARDS_PER_CORE = 4
 
 
+class MemoryNeeds(NamedTuple):
+    """The part of a training's memory that is known beforehand, in bytes.
+
+    state: of the weights, their gradients and Adam's moments.
+    logits: of the logits of a batch.
+    """
+
+    state: int
+    logits: int
+
+    @property
+    def total(self) -> int:
+        """All of it; a training needs more than that."""
+        return self.state + self.logits
+
+
+def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int) -> MemoryNeeds:
+    """Return the memory that a training needs at least.
+
+    Args:
+        training: its batches.
+        target_vocabulary: number of ids.
+        weights: of the model.
+    """
+    rows = training.batch_pairs or training.batch_tokens
+    return MemoryNeeds(_FLOAT * _COPIES * weights, _FLOAT * rows * target_vocabulary)
+
+
 def check_memory(config: Config, vocabularies: Vocabularies) -> None:
     """Refuse a training that needs more memory than there is.
 
-    Counted are the weights, their gradients, Adam's moments and the logits of a batch. A training
-    needs more than that. A GPU's memory is not known beforehand, so nothing is refused there.
+    A GPU's memory is not known beforehand, so nothing is refused there.
 
     Raises:
         UsageError: if it is refused, with what to lower.
@@ -29,19 +57,20 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
     if tf.config.get_visible_devices("GPU"):
         return
     available = memory.most_memory()
-    logits = _FLOAT * config.training.batch_tokens * vocabularies.target
-    if config.training.batch_pairs:
-        logits = _FLOAT * config.training.batch_pairs * vocabularies.target
-    if logits + _FLOAT * _COPIES * _most_weights(config, vocabularies) <= available:
+
+    def needed(weights: int) -> MemoryNeeds:
+        return memory_needs(config.training, vocabularies.target, weights)
+
+    if needed(_most_weights(config, vocabularies)).total <= available:
         return
     weights = count_weights(config.model, vocabularies)
-    needed = logits + _FLOAT * _COPIES * weights
-    if needed > available:
+    needs = needed(weights)
+    if needs.total > available:
         raise UsageError(
-            f"this training needs at least {needed / 1e9:,.1f} GB of memory, and "
+            f"this training needs at least {needs.total / 1e9:,.1f} GB of memory, and "
             f"{available / 1e9:,.1f} GB are available. {weights:,} weights with their gradients "
-            f"and Adam's moments need {_FLOAT * _COPIES * weights / 1e9:,.1f} GB, and the logits "
-            f"of a batch {logits / 1e9:,.1f} GB. {_remedy(config)}"
+            f"and Adam's moments need {needs.state / 1e9:,.1f} GB, and the logits of a batch "
+            f"{needs.logits / 1e9:,.1f} GB. {_remedy(config)}"
         )
 
 

@@ -50,7 +50,7 @@ class Validator:
         return float(total / tokens)
 
     def translate(self) -> tuple[Scores, list[tuple[str, str, str]]]:
-        """Return the scores of greedy decoding, and a few (source, reference, translation)."""
+        """Return the scores of a search by `[decoding]`, and a few (source, reference, found)."""
         scores, translations = evaluate_translator(
             self._translator, self._sources, self._references
         )

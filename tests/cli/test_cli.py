@@ -85,6 +85,47 @@ def test_languages_can_be_given_wherever_a_corpus_can(command, option):
     assert has_option(command, option)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("train", "translate", "score", "eval", "ablate", "init", "bench train", "bench decode"),
+        *("data download", "data stats", "data check", "data prepare"),
+    ],
+)
+def test_commands_that_show_progress_can_be_quiet(command):
+    assert has_option(command, "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["tran"], "Did you mean 'train', 'translate'?"),
+        (["data", "chek"], "Did you mean 'check'?"),
+        (["train", "--epoch", "3"], "--epochs"),
+        (["translate", "--n-bests", "3"], "--n-best"),
+        (["train", "--dropout", "0.2"], "--set model.dropout=VALUE"),
+        (["data", "stats", "--dev-pairs", "9"], "--set data.dev_pairs=VALUE"),
+        (["init", "--epochs", "9"], "--set training.epochs=VALUE"),
+        (["eval", "--no-repeat-ngram", "2"], "--set decoding.no_repeat_ngram=VALUE"),
+        (["train", "--set", "training.epoch=3"], "did you mean 'training.epochs'?"),
+        (["train", "--config", "tatoeba-rnn"], "did you mean 'tatoeba-rnn-additive'?"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest(arguments, nearest, workdir):
+    code, out, err = s2s(*arguments)
+    assert (code, out) == (2, "")
+    assert nearest in " ".join(err.replace("│", " ").split())
+
+
+def test_a_key_that_a_command_does_not_take_is_not_offered(workdir):
+    for arguments in (["translate", "--dropout", "0.2"], ["data", "download", "--seed", "3"]):
+        code, _, err = s2s(*arguments)
+        assert code == 2
+        assert "No such option" in err
+        assert "--set" not in err
+    assert "training.seed=VALUE" in s2s("config", "check", "x", "--seed", "3")[2]
+
+
 def test_languages_stand_in_the_config(workdir):
     code, out, err = s2s("config", "show", "--data", "x", "--source", "es", "--target", "en")
     assert (code, err) == (0, "")

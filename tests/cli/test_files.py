@@ -14,6 +14,7 @@ from seq2seq_cli.cli.files import Result, check_input, check_output, emit, open_
 from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 SENTENCE = "I see one cats."
+needs_linux = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has such files")
 READ_STDIN = """
 from seq2seq_cli.cli.files import open_input, open_standard_streams
 from seq2seq_cli.errors import DataError
@@ -69,6 +70,7 @@ def test_results_are_utf8_whatever_the_locale(workdir, environment):
     assert rb"--config \xe9: no such file" in err
 
 
+@needs_linux
 def test_a_full_disk_below_stdout_is_named_and_leaves_with_7():
     error = b"error: stdout: cannot be written: No space left on device\n"
     for command in ("config show", "--help", "--version"):
@@ -76,6 +78,7 @@ def test_a_full_disk_below_stdout_is_named_and_leaves_with_7():
         assert found == (7, b"", error)
 
 
+@needs_linux
 def test_a_full_disk_below_stderr_stops_nothing():
     code, out, _ = shell("$PYTHON -m seq2seq_cli config check none 2> /dev/full")
     assert (code, out) == (2, b"")
@@ -122,6 +125,7 @@ def test_a_reader_of_stderr_that_left_changes_no_exit_code(left_pipe):
     assert done.returncode == 2
 
 
+@needs_linux
 def test_an_input_that_cannot_be_read_is_named_and_not_the_output(home, tmp_path):
     out = tmp_path / "out.txt"
     for command in ("translate", "score"):
@@ -172,6 +176,7 @@ def test_an_output_that_cannot_be_written_is_named_before_work_begins(
     assert err.endswith("cannot be written: it is a folder. Give the path of a file\n")
 
 
+@needs_linux
 def test_scores_are_printed_though_their_sentences_cannot_be_written(home):
     code, out, err = s2s("eval", "--json", "--output", "/dev/full")
     assert code == 7
@@ -191,6 +196,7 @@ def test_a_command_that_fails_before_its_first_result_leaves_the_output_as_it_wa
     assert out.read_text() == ""
 
 
+@needs_linux
 def test_a_full_disk_below_the_output_is_named_once():
     with (
         pytest.raises(DiskError, match="--output /dev/full: cannot be written: No space left"),

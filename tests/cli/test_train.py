@@ -42,6 +42,35 @@ def test_from_train_to_translation(corpus, workdir):
     assert "training.epochs: None there, 3 now" in err
 
 
+def test_a_quiet_training_prints_nothing(corpus, workdir):
+    command = ["train", "--data", str(corpus), "--steps", "3", "--quiet", *tiny_settings()]
+    assert s2s(*command) == (0, "", "")
+    assert list(workdir.glob("runs/*/checkpoints/*"))
+
+
+def test_a_dry_run_shows_what_would_be_done_and_writes_nothing(corpus, workdir):
+    command = ["train", "--data", str(corpus), "--epochs", "3", *tiny_settings()]
+    code, out, err = s2s(*command, "--dry-run")
+    assert code == 0
+    assert list(workdir.iterdir()) == []
+    assert "Making the vocabulary" in err
+    rows = dict(re.findall(r"^(\w+) +(.+)", out, re.MULTILINE))
+    assert rows["run"] == "runs/001-rnn-additive"
+    batches = int(rows["batches"].split()[0])
+    assert rows["updates"].startswith(f"at most {3 * batches}; fewer if dev BLEU does not rise")
+    assert re.match(r"at least 0\.\d\d GB", rows["memory"])
+    # What the training shows is the same.
+    code, _, err = s2s(*command)
+    assert code == 0
+    assert f"{rows['batches'].split(',')[0]}, of about 512 tokens each" in " ".join(err.split())
+    assert f"Ended after {3 * batches} steps" in err
+
+
+def test_a_dry_run_of_a_resumed_training_is_refused(workdir):
+    code, _, err = s2s("train", "--dry-run", "--resume")
+    assert (code, err) == (2, "error: --dry-run is for a new training; leave out --resume\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -8,10 +8,12 @@ from conftest import tiny_config
 from rich.console import Console
 
 from seq2seq_cli.cli import training_display as module
-from seq2seq_cli.cli.training_display import TrainingDisplay, summary_rows
+from seq2seq_cli.cli.training_display import TrainingDisplay, plan_rows, summary_rows
 from seq2seq_cli.runtime import tensorflow as tensorflow_import
 from seq2seq_cli.runtime.computation import Computation
-from seq2seq_cli.training.events import Notice, Phase, Progress, Summary, Validation
+from seq2seq_cli.training.events import Heading, Notice, Phase, Progress, Summary, Validation
+from seq2seq_cli.training.plan import Plan
+from seq2seq_cli.training.requirements import MemoryNeeds
 
 PROGRESS = Progress(
     step=123_456,
@@ -81,6 +83,20 @@ def test_a_summary_names_what_applies():
     assert rows["batches"].startswith("1,800 per epoch, of 64 pairs each, ")
     assert rows["until"] == "4 steps or 1.5 minutes"
     assert rows["measured"] == "float32 1.2 ms, bfloat16 2.0 ms"
+
+
+def test_a_plan_adds_updates_and_memory():
+    planned = Plan(SUMMARY, 5400, MemoryNeeds(10**9, 5 * 10**8), 8 * 10**9)
+    rows = plan_rows(planned)
+    assert rows[:-2] == summary_rows(SUMMARY)
+    assert dict(rows[-2:]) == {
+        "updates": "at most 5,400; fewer if dev BLEU does not rise in 8 validations",
+        "memory": "at least 1.50 GB: weights, gradients and Adam's moments 1.00 GB, logits of a "
+        "batch 0.50 GB; 8.00 GB are available",
+    }
+    rows = dict(plan_rows(replace(planned, updates=None, available_memory=None)))
+    assert rows["updates"].startswith("as many as the time allows; fewer if")
+    assert rows["memory"].endswith("logits of a batch 0.50 GB")
 
 
 def terminal(width: int = 80) -> Console:
@@ -195,6 +211,16 @@ def test_the_spinner_moves_while_the_import_of_tensorflow_is_silenced():
     assert "seen" in shown
     assert "Starting TensorFlow" in shown
     assert "noise" not in shown
+
+
+@pytest.mark.parametrize("console", [terminal(), Console(file=io.StringIO())])
+def test_a_quiet_display_shows_notices_alone(console):
+    with TrainingDisplay(console, quiet=True) as display:
+        for event in (Heading("1 of 2"), Phase("Starting"), SUMMARY, PROGRESS, VALIDATION):
+            display(event)
+        assert console.file.getvalue() == ""
+        display(Notice("a damaged checkpoint"))
+    assert "a damaged checkpoint" in console.file.getvalue()
 
 
 def test_an_interrupted_phase_leaves_nothing_on_the_screen():

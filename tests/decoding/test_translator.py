@@ -201,3 +201,11 @@ def test_a_batch_that_does_not_fit_in_memory_says_what_to_lower(trained, monkeyp
     monkeypatch.setattr(scorer, "_run", fill_memory)
     with pytest.raises(UsageError, match=message):
         scorer.score([(SENTENCE, "yo")] * 2)
+
+
+def test_progress_counts_sentences_up_to_all(translator):
+    told = []
+    translator.translate(["I see one cats.", "", "we eat two books."] * 30, progress=told.append)
+    assert told == sorted(told)
+    assert told[0] > 30
+    assert told[-1] == 90

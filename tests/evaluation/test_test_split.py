@@ -66,3 +66,14 @@ def test_a_corpus_that_moved_is_found_where_it_is_said_to_be(trained, corpus, tm
     moved = Path(tmp_path / "moved.tsv")
     moved.write_bytes(corpus.read_bytes())
     assert evaluate_split(trained, "test", str(moved)).scores.bleu > 0
+
+
+def test_the_progress_of_an_evaluation_is_told(trained):
+    run = Run(trained)
+    told = []
+    found = evaluate(
+        load_run(run, fail), run.config().data, "test", progress=lambda *work: told.append(work)
+    )
+    total = len(found.sources)
+    assert told[:2] == [("Reading the corpus", 0, None), ("Translating", 0, total)]
+    assert told[-1] == ("Translating", total, total)

@@ -6,7 +6,7 @@ from conftest import tiny_config
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes import ablation
 from seq2seq_cli.recipes.ablation import ablate
-from seq2seq_cli.training.events import ignore
+from seq2seq_cli.training.events import Heading, ignore
 
 
 def configs(corpus, **settings):
@@ -20,6 +20,12 @@ def configs(corpus, **settings):
 def done(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ablation")
     return folder, ablate(configs(corpus), folder, ignore)
+
+
+def test_each_variant_has_a_heading(done, corpus):
+    events = []
+    ablate(configs(corpus), done[0], events.append)
+    assert events == [Heading("Variant 1 of 2: rnn"), Heading("Variant 2 of 2: transformer")]
 
 
 def test_each_variant_is_trained_scored_and_written(done):

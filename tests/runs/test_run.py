@@ -8,7 +8,14 @@ from conftest import checkpoint_state, tiny_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 from seq2seq_cli.runs import checkpoints
-from seq2seq_cli.runs.run import Run, check_startable, find_run, new_run, resumed_config
+from seq2seq_cli.runs.run import (
+    Run,
+    check_startable,
+    find_run,
+    new_run,
+    next_path,
+    resumed_config,
+)
 
 
 def fail(message: str) -> None:
@@ -188,3 +195,11 @@ def test_defaults_stand_in_the_config(trained):
     options = Overrides()
     options.set("decoding.beam", 4, "--beam")
     assert Run(trained).config(options).decoding.beam == 4
+
+
+def test_the_next_folder_is_named_without_being_made(workdir):
+    assert next_path(None, "x") == Path("runs/001-x")
+    assert list(workdir.iterdir()) == []
+    assert new_run(None, "x").path == Path("runs/001-x")
+    assert next_path(None, "y") == Path("runs/002-y")
+    assert next_path("mine", "y") == Path("runs/mine")

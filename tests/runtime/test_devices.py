@@ -60,11 +60,12 @@ class TestCache:
         assert folder.startswith(str(tmp_path / "cache/s2s/xla/"))
         assert os.listdir(folder) == []
 
-    def test_one_that_cannot_be_written_costs_a_warning(self, warnings, monkeypatch):
-        monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    def test_one_that_cannot_be_written_costs_a_warning(self, warnings, tmp_path, monkeypatch):
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
         (warning,) = warnings()
-        assert warning.startswith("/proc/none/s2s/xla/")
-        assert "cannot be written (No such file or directory). XLA compiles anew at" in warning
+        assert warning.startswith(str(tmp_path / "file/s2s/xla/"))
+        assert "cannot be written (Not a directory). XLA compiles anew at" in warning
         assert "cache" not in os.environ["TF_XLA_FLAGS"]
 
     def test_a_full_disk_costs_a_warning(self, warnings, tmp_path, monkeypatch):
@@ -165,6 +166,16 @@ def test_the_cpu_hides_the_gpus(two_gpus):
     assert two_gpus == [[]]
 
 
+@pytest.mark.parametrize("name", ["cpu", "gpu:1"])
+def test_a_device_chosen_too_late_is_refused(two_gpus, name, monkeypatch):
+    def refuse(devices: list, kind: str) -> None:
+        raise RuntimeError("cannot be modified after being initialized")
+
+    monkeypatch.setattr(tf.config, "set_visible_devices", refuse)
+    with pytest.raises(UsageError, match=f"--device {name}: chosen too late in this process"):
+        devices.use_device(name)
+
+
 def test_a_gpu_that_is_not_there_is_refused(two_gpus):
     with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs, gpu:0 to gpu:1"):
         devices.use_device("gpu:2")
@@ -174,7 +185,7 @@ def test_a_gpu_that_is_not_there_is_refused(two_gpus):
 class TestThreads:
     @pytest.fixture(autouse=True)
     def four_cores(self, monkeypatch):
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4), raising=False)
 
     @pytest.mark.parametrize(
         ("settings", "shards"),

@@ -1,6 +1,7 @@
 """`s2s data check`: the problems in a corpus' files, and a cleaned copy of it."""
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -23,13 +24,18 @@ UNSEEN_LIMIT = 0.01
 _LEAKS = {"dev": Kind.IN_DEV, "test": Kind.IN_TEST}
 
 
-def check(config: DataConfig, fix: Path | None = None) -> Findings:
+def check(
+    config: DataConfig,
+    fix: Path | None = None,
+    progress: Callable[[str, int], None] = lambda stage, lines: None,
+) -> Findings:
     """Look for all problems in a corpus' files, and write a cleaned copy if asked.
 
     Args:
         config: names the corpus and, if there are any, the dev and test files.
         fix: where the training file's cleaned copy goes: a file, or for parallel files the PREFIX;
             gzipped if it ends in .gz.
+        progress: called with the name of a stage that begins, and the lines that it has done: 0.
 
     Raises:
         DataError: if a file cannot be read at all, or no line of it is left for the copy.
@@ -40,16 +46,23 @@ def check(config: DataConfig, fix: Path | None = None) -> Findings:
     with_keys = bool(paths.dev or paths.test)
     line_files = {split: LineFile(path, config) for split, path in paths._asdict().items() if path}
     outputs = new_outputs(fix, line_files["train"]) if fix else []
-    files = {split: FlaggedFile(split, lines, with_keys) for split, lines in line_files.items()}
+    files = {}
+    for split, lines in line_files.items():
+        progress(f"Reading {split}", 0)
+        files[split] = FlaggedFile(split, lines, with_keys)
+    progress("Comparing lines", 0)
     for file, other in combinations(files.values(), 2):  # train, dev, test: in this order
         file.flag_leaks(other, _LEAKS[other.split])
     findings: list[Finding] = []
     characters: dict[str, list[Counter[str]]] = {}
     for split, file in files.items():
         file.flag_duplicates()
+        progress(f"Judging the lines of {split}", 0)
         file.flag_outliers()
         found, characters[split] = findings_of(file)
         findings += found
+    if fix:
+        progress("Writing", 0)
     return Findings(
         [
             CheckedFile(split, file.lines.names, len(file.flags), file.judged)

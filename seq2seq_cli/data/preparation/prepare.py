@@ -20,6 +20,7 @@ from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.prepared import VOCABULARY, is_prepared
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runtime.machine import cores
 
 
 def prepare(config: Config, path: Path, progress: Progress, processes: int | None = None) -> Corpus:
@@ -51,7 +52,7 @@ def prepare(config: Config, path: Path, progress: Progress, processes: int | Non
         shutil.rmtree(partial, ignore_errors=True)  # a killed preparation may have left it
         (partial / "chunks").mkdir(parents=True)
         try:
-            with Processes(processes or os.cpu_count() or 1) as pool:
+            with Processes(processes or cores()) as pool:
                 chunked = read_in_chunks(config, partial / "chunks", pool, progress)
                 builder = PairsBuilder(partial, config, chunked, pool, progress)
                 with contextlib.redirect_stdout(io.StringIO()):  # TensorFlow Datasets prints to it

@@ -286,3 +286,13 @@ class TestFix:
         with pytest.raises(DataError, match="no line is left to be written"):
             checked(tsv("c\nd\n", "bad.tsv"), tmp_path / "out.tsv")
         assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.tsv", "pairs.tsv"]
+
+
+def test_the_stages_of_a_check_are_told(tsv, tmp_path):
+    told = []
+    config = DataConfig(corpus=str(tsv("a\tb\n")), dev=str(tsv("c\td\n", "dev.tsv")))
+    check(config, tmp_path / "out.tsv", lambda stage, lines: told.append(stage))
+    assert told == [
+        *("Reading train", "Reading dev", "Comparing lines"),
+        *("Judging the lines of train", "Judging the lines of dev", "Writing"),
+    ]

@@ -1,0 +1,107 @@
+"""The command that writes a config to start from: init."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seq2seq_cli.cli.options import (
+    DataOption,
+    ModelOption,
+    QuietOption,
+    SetOption,
+    SourceOption,
+    TargetOption,
+    config_layers,
+    corpus_flags,
+    find_data,
+)
+from seq2seq_cli.errors import DiskError, UsageError, os_reason
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config.data import DataConfig
+    from seq2seq_cli.data.pairs import Pairs
+
+_SAMPLE = 20_000  # pairs whose words are counted
+
+
+def init(
+    path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("s2s.toml"),
+    data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    model: ModelOption = None,
+    settings: SetOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a config for a corpus, with sizes and a schedule that suit its number of pairs."""
+    from seq2seq_cli.cli import console
+    from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.config.overrides import Overrides
+    from seq2seq_cli.config.starter import starter_values, to_commented_toml
+    from seq2seq_cli.data.corpus import read_corpus
+
+    if os.path.lexists(path):
+        raise UsageError(f"{path}: exists already. Remove it, or give another name")
+    (given,) = config_layers(None, settings, *corpus_flags(data, source, target), model=model)
+    config = load_config(given)
+    find_data(config.data, quiet)
+    corpus = read_corpus(config.data)
+    pairs = len(corpus.train)
+
+    values = Overrides()
+    chosen = starter_values(config.model.kind, pairs, _common_length(corpus.train))
+    for key, value in {**_data_values(config.data), **chosen}.items():
+        values.set(key, value, "s2s init")
+    for key, value in given.items():
+        if not key.startswith("data."):
+            values.set(key, value, given.origins[key])
+    load_config(values)
+
+    train = f"s2s train --config {shlex.quote(str(path))}"
+    heading = (
+        f"A config for {corpus.description}: {pairs:,} training pairs.\n\n"
+        f"  {train}\n\n"
+        "Sizes and schedule follow from the number of pairs by rules of thumb. Keys that are not\n"
+        "here have their defaults; `s2s config show` prints all keys."
+    )
+    _write(path, to_commented_toml(values, heading))
+    if not quiet:
+        console.show_notice(f"{path} is for {pairs:,} training pairs. Next: {train}")
+
+
+def _data_values(data: "DataConfig") -> dict[str, Any]:
+    """Return the corpus, the languages, and all that is not a default."""
+    shown = ("corpus", "source_language", "target_language")
+    fields = type(data).model_fields
+    return {
+        f"data.{key}": value
+        for key, value in data.model_dump(exclude_none=True).items()
+        if key in shown or value != fields[key].default
+    }
+
+
+def _common_length(pairs: "Pairs") -> int:
+    """Return the number of words that one sentence in a hundred exceeds."""
+    import numpy as np
+
+    sides = pairs.take(range(0, len(pairs), -(-len(pairs) // _SAMPLE)))
+    return int(np.percentile([len(text.split()) for side in sides for text in side], 99))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file.
+
+    Raises:
+        UsageError: if it exists already.
+        DiskError: if it cannot be written.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{path}: exists already. Give another name") from error
+    except OSError as error:
+        raise DiskError(f"{path}: cannot be written: {os_reason(error)}") from error

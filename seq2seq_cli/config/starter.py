@@ -1,0 +1,125 @@
+"""A config to start from: sizes and schedule by the size of the corpus, with comments.
+
+The numbers are rules of thumb. A larger corpus gets a larger vocabulary and model, fewer epochs and
+less dropout.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import tomli_w
+
+
+class Size(NamedTuple):
+    """What suits corpora of up to `pairs` training pairs.
+
+    layers: of a Transformer's encoder, and of its decoder.
+    validate_every: updates between validations; None for an epoch.
+    """
+
+    pairs: float
+    vocabulary: int
+    units: int
+    layers: int
+    dropout: float
+    epochs: int
+    batch_tokens: int
+    validate_every: int | None = None
+
+
+SIZES = (
+    Size(10_000, 1_000, 128, 2, 0.3, 30, 512),
+    Size(50_000, 3_000, 256, 2, 0.2, 12, 1024),
+    Size(300_000, 8_000, 256, 3, 0.2, 10, 2048),
+    Size(2_000_000, 16_000, 512, 4, 0.1, 6, 4096),
+    Size(math.inf, 32_000, 512, 6, 0.1, 3, 8192, 5000),
+)
+
+_HEAD_UNITS = 64  # of an attention head
+
+_COMMENTS = {
+    "data": "The pairs. dev and test are split off, unless `dev` and `test` name files.",
+    "tokenizer": "How text becomes ids. The vocabulary is learned from the training pairs.",
+    "tokenizer.vocabulary_size": "A larger corpus allows more: each id needs examples.",
+    "model": "The architecture: rnn, transformer or decoder_only.",
+    "model.attention": "additive, dot, general, concat or scaled_dot.",
+    "model.dropout": "More for a small corpus, which a model otherwise learns by heart.",
+    "training": "It ends after the epochs, or when dev BLEU rises no more (`patience`).",
+    "training.epochs": "Or limit the updates by `steps`, or the time by `budget_seconds`.",
+    "training.batch_tokens": "Larger batches are faster, need more memory, and make fewer updates.",
+    "training.max_source_tokens": "Pairs with a longer source or target are left out.",
+    "training.validate_every_steps": "An epoch is long here; validations do not wait for its end.",
+    "decoding": "How translations are searched for, in validations, too.",
+    "decoding.beam": "1 is greedy decoding, the fastest. `s2s translate --beam 5` searches wider.",
+}
+
+
+def starter_values(kind: str, pairs: int, words: int) -> dict[str, Any]:
+    """Return the values of a config by dotted key.
+
+    Args:
+        kind: `model.kind`.
+        pairs: of the training side.
+        words: the number that one sentence in a hundred exceeds.
+    """
+    size = next(size for size in SIZES if pairs <= size.pairs)
+    # A word has about one and a half tokens. Sixteens fit the shapes of batches.
+    tokens = min(max(16 * math.ceil(1.5 * (words + 1) / 16), 32), 256)
+    values: dict[str, Any] = {
+        "tokenizer.vocabulary_size": size.vocabulary,
+        **_model_values(kind, size),
+        "model.dropout": size.dropout,
+        "training.epochs": size.epochs,
+        "training.batch_tokens": size.batch_tokens,
+        "training.max_source_tokens": tokens,
+        "training.max_target_tokens": tokens,
+        "decoding.beam": 1,
+    }
+    if size.validate_every:
+        values["training.validate_every_steps"] = size.validate_every
+    return values
+
+
+def _model_values(kind: str, size: Size) -> dict[str, Any]:
+    if kind == "rnn":
+        widths = ("embedding_units", "encoder_units", "decoder_units", "attention_units")
+        return {
+            "model.kind": kind,
+            "model.attention": "additive",
+            **{f"model.{width}": size.units for width in widths},
+        }
+    stacks = {"layers": 2 * size.layers}
+    if kind == "transformer":
+        stacks = {"encoder_layers": size.layers, "decoder_layers": size.layers}
+    return {
+        "model.kind": kind,
+        "model.units": size.units,
+        "model.heads": size.units // _HEAD_UNITS,
+        "model.inner_units": 4 * size.units,
+        **{f"model.{key}": value for key, value in stacks.items()},
+    }
+
+
+def to_commented_toml(values: Mapping[str, Any], heading: str) -> str:
+    """Return values by dotted key as TOML, with a comment above tables and keys that need one.
+
+    Args:
+        values: of the config.
+        heading: the comment at the beginning, in lines.
+    """
+    lines = [f"# {line}".rstrip() for line in heading.split("\n")]
+    there = {key.partition(".")[0] for key in values}
+    for table in (name for name in _COMMENTS if name in there):
+        lines += ["", f"# {_COMMENTS[table]}", f"[{table}]"]
+        # An array of tables ends the table that it stands in.
+        for key, value in sorted(values.items(), key=lambda item: isinstance(item[1], list)):
+            name = key.removeprefix(f"{table}.")
+            if name != key:
+                lines += [f"# {_COMMENTS[key]}"] if key in _COMMENTS else []
+                lines.append(_assignment(table, name, value))
+    return "\n".join(lines) + "\n"
+
+
+def _assignment(table: str, name: str, value: Any) -> str:
+    return tomli_w.dumps({table: {name: value}}).removeprefix(f"[{table}]\n").strip()

@@ -1,0 +1,329 @@
+"""A trained run, or several as an ensemble, as an object with methods."""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
+
+import numpy as np
+
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.python.options import options_as_keywords, with_options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from seq2seq_cli.decoding.alignment import Alignment
+    from seq2seq_cli.decoding.loading import LoadedRun
+    from seq2seq_cli.decoding.translator import Translation, Translator
+    from seq2seq_cli.python.options import Options
+
+FEW = 8
+"""Sentences that are translated before a graph is compiled, which takes a second or more."""
+
+_KEPT_TRANSLATORS = 8  # each may have a graph of its own
+
+
+class ScoredTranslation(NamedTuple):
+    """A translation, and its log-probability in nats after the penalties of `[decoding]`."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """The attention of a translation's tokens to the tokens of its source.
+
+    Attributes:
+        axes: the attributes that name the rows and the columns of `weights`.
+        source: the sentence.
+        translation: its translation.
+        source_tokens: tokens of the source as written, </s> included; ▁ is a space.
+        target_tokens: the same of the translation; without </s> if it was cut.
+        weights: float64 [target tokens, source tokens], rounded to five decimals; a row is the
+            attention of one target token, and sums to 1.
+        words: (source word, target word) for each target word, counted from 0. Words are separated
+            by spaces.
+    """
+
+    axes: ClassVar[tuple[str, str]] = ("target_tokens", "source_tokens")
+
+    source: str
+    translation: str
+    source_tokens: list[str]
+    target_tokens: list[str]
+    weights: np.ndarray
+    words: list[tuple[int, int]]
+
+
+class _Search(NamedTuple):
+    """What a translator is made for."""
+
+    decoding: DecodingConfig
+    prefix: str = ""
+    replace_unknown: bool = False
+    alignments: bool = False
+
+
+class Model:
+    """A trained run, or several as an ensemble. `load` returns it."""
+
+    def __init__(self, loaded: "LoadedRun"):
+        self._loaded = loaded
+        self._searched: Counter[_Search] = Counter()  # sentences
+        self._translator = lru_cache(_KEPT_TRANSLATORS)(self._new_translator)
+        self._scored = 0  # pairs
+        self._scorer = lru_cache(loaded.scorer)
+
+    def __repr__(self) -> str:
+        return f"<Model {self._loaded.name}, {self._loaded.checkpoint}>"
+
+    @property
+    def runs(self) -> tuple[Path, ...]:
+        """The folders of the runs."""
+        return self._loaded.paths
+
+    @property
+    def decoding(self) -> DecodingConfig:
+        """The options of the run's config, which are the defaults of `translate`."""
+        return self._loaded.decoding
+
+    @overload
+    def translate(  # type: ignore[overload-overlap]  # a string is an Iterable[str], too
+        self,
+        sentences: str,
+        *,
+        n_best: None = None,
+        with_scores: Literal[False] = False,
+        prefix: str = "",
+        replace_unknown: bool = False,
+        **options: "Unpack[Options]",
+    ) -> str: ...
+
+    @overload
+    def translate(
+        self,
+        sentences: Iterable[str],
+        *,
+        n_best: None = None,
+        with_scores: Literal[False] = False,
+        prefix: str = "",
+        replace_unknown: bool = False,
+        **options: "Unpack[Options]",
+    ) -> list[str]: ...
+
+    @overload
+    def translate(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        n_best: int | None = None,
+        with_scores: bool = False,
+        prefix: str = "",
+        replace_unknown: bool = False,
+        **options: "Unpack[Options]",
+    ) -> Any: ...
+
+    def translate(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        n_best: int | None = None,
+        with_scores: bool = False,
+        prefix: str = "",
+        replace_unknown: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Translate a sentence, or several.
+
+            >>> model.translate("I like apples.", beam=5)
+            'Me gustan las manzanas.'
+            >>> model.translate(["Good night.", "Thank you."])
+            ['Buenas noches.', 'Gracias.']
+            >>> model.translate("Good night.", beam=5, n_best=2, with_scores=True)
+            [ScoredTranslation(text='Buenas noches.', score=-0.4), ...]
+
+        A search that has translated a few sentences is compiled, which takes a second or more and
+        makes it faster.
+
+        Args:
+            sentences: a string, or any number of them.
+            n_best: number of translations of each sentence: at most `beam`, or any number of
+                samples.
+            with_scores: whether to return a ScoredTranslation in place of each string.
+            prefix: the beginning of each translation.
+            replace_unknown: whether to copy unknown words from the source, by attention.
+            options: the other keys of `[decoding]`, such as `beam`, `length_penalty`, `sample`,
+                `temperature`, `top_k`, `top_p`, `seed` and `max_length`.
+
+        Returns:
+            A translation for a string, and a list of translations for any other iterable. With
+            `n_best`, a list of at most so many translations, the best first, stands in place of
+            each. The translation of a blank sentence is empty.
+
+        Raises:
+            UsageError: if an option has a wrong value, or contradicts another.
+            TypeError: if there is no such option, naming the nearest, or a sentence is no string.
+        """
+        texts = _strings(sentences, "sentences")
+        if n_best is not None:
+            options["n_best"] = n_best
+        with options_as_keywords():
+            decoding = with_options(self.decoding, f"{self.runs[0]}/config.toml", options)
+            found = self._translations(_Search(decoding, prefix, replace_unknown), texts)
+        results: list[Any] = [
+            [
+                ScoredTranslation(each.text, each.score) if with_scores else each.text
+                for each in (best, *best.others)
+            ]
+            for best in found
+        ]
+        if n_best is None:
+            results = [best for best, *_ in results]
+        return results[0] if isinstance(sentences, str) else results
+
+    @overload
+    def score(  # type: ignore[overload-overlap]  # see translate
+        self, source: str, translation: str
+    ) -> float: ...
+
+    @overload
+    def score(self, source: Iterable[str], translation: Iterable[str]) -> list[float]: ...
+
+    def score(
+        self, source: str | Iterable[str], translation: str | Iterable[str]
+    ) -> float | list[float]:
+        """Return the log-probability of a given translation, in nats, or of several.
+
+            >>> model.score("I like apples.", "Me gustan las manzanas.")
+            -0.52
+
+        Args:
+            source: a sentence, or several.
+            translation: its translation, or that of each.
+
+        Returns:
+            A number for two strings, and else a list of numbers. It is NaN where both texts are
+            blank.
+
+        Raises:
+            TypeError: if one is a string and the other is not, or a text is no string.
+            ValueError: if there are not as many translations as sources.
+        """
+        if isinstance(source, str) != isinstance(translation, str):
+            raise TypeError("source and translation must be two strings, or two lists of them")
+        sources, translations = _strings(source, "source"), _strings(translation, "translation")
+        if len(sources) != len(translations):
+            raise ValueError(
+                f"there are {len(sources)} sources and {len(translations)} translations"
+            )
+        self._scored += len(sources)
+        found = self._scorer(self._scored > FEW).score([*zip(sources, translations, strict=True)])
+        for number, each in enumerate(found):
+            for side in each.cut:
+                _warn_of_cut(f"{side} {number}", self.decoding)
+        scores = [
+            float("nan") if each.log_probability is None else each.log_probability for each in found
+        ]
+        return scores[0] if isinstance(source, str) else scores
+
+    def attention(self, sentence: str, translation: str | None = None) -> Attention:
+        """Return the attention of each token of a translation to the tokens of its source.
+
+            >>> found = model.attention("I like apples.")
+            >>> found.weights.shape == (len(found.target_tokens), len(found.source_tokens))
+            True
+
+        Args:
+            sentence: the source.
+            translation: a given translation, which the model reads token by token; None for the
+                model's own.
+
+        Raises:
+            TypeError: if a text is no string.
+            UsageError: if the sentence is blank, or the members of an ensemble have different
+                source vocabularies.
+        """
+        _strings([sentence, translation or ""], "sentence and translation")
+        if not sentence.strip():
+            raise UsageError("a blank sentence has no tokens to attend to")
+        if self._loaded.member_tokenizers:
+            raise UsageError(
+                "the source vocabularies of these runs differ, so they do not attend to the same "
+                "tokens. Load one run"
+            )
+        if translation is None:
+            search = _Search(self.decoding, alignments=True)
+            with options_as_keywords():
+                (best,) = self._translations(search, [sentence])
+            translation, found = best.text, best.alignment
+            assert found is not None
+        else:
+            found = self._given_alignment(sentence, translation)
+        weights = np.array(found.weights)
+        return Attention(
+            sentence, translation, found.source_tokens, found.target_tokens, weights, found.words
+        )
+
+    def _given_alignment(self, sentence: str, translation: str) -> "Alignment":
+        from seq2seq_cli.decoding.alignment import align, forced_attention
+        from seq2seq_cli.decoding.encoding import encode_sentences
+
+        tokenizers = self._loaded.tokenizers
+        sides = ((sentence, tokenizers.source), (translation, tokenizers.target))
+        encoded = [encode_sentences([side], [text], self.decoding)[0] for text, side in sides]
+        for name, each in zip(("sentence", "translation"), encoded, strict=True):
+            if each.cut:
+                _warn_of_cut(name, self.decoding)
+        source, target = (each.ids[0] for each in encoded)
+        weights = forced_attention(self._loaded.model, source, target)
+        return align(tokenizers, source.tolist(), target.tolist(), weights)
+
+    def _translations(self, search: _Search, texts: list[str]) -> "list[Translation]":
+        self._searched[search] += len(texts)
+        found = self._translator(search, self._searched[search] > FEW).translate(texts)
+        for number, translation in enumerate(found):
+            if translation.cut:
+                _warn_of_cut(f"sentence {number}", search.decoding)
+        return found
+
+    def _new_translator(self, search: _Search, compiled: bool) -> "Translator":
+        return self._loaded.translator(
+            search.decoding,
+            prefix=search.prefix,
+            replace_unknown=search.replace_unknown,
+            alignments=search.alignments,
+            compiled=compiled,
+        )
+
+
+def _strings(texts: str | Iterable[str], name: str) -> list[str]:
+    """Return a list of texts.
+
+    Raises:
+        TypeError: if one is no string.
+    """
+    if isinstance(texts, str):
+        return [texts]
+    if isinstance(texts, bytes):
+        raise TypeError(f"{name}: bytes are no text; decode them, such as by .decode('utf-8')")
+    found = list(texts)
+    for number, text in enumerate(found):
+        if not isinstance(text, str):
+            raise TypeError(f"{name}: a string is needed, and number {number} is {text!r}")
+    return found
+
+
+def _warn_of_cut(text: str, decoding: DecodingConfig) -> None:
+    limit = decoding.max_source_tokens
+    warn(f"{text} was cut to {limit} tokens (decoding.max_source_tokens)")
+
+
+def warn(text: str) -> None:
+    """Warn as Python does."""
+    warnings.warn(text, stacklevel=2)

@@ -1,0 +1,92 @@
+"""The options of a search as keywords."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal, TypedDict
+
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.errors import UsageError
+
+
+class Options(TypedDict, total=False):
+    """The keys of `[decoding]`, which `DecodingConfig` describes, all but `n_best`.
+
+    A key that is left out has the value of the run's config.
+    """
+
+    beam: int
+    length_penalty: float
+    length_penalty_kind: Literal["gnmt", "simple"]
+    coverage_penalty: float
+    sample: bool
+    temperature: float
+    top_k: int | None
+    top_p: float
+    seed: int
+    repetition_penalty: float
+    no_repeat_ngram: int
+    max_length: int | None
+    max_length_ratio: float
+    max_length_extra: int
+    min_length: int
+    min_length_ratio: float
+    max_source_tokens: int
+    precision: Literal["auto", "float32", "bfloat16"]
+    batch_sentences: int
+    batch_tokens: int
+
+
+# The keywords of `translate` that have no default in `[decoding]`, or another meaning there.
+_OTHER_KEYWORDS = ("n_best", "prefix", "with_scores", "replace_unknown")
+
+
+def with_options(
+    defaults: DecodingConfig, origin: str, options: Mapping[str, Any]
+) -> DecodingConfig:
+    """Return a run's `[decoding]` with options in it.
+
+    Args:
+        defaults: the run's.
+        origin: of the defaults, for errors.
+        options: keys of `[decoding]`, with their values.
+
+    Raises:
+        TypeError: if there is no such option, naming the one that may be meant.
+        UsageError: if a value is wrong, or contradicts another.
+    """
+    if not options:
+        return defaults
+    values = Overrides()
+    for key, value in defaults.model_dump(exclude_none=True).items():
+        values.set(f"decoding.{key}", value, origin)
+    for key, value in options.items():
+        if key not in DecodingConfig.model_fields:
+            raise TypeError(_unknown_option(key))
+        values.set(f"decoding.{key}", value, "translate()")
+    decoding = load_config(values).decoding
+    if "seed" in options and not decoding.sample:
+        raise UsageError("seed is for sample=True; a search for the best draws nothing")
+    return decoding
+
+
+def _unknown_option(name: str) -> str:
+    known = [*Options.__annotations__, *_OTHER_KEYWORDS]
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(sorted(known))}"
+    return f"translate() has no option {name!r}; {hint}"
+
+
+@contextmanager
+def options_as_keywords() -> Iterator[None]:
+    """Call options in an error as Python does: `top_k` for `--top-k` and `decoding.top_k`."""
+    try:
+        yield
+    except UsageError as error:
+        text = re.sub(r" \(--[a-z-]+\)", "", str(error))
+        text = re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda match: match[1].replace("-", "_"), text)
+        text = re.sub(r"\b(decoding|training)\.", "", text)
+        raise UsageError(text.replace("sample = true", "sample = True")) from None

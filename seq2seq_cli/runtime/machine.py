@@ -1,0 +1,60 @@
+"""This machine: its cores, its processor and its memory, on Linux and on macOS.
+
+What only Linux has stands here and in `memory`, each with what takes its place elsewhere.
+"""
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+CPU_INFO = Path("/proc/cpuinfo")  # of Linux
+SYSCTL = "/usr/sbin/sysctl"  # of macOS
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def processor_name() -> str:
+    """Return the processor's name, or its architecture if it has no name."""
+    for line in _first_core():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return _sysctl("machdep.cpu.brand_string") or platform.machine()
+
+
+def processor_features() -> list[str]:
+    """Return what compiled code depends on: the processor's name and its instructions."""
+    lines = [line for line in _first_core() if line.startswith(("model name", "flags"))]
+    return lines or [platform.platform(), processor_name()]
+
+
+def physical_memory() -> int | None:
+    """Return the machine's memory in bytes, or None if it is not known."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        size = _sysctl("hw.memsize")
+        return int(size) if size.isdecimal() else None
+
+
+def _first_core() -> list[str]:
+    """Return the lines of /proc/cpuinfo on the first core; none without that file."""
+    try:
+        return CPU_INFO.read_text(encoding="utf-8").split("\n\n")[0].split("\n")
+    except OSError:
+        return []
+
+
+def _sysctl(name: str) -> str:
+    """Return a value that macOS's kernel knows, or an empty text."""
+    try:
+        done = subprocess.run([SYSCTL, "-n", name], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
