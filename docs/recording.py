@@ -19,7 +19,7 @@ from rich.text import Text
 
 PICTURE = Path(__file__).with_name("first-command.svg")
 COLUMNS = 80
-PICTURE_COLUMNS = 96  # lines of progress may be longer than the terminal is wide
+PICTURE_COLUMNS = 100  # lines of progress may be longer than the terminal is wide
 PROGRESS_LINES_BETWEEN = 4
 SENTENCE = "I will not inject disinfectant."
 
