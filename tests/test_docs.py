@@ -63,7 +63,8 @@ def commands(shell: str) -> list[list[str]]:
 def in_text(text: str) -> list[str]:
     """Return each piece of code in the prose of a page that is a command of `s2s`."""
     code = re.findall(r"`(s2s [^`]+)`", FENCE.sub("", text))
-    return [" ".join(words.split()) for words in code if not re.search("COMMAND|--help", words)]
+    general = re.compile("COMMAND|--help|s2s --")
+    return [" ".join(words.split()) for words in code if not general.search(words)]
 
 
 SHELL = [(page, arguments) for page, body in blocks("sh") for arguments in commands(body)]
