@@ -31,7 +31,7 @@ INTRODUCTION = """\
 <!-- Written by `python docs/make_configuration.py --write`. Do not edit this page. -->
 
 A configuration is a TOML file of five tables. Every key has a default, so a file names only what
-differs:
+differs. Each kind of model has its own keys in `[model]`:
 
 ```toml
 [model]
@@ -117,11 +117,12 @@ def field_docstrings(table: type[Table]) -> dict[str, str]:
 
 
 def _takes(table: type[Table], name: str) -> str:
-    """Return the values that a key takes, with TOML's quotation marks, as code."""
+    """Return the values that a key takes: code with TOML's quotes, large numbers in groups."""
     text, form, pattern = allowed_values(table, name).partition("of the form ")
     if form:
         return f"{text}{form}`{pattern}`"
     text = re.sub(r"'(\w+)'", r'`"\1"`', text).removeprefix("one of ")
+    text = re.sub(r"\d{5,}(\.0)?", lambda number: f"{int(float(number[0])):,}", text)
     return re.sub(r"(such as )(.*)", r"\1`\2`", text)
 
 
