@@ -67,7 +67,12 @@ def in_text(text: str) -> list[str]:
     return [" ".join(words.split()) for words in code if not general.search(words)]
 
 
-SHELL = [(page, arguments) for page, body in blocks("sh") for arguments in commands(body)]
+SHELL = [(page, arguments) for page, body in blocks("sh") for arguments in commands(body)] + [
+    (page, arguments)
+    for page, body in blocks("text")
+    for line in re.findall(r"^\$ (.*)", body, re.MULTILINE)
+    for arguments in commands(line)
+]
 PROSE = [
     (page, arguments)
     for page, text in PAGES.items()
