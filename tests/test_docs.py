@@ -169,6 +169,12 @@ def test_the_readme_is_short():
     assert PAGES["README.md"].count("\n") <= 120
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_every_package_has_a_line(page):
+    packages = [path.parent.name for path in (ROOT / "seq2seq_cli").glob("*/__init__.py")]
+    assert [name for name in packages if f"\n| `{name}/` |" not in PAGES[page]] == []
+
+
 def test_the_page_of_the_configuration_is_current():
     assert PAGES["docs/configuration.md"] == make_configuration.page(), (
         "run: python docs/make_configuration.py --write"
