@@ -33,6 +33,7 @@ PAGES = {
 }
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
+SCRIPT = re.compile(r"python\s+((?:benchmarks|docs)/\w+\.py)([^`;&\n]*)")
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -129,6 +130,17 @@ def test_commands_in_the_text_exist_with_their_options(page, arguments):
     except Exception as error:
         if type(error).__name__ != "MissingParameter":  # the text may leave arguments out
             raise
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_scripts_and_extras_of_the_pages_exist(page):
+    for path, options in SCRIPT.findall(PAGES[page]):
+        script = (ROOT / path).read_text("utf-8")
+        for option in re.findall(r" (--[\w-]+)", options):
+            assert f'"{option}"' in script, f"{path} {option}"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = set(re.findall(r"'\.\[(\w+)\]'", PAGES[page]))
+    assert extras <= project["optional-dependencies"].keys()
 
 
 @pytest.mark.parametrize(("page", "body"), blocks("toml"))
