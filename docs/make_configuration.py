@@ -47,10 +47,13 @@ epochs = 10
 a key of the file, and options such as `--epochs` override the same keys:
 
 ```sh
+s2s init my.toml --data my.tsv                    # a commented file for a corpus
 s2s config show --set model.kind=transformer      # every key with its value
 s2s config check phrasebook-transformer           # lists all errors of a file
 s2s train --config phrasebook-transformer --set training.epochs=2 --set model.dropout=0.2
 ```
+
+`s2s init` counts the pairs of the corpus, and chooses sizes and a schedule by rules of thumb.
 
 Unknown keys, wrong types and impossible combinations are errors. The message names the file or the
 option, the key, the allowed values, the given value and the nearest known key. The folder of a run
