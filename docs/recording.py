@@ -53,7 +53,8 @@ def output(arguments: list[str], folder: str) -> str:
 
 def with_fewer_progress_lines(text: str) -> str:
     """Keep the first of each few lines that show the progress."""
-    kept, count = [], 0
+    kept: list[str] = []
+    count = 0
     for line in text.splitlines():
         is_progress = re.match(r"epoch \d+  step ", line) is not None
         if not is_progress or count % PROGRESS_LINES_BETWEEN == 0:
