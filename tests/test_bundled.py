@@ -19,6 +19,14 @@ def test_the_wheel_has_each_bundled_file_where_the_package_looks_for_it():
     assert [path for path in mapping if not (ROOT / path).exists()] == []
 
 
+def test_the_source_distribution_has_the_documents():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    included = set(project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+    documents = {path.name for pattern in ("*.md", "*.cff", "*.yml") for path in ROOT.glob(pattern)}
+    assert included >= {*documents, "LICENSE", "docs", "seq2seq_cli", "tests"}
+    assert [name for name in included if not (ROOT / name).exists()] == []
+
+
 def test_an_installed_file_is_preferred_to_one_beside_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_PACKAGE", tmp_path / "package")
     assert bundled("configs") == tmp_path / "configs"

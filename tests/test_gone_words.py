@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("seq2seq_cli", "benchmarks", "configs", "data", "docs", "tests")
 FILES = [
-    ROOT / "README.md",
+    *sorted(ROOT.glob("*.md")),
     *(
         path
         for folder in FOLDERS

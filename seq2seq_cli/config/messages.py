@@ -77,7 +77,7 @@ def describe_error(details: Any, kind: str, values: Overrides, defaults: dict[st
         if details["type"] in ("missing", "extra_forbidden"):
             keys = ", ".join(CorpusConfig.model_fields)
             return f"{origins[key]}: {entry}: {message}. An entry's keys are {keys}"
-        words = _allowed(CorpusConfig, str(inside[1]))
+        words = allowed_values(CorpusConfig, str(inside[1]))
         return f"{origins[key]}: {_must_be(entry, words, details['input'])}"
     return wrong_value(key, kind, details["input"], origins)
 
@@ -120,10 +120,11 @@ def allowed(key: str, kind: str = DEFAULT_KIND) -> str:
     if key == "model.kind":
         return "one of " + ", ".join(repr(choice) for choice in MODELS)
     table, _, name = key.partition(".")
-    return _allowed(type(getattr(Config(model=MODELS[kind]()), table)), name)
+    return allowed_values(type(getattr(Config(model=MODELS[kind]()), table)), name)
 
 
-def _allowed(table: type[Table], name: str) -> str:
+def allowed_values(table: type[Table], name: str) -> str:
+    """Return in words the values that the key `name` of a table takes."""
     field = table.model_fields[name]
     annotation, options = field.annotation, [field.annotation]
     if get_origin(annotation) in (Union, UnionType):
