@@ -8,7 +8,7 @@ from seq2seq_cli.models.layers.cells import CELLS
 from seq2seq_cli.models.layers.decoders import BahdanauDecoder, LuongDecoder
 from seq2seq_cli.models.layers.encoder import Encoder
 from seq2seq_cli.models.layers.linear import Linear, joined
-from seq2seq_cli.models.layers.regularisation import Dropout, penalise
+from seq2seq_cli.models.layers.regularisation import Dropout, dropout_maker, penalise
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import dense, to_product_dtype
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
@@ -40,12 +40,10 @@ class RNN(Seq2Seq):
         generator = keras.random.SeedGenerator(seed)
         self.activation_penalty = config.activation_penalty
 
-        def dropouts(first: int, number: int) -> list[Dropout]:
-            options = config.dropout, self.dropout_key
-            return [
-                Dropout(*options, site, config.variational_dropout, name=f"dropout_{site}")
-                for site in range(first, first + number)
-            ]
+        make_dropout = dropout_maker(self.dropout_key, config.variational_dropout)
+
+        def dropouts(number: int) -> list[Dropout]:
+            return [make_dropout(config.dropout) for _ in range(number)]
 
         def embedding(vocabulary: int, name: str) -> keras.layers.Embedding:
             # Much smaller embeddings leave every tanh near 0, and attention takes long to form.
@@ -57,11 +55,11 @@ class RNN(Seq2Seq):
             return layer
 
         self.source_dropout, self.target_dropout, self.value_dropout, self.output_dropout = (
-            dropouts(0, 4)
+            dropouts(4)
         )
         self.source_embedding = embedding(vocabularies.source, "source_embedding")
         self.target_embedding = embedding(vocabularies.target, "target_embedding")
-        encoder_dropouts = dropouts(100, config.encoder_layers - 1)
+        encoder_dropouts = dropouts(config.encoder_layers - 1)
         self.encoder = Encoder(config, encoder_dropouts, generator, name="encoder")
         # For each tensor of the decoder's state the bridge has a map of its own.
         letters = CELLS[config.cell].state_names
@@ -71,7 +69,7 @@ class RNN(Seq2Seq):
             Linear(config.decoder_units, config.encoder_units, generator, name=f"bridge_{name}")
             for name in (names if config.bridge == "projection" else [])
         ]
-        decoder_dropouts = dropouts(200, config.decoder_layers - 1)
+        decoder_dropouts = dropouts(config.decoder_layers - 1)
         self.decoder = DECODERS[config.wiring](config, decoder_dropouts, generator, name="decoder")
         self.output_projection = Linear(
             vocabularies.target, self.decoder.output_units, generator, name="output_projection"
