@@ -73,11 +73,6 @@ def plain_layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, dtype: Any
     return tf.cast(reference.layer_norm(x, gamma, beta), dtype or x.dtype)
 
 
-def plain_dropout(x: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
-    """Return the textbook's dropout."""
-    return reference.dropout(x, bytes_ >= dropped, dropped / 256)
-
-
 def plain_bytes(key: tf.Tensor, counter: list, shape: tf.Tensor) -> tf.Tensor:
     """Return random numbers as TensorFlow's own dropout draws them: a float for each value."""
     seed = tf.stack([tf.cast(key[0], tf.int32), counter[0] * 1000 + counter[1]])
@@ -118,11 +113,6 @@ def plain_scan(body: Callable, sequences: list, state: list, factors: dict) -> t
     return found[: len(state)], found[len(state) :]
 
 
-def all_labels(labels: tf.Tensor) -> tf.Tensor:
-    """Return the positions of all labels, padding included."""
-    return tf.range(tf.size(labels))
-
-
 def plain_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
     """Return tf.matmul."""
     return tf.matmul(a, b, transpose_b=transpose_b)
@@ -160,7 +150,6 @@ TRAINING: dict[str, list[Patch]] = {
     "batched_matmul": [(*each, plain_matmul) for each in PRODUCTS],
     "masked_softmax": [(*each, plain_softmax) for each in SOFTMAXES],
     "layer_norm": [(normalisation, "layer_norm", plain_layer_norm)],
-    "dropout": [(regularisation, "dropout", plain_dropout)],
     "add_dropout": [
         (
             *(regularisation, "add_dropout"),
@@ -174,7 +163,6 @@ TRAINING: dict[str, list[Patch]] = {
     ],
     "scan": [(*each, plain_scan) for each in SCANS],
     "apply_adam": [(step, "Adam", keras.optimizers.Adam)],
-    "logits of real labels alone": [(step, "non_padding_indices", all_labels)],
     "fused kernels and loops": [],
     "shards": [],
 }

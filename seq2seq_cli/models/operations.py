@@ -13,7 +13,7 @@ from seq2seq_cli.models.layers.cells import CELLS
 
 
 def forward_operations(
-    config: ModelConfig, vocabulary: int, rows: int, source: int, target: int, labels: int
+    config: ModelConfig, vocabulary: int, rows: int, source: int, target: int
 ) -> int:
     """Return the operations that lead from a batch to its logits, padding included.
 
@@ -23,14 +23,13 @@ def forward_operations(
         rows: of the batch.
         source: its length, in tokens.
         target: length of what the decoder reads, in tokens.
-        labels: positions whose logits are computed.
     """
     if isinstance(config, RNNConfig):
         width = config.decoder_units if config.wiring == "luong" else config.embedding_units
-        products = rows * _rnn(config, source, target) + labels * width * vocabulary
+        products = _rnn(config, source, target) + target * width * vocabulary
     else:
-        products = rows * _stacks(config, source, target) + labels * config.units * vocabulary
-    return 2 * products
+        products = _stacks(config, source, target) + target * config.units * vocabulary
+    return 2 * rows * products
 
 
 def _rnn(config: RNNConfig, source: int, target: int) -> int:

@@ -19,15 +19,3 @@ def cross_entropy(
     losses_X = softmax_cross_entropy(logits_XV, labels_X, label_smoothing)
     real_X = tf.cast(tf.not_equal(labels_X, PAD), tf.float32)
     return tf.reduce_sum(losses_X * real_X), tf.reduce_sum(real_X)
-
-
-def non_padding_indices(labels_BT: tf.Tensor) -> tf.Tensor:
-    """Return where the labels that are not PAD stand, and then some that are.
-
-    The indices count through all rows, int64. Their number is a multiple of 128, or that of all
-    labels, so that XLA compiles for few numbers.
-    """
-    is_real = tf.reshape(tf.not_equal(labels_BT, PAD), [-1])
-    indices = tf.concat([tf.where(is_real), tf.where(~is_real)], axis=0)[:, 0]
-    real = tf.reduce_sum(tf.cast(is_real, tf.int32))
-    return indices[: -(-real // 128) * 128]

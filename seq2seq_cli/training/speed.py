@@ -14,7 +14,6 @@ from seq2seq_cli.models.operations import forward_operations
 from seq2seq_cli.runtime.computation import choose_computation
 from seq2seq_cli.runtime.memory import peak_memory
 from seq2seq_cli.runtime.parallel import in_parallel
-from seq2seq_cli.training.loss import non_padding_indices
 from seq2seq_cli.training.setup import Setup, set_up
 from seq2seq_cli.training.step import Updater
 
@@ -230,7 +229,6 @@ def _operations(setup: Setup, batches: Sequence[Batch]) -> int:
     vocabulary, operations = setup.tokenizers.target.vocabulary_size, 0
     for batch in batches:
         (rows, source), target = batch.source_BS.shape, batch.target_BT.shape[1] - 1
-        labels = len(non_padding_indices(batch.target_BT[:, 1:]))
         model = setup.config.model
-        operations += forward_operations(model, vocabulary, rows, source, target, labels)
+        operations += forward_operations(model, vocabulary, rows, source, target)
     return operations

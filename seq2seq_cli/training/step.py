@@ -14,7 +14,7 @@ from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import PAD, UNK
 from seq2seq_cli.training.adam import Adam
-from seq2seq_cli.training.loss import cross_entropy, non_padding_indices
+from seq2seq_cli.training.loss import cross_entropy
 
 
 class Updater:
@@ -39,7 +39,6 @@ class Updater:
         self._config = config
         self._optimizer = Adam(beta_2=0.98, epsilon=1e-9, name="adam")
         self._optimizer.build(model.trainable_variables)
-        self._xla = config.compile == "xla"
         self._compiled_update = self.compiled(self.update_weights)
 
     @property
@@ -91,14 +90,8 @@ class Updater:
         ) -> tuple[tf.Tensor, tf.Tensor]:
             with self._computing(shard=shard, share=share):
                 memory = self._model.encode(source_BS, training=True)
-                hidden = self._model.hidden(target_BT[:, :-1], memory, training=True)
-                labels = target_BT[:, 1:]
-                if not self._xla:  # it knows no shape that depends on values
-                    indices = non_padding_indices(labels)
-                    hidden = tf.gather(tf.reshape(hidden, [-1, hidden.shape[-1]]), indices)
-                    labels = tf.gather(tf.reshape(labels, [-1]), indices)
-                logits = self._model.logits(hidden)
-                return cross_entropy(logits, labels, self._config.label_smoothing)
+                logits_BTV = self._model.decode(target_BT[:, :-1], memory, training=True)
+                return cross_entropy(logits_BTV, target_BT[:, 1:], self._config.label_smoothing)
 
         numbers = tf.unstack(tf.range(self.shards))
         sources, targets = ([x[n :: self.shards] for n in numbers] for x in (source_BS, target_BT))
@@ -113,7 +106,7 @@ class Updater:
         return tf.function(
             part,
             input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
-            jit_compile=self._xla,
+            jit_compile=self._config.compile == "xla",
             autograph=False,
         )
 

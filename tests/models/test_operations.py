@@ -80,4 +80,4 @@ def test_the_formula_counts_every_product(name, monkeypatch):
     # Layer normalisation takes its means by products, which are not the model's.
     monkeypatch.setattr(layer_norm, "_mean", lambda x: tf.reduce_mean(x, -1, keepdims=True))
     found = counted(lambda: model((source, target)))
-    assert found == forward_operations(config, VOCABULARY, ROWS, SOURCE, TARGET, ROWS * TARGET)
+    assert found == forward_operations(config, VOCABULARY, ROWS, SOURCE, TARGET)

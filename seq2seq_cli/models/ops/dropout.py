@@ -15,15 +15,8 @@ def dropout(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
         bytes_: uint8, of a shape that broadcasts to that of the inputs.
         dropped: from 1 to 255.
     """
-
-    @tf.custom_gradient
-    def drop(inputs: tf.Tensor) -> tuple:
-        def gradient(upstream: tf.Tensor) -> tf.Tensor:
-            return _drop(upstream, bytes_, dropped, inputs.dtype)
-
-        return _drop(inputs, bytes_, dropped, inputs.dtype), gradient
-
-    return drop(inputs)
+    scaled = inputs * tf.cast(BYTES / (BYTES - dropped), inputs.dtype)
+    return tf.where(bytes_ >= dropped, scaled, 0)
 
 
 def add_dropout(x: tf.Tensor, inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
@@ -65,8 +58,7 @@ def random_bytes(key: tf.Tensor, counter: list, shape: tf.Tensor) -> tf.Tensor:
 
 @fused
 def _drop(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int, dtype: tf.DType) -> tf.Tensor:
-    scaled = inputs * tf.cast(BYTES / (BYTES - dropped), inputs.dtype)
-    return tf.cast(tf.where(bytes_ >= dropped, scaled, 0), dtype)
+    return tf.cast(dropout(inputs, bytes_, dropped), dtype)
 
 
 @fused
