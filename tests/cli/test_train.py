@@ -54,7 +54,7 @@ def test_a_dry_run_shows_what_would_be_done_and_writes_nothing(corpus, workdir):
     assert code == 0
     assert list(workdir.iterdir()) == []
     assert "Making the vocabulary" in err
-    rows = dict(re.findall(r"^(\w+) +(.+)", out, re.MULTILINE))
+    rows = dict(re.findall(r"^(\w+) +(.+?) *$", out, re.MULTILINE))
     assert rows["run"] == "runs/001-rnn-additive"
     batches = int(rows["batches"].split()[0])
     assert rows["updates"].startswith(f"at most {3 * batches}; fewer if dev BLEU does not rise")
