@@ -90,7 +90,8 @@ class Updater:
         ) -> tuple[tf.Tensor, tf.Tensor]:
             with self._computing(shard=shard, share=share):
                 memory = self._model.encode(source_BS, training=True)
-                logits_BTV = self._model.decode(target_BT[:, :-1], memory, training=True)
+                hidden_BTD = self._model.hidden(target_BT[:, :-1], memory, training=True)
+                logits_BTV = self._model.logits(hidden_BTD)
                 return cross_entropy(logits_BTV, target_BT[:, 1:], self._config.label_smoothing)
 
         numbers = tf.unstack(tf.range(self.shards))
