@@ -2,6 +2,9 @@
 
 import tensorflow as tf
 
+# As Python's own number: NumPy's takes TensorFlow a fifth of a second when it meets the first.
+_LOWEST = float(tf.float32.min)
+
 
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
     """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
@@ -10,7 +13,7 @@ def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
     """
     scores = tf.cast(scores, tf.float32)
     if mask is not None:
-        scores = tf.where(mask, scores, tf.float32.min)
+        scores = tf.where(mask, scores, _LOWEST)
     # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
     weights = tf.exp(tf.nn.log_softmax(scores))
     return weights if mask is None else tf.where(mask, weights, 0.0)
