@@ -11,7 +11,6 @@ import typer
 from conftest import tiny_config
 
 import make_configuration
-import seq2seq_cli
 from seq2seq_cli.cli import app
 from seq2seq_cli.cli.options import config_layers
 from seq2seq_cli.config.decoding import DecodingConfig
@@ -205,7 +204,6 @@ def test_versions_agree():
     assert re.findall(r"^## (\S+)", PAGES["CHANGELOG.md"], re.MULTILINE)[0] == version
 
 
-@pytest.mark.skipif(not hasattr(seq2seq_cli, "load"), reason="needs the Python interface")
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_the_code_of_the_python_interface_runs(page, home):
     (body,) = [body for name, body in blocks("python") if name == page and "s2s.load" in body]

@@ -45,7 +45,9 @@ def gru_by_scan(x_BSD, h_BD, W_x, U_h, b_x, b_h):
 
 
 def gru(x_BSD, h_BD, *weights):
-    cell = lambda x, state: reference.gru(x, state, *weights)  # noqa: E731
+    def cell(x_BD, state):
+        return reference.gru(x_BD, state, *weights)
+
     return reference.unroll(x_BSD, tf.ones(x_BSD.shape[:2], tf.bool), [h_BD], cell)[0]
 
 
