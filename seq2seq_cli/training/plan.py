@@ -1,4 +1,4 @@
-"""What a training would do and need, found out without training."""
+"""What a training would do and need, without training."""
 
 import math
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
 
-# f of a residual connection: x -> f(x), and what else it found out
+# f of a residual connection: x -> (f(x), its other results)
 Sublayer = Callable[[tf.Tensor], tuple[tf.Tensor, Any]]
 
 
@@ -97,7 +97,7 @@ class Residual(keras.layers.Layer):
         self.built = True
 
     def around(self, f: Sublayer, x: tf.Tensor, training: bool) -> tuple[tf.Tensor, Any]:
-        """Return the next x, and what else f found out. f takes and returns the products' dtype."""
+        """Return the next x and the other results of f, which takes x in the dtype of products."""
         if self.is_pre:
             outputs, found = f(self.norm(x, dtype=product_dtype(x.dtype)))
             return self.dropout.add(x, outputs, training), found

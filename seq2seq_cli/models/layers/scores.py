@@ -181,7 +181,7 @@ def make_score(kind: str, units: int, query_units: int, key_units: int, seed: An
         seed: an int or a keras.random.SeedGenerator for the initial weights.
 
     Raises:
-        ValueError: if there is no such score, or a dot product of unequal widths is asked for.
+        ValueError: if there is no such score, or if a dot product has unequal widths.
     """
     if kind in ("dot", "scaled_dot"):
         if query_units != key_units:
