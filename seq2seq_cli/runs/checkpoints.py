@@ -1,87 +1,39 @@
-"""Checkpoints on disk: written whole or not at all, verified when read.
+"""Checkpoints on disk, verified when read. `saving.py` writes them.
 
-This module does not import TensorFlow. A checkpoint is a folder with `model.safetensors`,
-`optimizer.safetensors`, `state.json` and `manifest.json`, which holds the SHA-256 of the others.
+A checkpoint is a folder with `model.safetensors`, `optimizer.safetensors`, `average.safetensors` if
+weights are averaged, `state.json` and `manifest.json`, which holds the SHA-256 of the others.
 """
 
 import hashlib
-import shutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import safetensors.numpy
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
-from safetensors import SafetensorError, safe_open
 
-from seq2seq_cli.errors import CheckpointError, DiskError
-from seq2seq_cli.runs.disk import disk_errors, sync, write_durably
+from seq2seq_cli.errors import CheckpointError, os_reason
+from seq2seq_cli.runs import files
+from seq2seq_cli.runs.arrays import Spec, open_arrays
+from seq2seq_cli.runs.state import STRICT, State
 
-MODEL, OPTIMIZER, STATE, MANIFEST = (
+MODEL, OPTIMIZER, AVERAGE, STATE, MANIFEST = (
     "model.safetensors",
     "optimizer.safetensors",
+    "average.safetensors",
     "state.json",
     "manifest.json",
 )
+FILES = (MODEL, OPTIMIZER, AVERAGE, STATE)
+_NEEDED = {MODEL, STATE}
+_NAME = re.compile(r"step-([0-9]{1,18})")
+_LONGEST_JSON = 1_000_000  # bytes; real ones have hundreds
 
 
-_STRICT = ConfigDict(strict=True, extra="forbid")
-
-
-@dataclass(config=_STRICT)
-class Position:
-    """Where a training stands.
-
-    Attributes:
-        step: updates made.
-        epoch: passes over the data completed.
-        batch: batches taken from the current pass.
-        seconds: spent in training.
-        last_dev_bleu: of the last validation, if there was one.
-        best_dev_bleu, best_step: of the best validation, if there was one.
-        validations_since_best: how many came after it.
-    """
-
-    step: int
-    epoch: int
-    batch: int
-    seconds: float
-    last_dev_bleu: float | None
-    best_dev_bleu: float | None
-    best_step: int | None
-    validations_since_best: int
-
-    @classmethod
-    def at_start(cls) -> "Position":
-        """Return where a new training stands."""
-        return cls(0, 0, 0, 0.0, None, None, None, 0)
-
-
-@dataclass(config=_STRICT)
-class State:
-    """What `state.json` holds.
-
-    Attributes:
-        step: updates made.
-        position: where the training stands.
-        dev_bleu: of the model in this checkpoint, if it was validated.
-        data_fingerprint: of the corpus.
-        saved_at: the time in UTC, in ISO 8601.
-        versions: of s2s and the libraries, by name.
-    """
-
-    step: int
-    position: Position
-    dev_bleu: float | None
-    data_fingerprint: str
-    saved_at: str
-    versions: dict[str, str]
-
-
-@dataclass(config=_STRICT)
+@dataclass(config=STRICT)
 class Manifest:
     """What `manifest.json` holds: the hash of each other file, by name."""
 
@@ -93,52 +45,41 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 class Variable(Protocol):
-    """What a Keras variable offers to be saved and restored."""
+    """What a Keras variable offers to be restored."""
 
     path: str
     shape: Any
-
-    def numpy(self) -> np.ndarray:
-        """Return the value."""
+    dtype: Any
 
     def assign(self, value: np.ndarray) -> Any:
         """Replace the value."""
 
 
-def save(
-    root: Path, model: Iterable[Variable], optimizer: Iterable[Variable], state: State
-) -> Path:
-    """Write a checkpoint into `root`; until it is whole and on the disk, it has another name.
+def folder_name(step: int) -> str:
+    """Return the name of the checkpoint after `step` updates."""
+    return f"step-{step:08d}"
 
-    Raises:
-        DiskError: when it cannot be written; what was there before is untouched.
-    """
-    final = root / f"step-{state.step:08d}"
-    partial = root / f".partial-{final.name}"
-    with disk_errors(final):
-        root.mkdir(parents=True, exist_ok=True)
-        for leftover in root.glob(".partial-*"):
-            shutil.rmtree(leftover)
-        partial.mkdir()
-        try:
-            _save_arrays(partial / MODEL, model)
-            _save_arrays(partial / OPTIMIZER, optimizer)
-            write_durably(partial / STATE, _STATE.dump_json(state, indent=2))
-            hashes = {name: _sha256(partial / name) for name in (MODEL, OPTIMIZER, STATE)}
-            write_durably(partial / MANIFEST, _MANIFEST.dump_json(Manifest(hashes), indent=2))
-            if final.exists():  # left by a training that was resumed from an earlier checkpoint
-                shutil.rmtree(final)
-            partial.rename(final)
-            sync(root)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-    return final
+
+def step_of(path: Path) -> int:
+    """Return the updates of a checkpoint by the name of its folder; -1 if there is no number."""
+    match = _NAME.search(path.name)
+    return int(match[1]) if match else -1
 
 
 def checkpoints(root: Path) -> list[Path]:
-    """Return the folders of the checkpoints in `root`, valid or not, the newest first."""
-    return sorted(root.glob("step-*"), key=lambda path: path.name, reverse=True)
+    """Return the folders of the checkpoints in `root`, valid or not, the newest first.
+
+    The newest is the one of most updates, whatever clocks say.
+
+    Raises:
+        CheckpointError: if `root` cannot be read.
+    """
+    try:
+        paths = [root / name for name in files.names(root)]
+    except OSError as error:
+        raise CheckpointError(f"{root}: cannot be read: {os_reason(error)}") from error
+    named = [path for path in paths if _NAME.fullmatch(path.name)]
+    return sorted(named, key=step_of, reverse=True)
 
 
 class Checkpoint:
@@ -159,19 +100,40 @@ class Checkpoint:
         Raises:
             CheckpointError: if it is missing, damaged or of another version.
         """
-        try:
-            content = (self.path / STATE).read_bytes()
-        except OSError as error:
-            raise self._unreadable(STATE) from error
+        content = self._read(STATE)
         self._compare(STATE, hashlib.sha256(content).hexdigest())
         try:
-            return _STATE.validate_json(content)
+            state = _STATE.validate_json(content)
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "it"
             raise CheckpointError(
                 f"{self.path}: {STATE} is not one of this version of s2s: {key}: {first['msg']}"
             ) from error
+        if self.path.name != folder_name(state.step):
+            raise CheckpointError(
+                f"{self.path}: damaged: {STATE} is of {folder_name(state.step)}. Was the folder "
+                "renamed?"
+            )
+        return state
+
+    @property
+    def files(self) -> list[str]:
+        """The names of its files but the manifest.
+
+        Raises:
+            CheckpointError: if the manifest is missing or damaged.
+        """
+        return list(self._hashes)
+
+    @property
+    def weights(self) -> str:
+        """The file of the weights to translate with: the averages, if there are any.
+
+        Raises:
+            CheckpointError: if the manifest is missing or damaged.
+        """
+        return AVERAGE if AVERAGE in self._hashes else MODEL
 
     def verify(self, name: str) -> None:
         """Check that a file is what was saved.
@@ -181,12 +143,27 @@ class Checkpoint:
         """
         if name in self._verified:
             return
-        try:
-            found = _sha256(self.path / name)
-        except OSError as error:
-            raise self._unreadable(name) from error
-        self._compare(name, found)
+        self._compare(name, self._hash(name))
         self._verified.add(name)
+
+    def verify_all(self) -> None:
+        """Check the state and every file.
+
+        Raises:
+            CheckpointError: for the first of them that is missing or not what was saved.
+        """
+        _ = self.state
+        for name in sorted(self._hashes):
+            self.verify(name)
+
+    def verify_weights(self) -> None:
+        """Check the state and the weights to translate with.
+
+        Raises:
+            CheckpointError: if one is missing or not what was saved.
+        """
+        _ = self.state
+        self.verify(self.weights)
 
     def restore(self, name: str, variables: Iterable[Variable]) -> None:
         """Assign to each variable the array that was saved under its path.
@@ -197,51 +174,78 @@ class Checkpoint:
         """
         self.verify(name)
         variables = list(variables)
-        wanted = {v.path: tuple(v.shape) for v in variables}
-        try:
-            # One array at a time, so that they are not in memory twice.
-            with safe_open(self.path / name, framework="numpy") as file:
-                keys = file.keys()
-                found = {key: tuple(file.get_slice(key).get_shape()) for key in keys}
-                if wanted == found:
-                    for variable in variables:
-                        variable.assign(file.get_tensor(variable.path))
-        except SafetensorError as error:
-            raise CheckpointError(f"{self.path / name}: not a safetensors file: {error}") from error
-        if wanted != found:
-            raise CheckpointError(
-                f"{self.path / name}: belongs to another model: {_difference(wanted, found)}. Was "
-                "the run's config.toml changed? Use the one it was trained with"
-            )
+        wanted = {v.path: Spec(tuple(v.shape), str(v.dtype)) for v in variables}
+        # One array at a time, so that they are not in memory twice.
+        with open_arrays(self.path / name) as file:
+            if wanted == file.specs:
+                for variable in variables:
+                    variable.assign(file.array(variable.path))
+                return
+            found = file.specs
+        raise CheckpointError(
+            f"{self.path / name}: belongs to another model: {_difference(wanted, found)}. Was "
+            "the run's config.toml changed? Use the one it was trained with"
+        )
 
     @cached_property
     def _hashes(self) -> dict[str, str]:
-        return _MANIFEST.validate_json((self.path / MANIFEST).read_bytes()).sha256
+        try:
+            hashes = _MANIFEST.validate_json(self._read(MANIFEST)).sha256
+        except ValidationError as error:
+            raise CheckpointError(f"{self.path}: damaged: {MANIFEST} is unreadable") from error
+        odd = [*(_NEEDED - hashes.keys()), *(hashes.keys() - set(FILES))]
+        if odd:
+            verb = "lacks" if odd[0] in _NEEDED else "names"
+            raise CheckpointError(f"{self.path}: damaged: {MANIFEST} {verb} {odd[0]!r}")
+        return hashes
+
+    def _read(self, name: str) -> bytes:
+        path = self.path / name
+        try:
+            if files.size(path) > _LONGEST_JSON:
+                raise CheckpointError(f"{self.path}: damaged: {name} is too long")
+            return files.read(path)
+        except OSError as error:
+            raise self._unreadable(name, error) from error
+
+    def _hash(self, name: str) -> str:
+        digest = hashlib.sha256()
+        path = self.path / name
+        try:
+            files.size(path)
+            for block in files.blocks(path):
+                digest.update(block)
+        except OSError as error:
+            raise self._unreadable(name, error) from error
+        return digest.hexdigest()
 
     def _compare(self, name: str, found: str) -> None:
-        try:
-            saved = self._hashes.get(name)
-        except (OSError, ValidationError) as error:
-            raise self._unreadable(name) from error
-        if saved != found:
+        if self._hashes.get(name) != found:
             raise CheckpointError(f"{self.path}: damaged: {name} is not what {MANIFEST} says")
 
-    def _unreadable(self, name: str) -> CheckpointError:
-        return CheckpointError(f"{self.path}: damaged: {name} or {MANIFEST} is unreadable")
+    def _unreadable(self, name: str, error: OSError) -> CheckpointError:
+        reason = os_reason(error)
+        return CheckpointError(f"{self.path}: damaged: {name} is unreadable: {reason}")
 
 
 def newest_valid(root: Path, warn: Callable[[str], None]) -> Checkpoint:
-    """Return the newest checkpoint that is whole.
+    """Return the newest checkpoint that is whole, for a training to continue from.
 
     Args:
         root: the folder of the checkpoints.
         warn: called for each damaged checkpoint that is newer.
 
     Raises:
-        CheckpointError: if there is none.
+        CheckpointError: if there is none, or it is an average of others.
     """
     stored = map(Checkpoint, checkpoints(root))
-    return _first_valid(root, stored, (MODEL, OPTIMIZER), [], warn)
+    newest = _first_valid(root, stored, Checkpoint.verify_all, [], warn)
+    if OPTIMIZER not in newest.files:
+        raise CheckpointError(
+            f"{newest.path}: is an average of checkpoints, from which no training continues. "
+            "Continue the run that it was made of"
+        )
+    return newest
 
 
 def best_valid(
@@ -268,22 +272,22 @@ def best_valid(
         except CheckpointError as error:
             errors.append(error)
     best_first = sorted(scored, key=lambda item: item[0], reverse=True)
-    return _first_valid(root, (found for _, found in best_first), (MODEL,), errors, warn)
+    return _first_valid(
+        root, (found for _, found in best_first), Checkpoint.verify_weights, errors, warn
+    )
 
 
 def _first_valid(
     root: Path,
     stored: Iterable[Checkpoint],
-    files: Sequence[str],
+    verify: Callable[[Checkpoint], None],
     errors: list[CheckpointError],
     warn: Callable[[str], None],
 ) -> Checkpoint:
-    """Return the first checkpoint whose state and `files` are whole, after warning of `errors`."""
+    """Return the first checkpoint that passes `verify`; warn of `errors`."""
     for checkpoint in stored:
         try:
-            _ = checkpoint.state
-            for name in files:
-                checkpoint.verify(name)
+            verify(checkpoint)
         except CheckpointError as error:
             errors.append(error)
             continue
@@ -306,40 +310,15 @@ def _no_valid_checkpoint(root: Path, errors: Sequence[CheckpointError]) -> Check
     )
 
 
-def prune(root: Path, keep: int, best: int | None) -> None:
-    """Delete all but the newest `keep` checkpoints and the one of step `best`."""
-    with disk_errors(root):
-        for path in checkpoints(root)[keep:]:
-            if path.name != f"step-{best or 0:08d}":
-                shutil.rmtree(path)
-
-
-def _save_arrays(path: Path, variables: Iterable[Variable]) -> None:
-    """Write the values of variables by their paths, without a copy in memory."""
-    try:
-        safetensors.numpy.save_file({v.path: np.asarray(v.numpy()) for v in variables}, path)
-    except SafetensorError as error:
-        raise DiskError(
-            f"{path.parent}: cannot be written: {error}. Free some space and go on with --resume, "
-            "or check the folder's permissions"
-        ) from error
-    sync(path)
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _difference(wanted: Mapping[str, tuple], found: Mapping[str, tuple]) -> str:
+def _difference(wanted: Mapping[str, Spec], found: Mapping[str, Spec]) -> str:
     for key in sorted({**wanted, **found}):
         if key not in found:
             return f"it lacks {key}"
         if key not in wanted:
             return f"it has {key}, which this model has not"
-        if wanted[key] != found[key]:
-            return f"{key} has shape {found[key]} there and {wanted[key]} in this model"
+        there, here = found[key], wanted[key]
+        if there.shape != here.shape:
+            return f"{key} has shape {there.shape} there and {here.shape} in this model"
+        if there.dtype != here.dtype:
+            return f"{key} has dtype {there.dtype} there and {here.dtype} in this model"
     return "the same"

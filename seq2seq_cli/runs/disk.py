@@ -1,21 +1,45 @@
 """Writing files so that they are whole and on the disk."""
 
 import errno
-import os
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seq2seq_cli.errors import DiskError
+from seq2seq_cli.errors import DiskError, os_reason
+from seq2seq_cli.runs import files
 
 
 def write_durably(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, and have it on the disk before returning."""
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(data)
-    sync(partial)
-    partial.replace(path)
-    sync(path.parent)
+    files.write(partial, [data])
+    files.sync(partial)
+    files.rename(partial, path)
+    files.sync(path.parent)
+
+
+def make_durably(folder: Path) -> None:
+    """Make a folder, and its missing parents, and have their names on the disk.
+
+    A folder that exists is synced too: the process that made it may have been killed before that.
+    """
+    if not files.exists(folder.parent):
+        make_durably(folder.parent)
+    with suppress(FileExistsError):
+        files.make_folder(folder)
+    with suppress(PermissionError):  # whoever gave us the folder need not show its neighbours
+        files.sync(folder.parent)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it. Links are removed, not followed."""
+    if files.is_link(path) or not files.is_folder(path):
+        files.remove(path)
+        return
+    for name in files.names(path):
+        remove_tree(path / name)
+    files.remove_folder(path)
 
 
 @contextmanager
@@ -24,18 +48,28 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = (
-            "Free some space and go on with --resume"
-            if error.errno in (errno.ENOSPC, errno.EDQUOT)
-            else "Check the folder and its permissions"
-        )
-        raise DiskError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
+        raise disk_error(path, "cannot be written", error) from error
 
 
-def sync(path: Path) -> None:
-    """Have a file or a folder on the disk before returning."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def disk_error(path: Path, problem: str, error: OSError) -> DiskError:
+    """Return the error that says what is wrong with `path`, why, and what to do."""
+    remedy = (
+        "Free some space and go on with --resume"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT)
+        else "Check the folder and its permissions"
+    )
+    return DiskError(f"{path}: {problem}: {os_reason(error)}. {remedy}")
+
+
+def check_writable(folder: Path) -> None:
+    """Check that files can be made in a folder, which need not exist yet. No file is left in it.
+
+    Raises:
+        DiskError: if they cannot.
+    """
+    with disk_errors(folder):
+        existing = folder.absolute()
+        while not existing.exists():
+            existing = existing.parent
+        with tempfile.TemporaryFile(dir=existing):
+            pass

@@ -1,29 +1,32 @@
 """The run folder: config, tokenizer, checkpoints, metrics and logs of one training."""
 
-import fcntl
-import json
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
-from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.runs import checkpoints, files, saving
+from seq2seq_cli.runs.attention_history import AttentionHistory
 from seq2seq_cli.runs.checkpoints import Checkpoint
-from seq2seq_cli.runs.disk import disk_errors, write_durably
+from seq2seq_cli.runs.disk import check_writable, disk_errors, make_durably, write_durably
+from seq2seq_cli.runs.lock import LOCK, is_locked, locked
+from seq2seq_cli.runs.metrics_log import MetricsLog
+from seq2seq_cli.runs.saving import Saved
+from seq2seq_cli.runs.state import State
 
 Warn = Callable[[str], None]
 RUNS = Path("runs")
 COMPUTATION = "computation.json"
 _CONFIG = "config.toml"
 # What is in the folder of a training that ended before its config was written.
-_LEFTOVERS = {"lock", "tokenizer", f".{_CONFIG}.partial"}
+_LEFTOVERS = {LOCK, "tokenizer", f".{_CONFIG}.partial"}
 _UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # control characters, undecoded bytes, line separators
 _LONGEST_NAME = 255  # bytes that file systems take
 
@@ -39,6 +42,7 @@ class Run:
     def __init__(self, path: Path, stored: Sequence[Checkpoint] = ()):
         self.path = path
         self._stored = stored
+        self._metrics = MetricsLog(path / "metrics.jsonl")
 
     @property
     def name(self) -> str:
@@ -56,6 +60,11 @@ class Run:
         return self.path / "logs"
 
     @property
+    def attention(self) -> AttentionHistory:
+        """The attention of a few dev sentences at each validation."""
+        return AttentionHistory(self.path / "attention")
+
+    @property
     def tokenizer(self) -> Path:
         """The folder of the tokenizers' files."""
         return self.path / "tokenizer"
@@ -63,7 +72,7 @@ class Run:
     @property
     def has_config(self) -> bool:
         """Whether the config is there, which is written last before training."""
-        return (self.path / _CONFIG).is_file()
+        return files.exists(self.path / _CONFIG)
 
     def config(self, *layers: Overrides) -> Config:
         """Read the resolved config, in which the values of `layers` replace the run's own.
@@ -86,6 +95,13 @@ class Run:
         """Return the checkpoint to use; see `checkpoints.best_valid`."""
         return checkpoints.best_valid(self.checkpoints, warn, self._stored)
 
+    def data_fingerprint(self) -> str | None:
+        """Return the corpus' fingerprint in the newest checkpoint that can be read, or None."""
+        for path in checkpoints.checkpoints(self.checkpoints):
+            with suppress(CheckpointError):
+                return Checkpoint(path).state.data_fingerprint
+        return None
+
     def check_free(self) -> None:
         """Check that the folder has nothing in it that a new training would overwrite.
 
@@ -101,9 +117,10 @@ class Run:
         raise UsageError(f"{self.path}: exists already. {remedy} to --run")
 
     def _is_free(self) -> bool:
-        if not self.path.is_dir():
-            return not self.path.exists()
-        return {path.name for path in self.path.iterdir()} <= _LEFTOVERS
+        with disk_errors(self.path):
+            if not files.is_folder(self.path):
+                return not files.exists(self.path)
+            return set(files.names(self.path)) <= _LEFTOVERS
 
     def write(self, config: Config, tokenizer_files: Mapping[str, bytes]) -> None:
         """Write the files from which the model is rebuilt into a new folder, which is locked.
@@ -113,9 +130,15 @@ class Run:
         """
         self.check_free()
         with disk_errors(self.path):
-            self.tokenizer.mkdir(parents=True, exist_ok=True)
+            for folder in (self.path.parent, self.path, self.tokenizer):
+                make_durably(folder)
             for name, content in tokenizer_files.items():
                 write_durably(self.tokenizer / name, content)
+            write_durably(self.path / _CONFIG, config.to_toml().encode())
+
+    def rewrite_config(self, config: Config) -> None:
+        """Replace the config of a run that is locked."""
+        with disk_errors(self.path):
             write_durably(self.path / _CONFIG, config.to_toml().encode())
 
     def write_computation(self, text: str) -> None:
@@ -130,69 +153,69 @@ class Run:
         except (OSError, UnicodeDecodeError):
             return None
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keep every other process from training here; the lock ends with the process.
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep every other process from training here; see `locked`."""
+        return locked(self.path)
+
+    def is_locked(self) -> bool:
+        """Return whether another process trains here."""
+        return is_locked(self.path)
+
+    def save(
+        self,
+        model: Iterable[Saved],
+        optimizer: Sequence[Saved],
+        state: State,
+        average: Sequence[Saved] = (),
+    ) -> Path:
+        """Save a checkpoint; see `saving.save`. The metrics up to here are on the disk before it.
 
         Raises:
-            LockedError: naming the process that has it.
+            DiskError: if it cannot be written; what was there before is untouched.
         """
-        with disk_errors(self.path):
-            file = (self.path / "lock").open("a+")
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                file.seek(0)
-                raise LockedError(
-                    f"{self.path}: process {file.read().strip() or 'unknown'} is training here. "
-                    "Wait for it, stop it, or train in another folder with --run"
-                ) from error
-            with disk_errors(self.path):
-                file.truncate(0)
-                file.write(str(os.getpid()))
-                file.flush()
-            yield
+        self._metrics.sync()
+        return saving.save(self.checkpoints, model, optimizer, state, average)
+
+    def resumable_checkpoint(self, warn: Warn) -> Checkpoint | None:
+        """Return the newest valid checkpoint, or None if there is none at all.
+
+        What a killed process left is undone before. The run must be locked.
+
+        Args:
+            warn: called for each damaged checkpoint that is newer.
+
+        Raises:
+            CheckpointError: if all are damaged, or it is an average of others.
+            DiskError: if something cannot be undone.
+        """
+        with disk_errors(self.checkpoints):
+            saving.recover(self.checkpoints)
+        if not checkpoints.checkpoints(self.checkpoints):
+            return None
+        return checkpoints.newest_valid(self.checkpoints, warn)
+
+    def go_back_to(self, step: int, warn: Warn) -> None:
+        """Undo what came after an update, since a resumed training makes it again.
+
+        Later checkpoints, which are damaged, are renamed. Their metrics and attention, the end
+        and broken lines are dropped.
+
+        Args:
+            step: the last update that stays.
+            warn: called for what is renamed, and for broken lines.
+        """
+        for path in saving.set_aside_after(self.checkpoints, step):
+            warn(f"{path}: was renamed, since the training makes these updates again")
+        self._metrics.forget_after(step, warn)
+        self.attention.forget_after(step)
 
     def append_metrics(self, entry: dict[str, Any]) -> None:
         """Add a line to metrics.jsonl."""
-        with (
-            disk_errors(self.path / "metrics.jsonl"),
-            (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file,
-        ):
-            file.write(json.dumps(entry) + "\n")
+        self._metrics.append(entry)
 
     def metrics(self, warn: Warn = lambda text: None) -> list[dict[str, Any]]:
-        """Read metrics.jsonl.
-
-        Broken lines are left out, with a warning, except for a last line that was cut off.
-        """
-        path = self.path / "metrics.jsonl"
-        if not path.is_file():
-            return []
-        entries: list[dict[str, Any]] = []
-        broken = []
-        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                entry = None
-            if isinstance(entry, dict) and isinstance(entry.get("step"), int):
-                entries.append(entry)
-            else:
-                broken.append(number)
-        if broken:
-            others = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-            warn(f"{path}:{broken[0]}: left out a broken line{others}")
-        return entries
-
-    def forget_metrics_after(self, step: int, warn: Warn) -> None:
-        """Drop the entries of updates that a resumed training makes again, and broken lines."""
-        path = self.path / "metrics.jsonl"
-        with disk_errors(path):
-            kept = [entry for entry in self.metrics(warn) if entry["step"] <= step]
-            text = "".join(json.dumps(entry) + "\n" for entry in kept)
-            write_durably(path, text.encode())
+        """Read metrics.jsonl; see `MetricsLog.entries`."""
+        return self._metrics.entries(warn)
 
 
 def run_path(name: str) -> Path:
@@ -224,8 +247,10 @@ def check_startable(resumed: Run | None, name: str | None) -> None:
     Raises:
         UsageError: if the folder of a new run has something in it.
         LockedError: if another process trains in the folder.
+        DiskError: if the folder cannot be written.
     """
     run = resumed or (Run(run_path(name)) if name is not None else None)
+    check_writable(run.path if run else RUNS)
     if run is None:
         return
     if not resumed:
@@ -243,8 +268,7 @@ def next_path(name: str | None, label: str) -> Path:
     """
     if name is not None:
         return run_path(name)
-    there = RUNS.iterdir() if RUNS.is_dir() else ()
-    numbers = [int(match[0]) for path in there if (match := re.match(r"\d+", path.name))]
+    numbers = [int(match[0]) for name in files.names(RUNS) if (match := re.match(r"\d+", name))]
     return RUNS / f"{max(numbers, default=0) + 1:03d}-{label}"
 
 
@@ -258,14 +282,14 @@ def new_run(name: str | None, label: str) -> Run:
         run = Run(run_path(name))
         with disk_errors(run.path):
             run.check_free()
-            run.path.mkdir(parents=True, exist_ok=True)
+            make_durably(run.path)
         return run
     with disk_errors(RUNS):
-        RUNS.mkdir(exist_ok=True)
+        make_durably(RUNS)
         while True:
             path = next_path(None, label)
             with suppress(FileExistsError):  # another process took the number
-                path.mkdir()
+                files.make_folder(path)
                 return Run(path)
 
 
@@ -283,7 +307,11 @@ def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
         return Run(path)
     candidates: list[tuple[str, Path, list[Checkpoint]]] = []
     for path in RUNS.glob("*/"):
-        stored = [Checkpoint(each) for each in checkpoints.checkpoints(path / "checkpoints")]
+        try:
+            stored = [Checkpoint(each) for each in checkpoints.checkpoints(path / "checkpoints")]
+        except CheckpointError as error:
+            warn(f"{error}; it is skipped")
+            continue
         for checkpoint in stored:
             try:
                 candidates.append((checkpoint.state.saved_at, path, stored))
@@ -297,30 +325,3 @@ def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
         )
     _, path, stored = max(candidates, key=lambda candidate: candidate[:2])
     return Run(path, stored)
-
-
-# Keys that may differ when a training continues: they change no result.
-_FREE_ON_RESUME = {"training.device"}
-
-
-def resumed_config(run: Run, *layers: Overrides) -> Config:
-    """Return the run's config, which `layers` may repeat but not change.
-
-    Raises:
-        UsageError: naming each key that differs, with both values.
-    """
-    before = run.config()
-    kinds = [layer["model.kind"] for layer in layers if "model.kind" in layer]
-    if kinds and kinds[-1] != before.model.kind:  # another kind has other keys: no more to compare
-        old, new = {"model.kind": before.model.kind}, {"model.kind": kinds[-1]}
-    else:
-        now = run.config(*layers)
-        old, new = before.flat(), now.flat()
-    changed = [key for key in old if old[key] != new[key] and key not in _FREE_ON_RESUME]
-    if changed:
-        lines = [f"  {key}: {old[key]!r} there, {new[key]!r} now" for key in changed]
-        raise UsageError(
-            f"--resume: {run.path} was begun with another config:\n" + "\n".join(lines) + "\n"
-            "Leave these out to go on, or leave --resume out to begin a new run"
-        )
-    return now

@@ -5,24 +5,23 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import datetime, timezone
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from conftest import checkpoint_state
-from safetensors import SafetensorError
 
 from seq2seq_cli.errors import CheckpointError, DiskError
-from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs import checkpoints, files, saving
+from seq2seq_cli.runs.arrays import Spec, file_parts, open_arrays
 from seq2seq_cli.runs.checkpoints import Checkpoint
 
 
 class Variable:
     def __init__(self, path: str, value):
         self.path, self.value = path, np.asarray(value)
-
-    @property
-    def shape(self):
-        return self.value.shape
+        self.shape, self.dtype = self.value.shape, self.value.dtype
 
     def numpy(self):
         return self.value
@@ -40,7 +39,7 @@ def variables(scale: float = 1.0) -> list[Variable]:
 
 def save(root, step: int, scale: float = 1.0, bleu: float | None = None):
     state = checkpoint_state(step, dev_bleu=bleu)
-    return checkpoints.save(root, variables(scale), variables(-scale), state)
+    return saving.save(root, variables(scale), variables(-scale), state)
 
 
 def damage(path, name: str = "model.safetensors") -> None:
@@ -112,7 +111,7 @@ def forge(path, name: str, content: object) -> None:
 def test_a_manifest_of_another_form_is_damage(tmp_path, manifest):
     path = save(tmp_path, 1)
     (path / checkpoints.MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(CheckpointError, match="damaged: state.json or manifest.json is unreadable"):
+    with pytest.raises(CheckpointError, match="damaged: manifest.json "):
         _ = Checkpoint(path).state
 
 
@@ -164,7 +163,7 @@ def test_the_newest_is_used_when_none_was_validated(tmp_path):
     ],
 )
 def test_a_checkpoint_of_another_model_is_refused_and_nothing_assigned(tmp_path, theirs, message):
-    path = checkpoints.save(tmp_path, theirs, [], checkpoint_state(1))
+    path = saving.save(tmp_path, theirs, [], checkpoint_state(1))
     mine = [Variable("a", [8.0, 9.0]), Variable("b", [7])]
     with pytest.raises(CheckpointError, match=f"belongs to another model: {message}"):
         Checkpoint(path).restore(checkpoints.MODEL, mine)
@@ -174,28 +173,21 @@ def test_a_checkpoint_of_another_model_is_refused_and_nothing_assigned(tmp_path,
 def test_pruning_keeps_the_newest_and_the_best(tmp_path):
     for step in range(1, 7):
         save(tmp_path, step)
-    checkpoints.prune(tmp_path, keep=2, best=3)
+    saving.prune(tmp_path, keep=2, best=3)
     assert [p.name[-1] for p in checkpoints.checkpoints(tmp_path)] == ["6", "5", "3"]
 
 
-def full_for_arrays(arrays, path):
-    raise SafetensorError("I/O error: No space left on device (os error 28)")
+@pytest.mark.parametrize("name", [checkpoints.MODEL, checkpoints.STATE, checkpoints.MANIFEST])
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, name):
+    write = files.write
 
+    def full(path, parts):
+        if path.name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, parts)
 
-def full_for_the_rest(path, data):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.mark.parametrize(
-    ("writer", "full"),
-    [
-        ("safetensors.numpy.save_file", full_for_arrays),
-        ("seq2seq_cli.runs.checkpoints.write_durably", full_for_the_rest),
-    ],
-)
-def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, writer, full):
     save(tmp_path, 1)
-    monkeypatch.setattr(writer, full)
+    monkeypatch.setattr(files, "write", full)
     with pytest.raises(DiskError, match=r"No space left on device.*\. Free some space and go on"):
         save(tmp_path, 2)
     assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
@@ -228,7 +220,7 @@ def test_manifest_has_a_hash_of_each_file(tmp_path):
 def test_each_file_is_read_once_however_often_it_is_asked_for(tmp_path, monkeypatch):
     save(tmp_path, 1)
     read = []
-    monkeypatch.setattr(checkpoints, "_sha256", spying(checkpoints._sha256, read))
+    monkeypatch.setattr(files, "blocks", spying(files.blocks, read))
     best = checkpoints.best_valid(tmp_path, fail)
     state = best.state
     shutil.rmtree(best.path)
@@ -245,3 +237,79 @@ def spying(function, arguments: list):
         return function(argument)
 
     return spy
+
+
+def test_as_many_of_the_best_are_kept_as_wanted(tmp_path):
+    for step, bleu in enumerate((5.0, 9.0, None, 7.0, 8.0, 1.0, None), start=1):
+        save(tmp_path, step, bleu=bleu)
+    (tmp_path / "step-00000005" / "state.json").write_bytes(b"{")
+    saving.prune(tmp_path, keep=1, best=2, keep_best=3)
+    kept = [int(path.name[5:]) for path in checkpoints.checkpoints(tmp_path)]
+    assert kept == [7, 4, 2, 1]
+
+
+CLOCKS = {
+    "a day back": (86_400, -86_400),
+    "a day ahead": (-86_400, 86_400),
+    "1970": (0, -1_600_000_000),
+    "the same second": (0, 0),
+    "2038": (0, 600_000_000),
+    "back and forth": (86_400, 0),
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_the_order_of_checkpoints_is_that_of_updates_whatever_the_clock_says(tmp_path, clock):
+    for step, shift in zip((1, 2, 3), (0, *CLOCKS[clock]), strict=True):
+        now = 1_700_000_000 + shift
+        saved_at = datetime.fromtimestamp(now, timezone.utc).isoformat()
+        state = checkpoint_state(step, saved_at=saved_at)
+        path = saving.save(tmp_path, variables(step), variables(-step), state)
+        for each in [*path.iterdir(), path]:
+            os.utime(each, (now, now))
+    assert [checkpoints.step_of(p) for p in checkpoints.checkpoints(tmp_path)] == [3, 2, 1]
+    assert checkpoints.newest_valid(tmp_path, fail).state.step == 3
+    saving.prune(tmp_path, keep=2, best=None)
+    assert [checkpoints.step_of(p) for p in checkpoints.checkpoints(tmp_path)] == [3, 2]
+
+
+def test_the_order_is_that_of_numbers_and_other_names_are_no_checkpoints(tmp_path):
+    for name in (
+        "step-99999999",
+        "step-100000000",
+        "step-x",
+        "step-1-copy",
+        "damaged-step-00000003",
+    ):
+        (tmp_path / name).mkdir()
+    found = [path.name for path in checkpoints.checkpoints(tmp_path)]
+    assert found == ["step-100000000", "step-99999999"]
+
+
+def test_arrays_are_those_that_the_library_reads(tmp_path):
+    arrays = {
+        "é/kernel": np.arange(6, dtype=np.float32).reshape(2, 3).T,
+        "steps": np.int64(7),
+        "empty": np.zeros((0, 3), np.float16),
+        "flags": np.array([True, False, True]),
+        "big endian": np.arange(3, dtype=">f8"),
+        "bytes": np.arange(5, dtype=np.uint8),
+    }
+    path = tmp_path / "a.safetensors"
+    files.write(path, file_parts(arrays.items()))
+    read = safetensors.numpy.load_file(path)
+    assert read.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(read[name], array)
+        assert read[name].dtype == array.dtype.newbyteorder("=")
+    with open_arrays(path) as file:
+        assert file.specs["é/kernel"] == Spec((3, 2), "float32")
+        np.testing.assert_array_equal(file.array("flags"), arrays["flags"])
+
+
+def test_a_valid_one_stays_for_each_damaged_one(tmp_path):
+    for step in (1, 2, 3, 4):
+        save(tmp_path, step)
+    damage(tmp_path / "step-00000003")
+    saving.prune(tmp_path, keep=2, best=None)
+    assert [checkpoints.step_of(p) for p in checkpoints.checkpoints(tmp_path)] == [4, 3, 2]

@@ -7,14 +7,14 @@ from conftest import checkpoint_state, tiny_config
 
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
-from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs import saving
+from seq2seq_cli.runs.resuming import resumed_config
 from seq2seq_cli.runs.run import (
     Run,
     check_startable,
     find_run,
     new_run,
     next_path,
-    resumed_config,
 )
 
 
@@ -24,7 +24,7 @@ def fail(message: str) -> None:
 
 def with_checkpoint(name: str, saved_at: str) -> Run:
     run = Run(Path("runs") / name)
-    checkpoints.save(run.checkpoints, [], [], checkpoint_state(1, saved_at=saved_at))
+    saving.save(run.checkpoints, [], [], checkpoint_state(1, saved_at=saved_at))
     return run
 
 
@@ -123,7 +123,7 @@ def test_metrics_of_later_steps_are_forgotten(tmp_path):
         run.append_metrics({"step": step})
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 4, "lo')  # a process was killed here
-    run.forget_metrics_after(2, fail)
+    run.go_back_to(2, fail)
     assert run.metrics() == [{"step": 1}, {"step": 2}]
 
 
@@ -135,7 +135,7 @@ def test_broken_lines_of_metrics_are_dropped_with_a_notice(tmp_path):
         file.write(broken)
     run.append_metrics({"step": 2})
     told = []
-    run.forget_metrics_after(9, told.append)
+    run.go_back_to(9, told.append)
     assert told == [f"{tmp_path}/metrics.jsonl:2: left out a broken line, and 5 more"]
     assert run.metrics(fail) == [{"step": 1}, {"step": 2}]
 

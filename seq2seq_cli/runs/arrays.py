@@ -1,0 +1,104 @@
+"""Arrays in a safetensors file: written part by part, read with every claim of its header checked.
+
+The format (huggingface.co/docs/safetensors): the length of the header in 8 bytes, the header in
+JSON, and the arrays one after the other. The library opens and renames files by itself when it
+writes, so the writing is here.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from seq2seq_cli.errors import CheckpointError, os_reason
+from seq2seq_cli.runs import files
+
+_DTYPES = {
+    **{"F64": "float64", "F32": "float32", "F16": "float16"},
+    **{f"{sign}{bits}": f"{name}{bits}" for sign, name in (("I", "int"), ("U", "uint"))
+       for bits in (8, 16, 32, 64)},
+    "BOOL": "bool",
+}  # fmt: skip
+_CODES = {name: code for code, name in _DTYPES.items()}
+_ALIGNMENT = 8  # bytes
+_MOST_DIMENSIONS = 16
+_SHOWN = 60  # characters of a shape
+
+
+class Spec(NamedTuple):
+    """Shape and dtype of an array."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+def file_parts(arrays: Iterable[tuple[str, np.ndarray]]) -> Iterator[files.Data]:
+    """Yield the content of a safetensors file: the header, and the values of each array.
+
+    Args:
+        arrays: by name, of numbers or booleans.
+    """
+    ordered = sorted(arrays, key=lambda item: (-item[1].itemsize, item[0]))
+    header: dict[str, Any] = {}
+    end = 0
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        code = _CODES[array.dtype.name]
+        header[name] = {"dtype": code, "shape": array.shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    yield len(text).to_bytes(8, "little") + text
+    for _, array in ordered:
+        little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+        yield little.reshape(-1).view(np.uint8).data
+
+
+class ArrayFile:
+    """An open safetensors file.
+
+    Args:
+        file: its handle in the library.
+        specs: of its arrays, by name.
+    """
+
+    def __init__(self, file: Any, specs: dict[str, Spec]):
+        self._file = file
+        self.specs = specs
+
+    def array(self, name: str) -> np.ndarray:
+        """Return an array."""
+        return self._file.get_tensor(name)
+
+
+@contextmanager
+def open_arrays(path: Path) -> Iterator[ArrayFile]:
+    """Open a safetensors file. Nothing that it claims takes more memory than it has bytes.
+
+    Raises:
+        CheckpointError: if it is none, or has arrays that no model has.
+    """
+    try:
+        size = files.size(path)
+        file = safe_open(path, framework="numpy")
+    except SafetensorError as error:
+        raise CheckpointError(f"{path}: not a safetensors file: {error}") from error
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {os_reason(error)}") from error
+    with file as opened:
+        specs = {}
+        for name in opened.keys():  # noqa: SIM118
+            part = opened.get_slice(name)
+            shape, code = tuple(part.get_shape()), part.get_dtype()
+            # The library checks offsets and shapes, but an empty array may claim any dimension.
+            is_odd = len(shape) > _MOST_DIMENSIONS or any(length > size for length in shape)
+            if is_odd or code not in _DTYPES:
+                raise CheckpointError(
+                    f"{path}: {name} has dtype {code} and shape {str(shape)[:_SHOWN]}, which no "
+                    "array of a checkpoint has"
+                )
+            specs[name] = Spec(shape, _DTYPES[code])
+        yield ArrayFile(opened, specs)

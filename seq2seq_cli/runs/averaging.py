@@ -1,0 +1,118 @@
+"""The mean of the weights of several checkpoints, as a run of its own."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+import numpy as np
+
+from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.arrays import open_arrays
+from seq2seq_cli.runs.checkpoints import Checkpoint
+from seq2seq_cli.runs.run import Run, new_run
+
+
+@dataclass
+class Tensor:
+    """A tensor to save.
+
+    Attributes:
+        path: its name.
+        value: its value.
+    """
+
+    path: str
+    value: np.ndarray
+
+    def numpy(self) -> np.ndarray:
+        """Return the value."""
+        return self.value
+
+
+def choose_checkpoints(
+    run: Run, number: int, best: bool, warn: Callable[[str], None]
+) -> list[Checkpoint]:
+    """Return the last or the best checkpoints of a run.
+
+    Args:
+        run: the run.
+        number: how many.
+        best: return those with the highest dev BLEU, the best first; not the newest.
+        warn: called for each damaged checkpoint, which is left out.
+
+    Raises:
+        UsageError: if there are fewer.
+    """
+    found, chosen = [], []
+    for path in checkpoints.checkpoints(run.checkpoints):
+        checkpoint = Checkpoint(path)
+        try:
+            if not best or checkpoint.state.dev_bleu is not None:
+                found.append(checkpoint)
+        except CheckpointError as error:
+            warn(f"{error}; it is left out")
+    if best:
+        found.sort(key=lambda checkpoint: checkpoint.state.dev_bleu or 0.0, reverse=True)
+    for checkpoint in found:
+        try:
+            checkpoint.verify_weights()
+            chosen.append(checkpoint)
+        except CheckpointError as error:
+            warn(f"{error}; it is left out")
+        if len(chosen) == number:
+            return chosen
+    key = "keep_best_checkpoints" if best else "keep_checkpoints"
+    kind = "validated checkpoints" if best else "checkpoints"
+    raise UsageError(
+        f"{run.path}: has {len(chosen)} valid {kind}, and {number} are wanted. Take fewer, or "
+        f"train with a larger training.{key}"
+    )
+
+
+def average_checkpoints(run: Run, chosen: Sequence[Checkpoint], name: str | None) -> Run:
+    """Write a new run whose one checkpoint has the mean weights of checkpoints.
+
+    Of a checkpoint that has averages of its weights, those are taken. The new checkpoint has no
+    state of an optimizer, so no training continues from it.
+
+    Args:
+        run: the run that they are of.
+        chosen: the checkpoints.
+        name: of the new run; None for the next number.
+
+    Raises:
+        CheckpointError: if they do not hold the same tensors.
+        UsageError: if the folder of the new run has something in it.
+        DiskError: if it cannot be written.
+    """
+    config = run.config()
+    weights = _mean(chosen)
+    newest = max((checkpoint.state for checkpoint in chosen), key=lambda state: state.step)
+    now = datetime.now(timezone.utc).isoformat()
+    state = replace(newest, dev_bleu=None, saved_at=now)
+    tokenizer = {path.name: path.read_bytes() for path in run.tokenizer.iterdir()}
+    made = new_run(name, f"{config.model.label}-average")
+    with made.lock():
+        made.write(config, tokenizer)
+        made.save(weights, [], state)
+    return made
+
+
+def _mean(chosen: Sequence[Checkpoint]) -> list[Tensor]:
+    """Return the mean of each tensor over checkpoints, computed in float64."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(open_arrays(each.path / each.weights)) for each in chosen]
+        for checkpoint, file in zip(chosen, files, strict=True):
+            if file.specs != files[0].specs:
+                raise CheckpointError(
+                    f"{checkpoint.path}: has other weights than {chosen[0].path}; only checkpoints "
+                    "of the same model can be averaged"
+                )
+        means = []
+        for name in files[0].specs:
+            values = [file.array(name) for file in files]
+            mean = np.mean(values, axis=0, dtype=np.float64).astype(values[0].dtype)
+            means.append(Tensor(name, mean))
+        return means

@@ -1,0 +1,97 @@
+"""The checkpoints of a run, with what each is worth."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from seq2seq_cli.errors import CheckpointError
+from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints, step_of
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.saving import set_aside, superfluous
+from seq2seq_cli.runs.summary import folder_size
+
+
+@dataclass(frozen=True)
+class CheckpointSummary:
+    """A checkpoint in figures.
+
+    Attributes:
+        name: of its folder.
+        update: updates made.
+        dev_bleu: of its model, if it was validated.
+        size: of its files, in bytes.
+        problem: what is damaged; empty if it is whole.
+        is_best: whether it is the whole one of highest dev BLEU.
+        is_last: whether it is the newest whole one, from which a training continues.
+    """
+
+    name: str
+    update: int
+    dev_bleu: float | None
+    size: int
+    problem: str
+    is_best: bool
+    is_last: bool
+
+
+def summarise_checkpoints(run: Run) -> list[CheckpointSummary]:
+    """Read and verify all files of all checkpoints of a run.
+
+    Returns:
+        The earliest first; those that were set aside come last.
+
+    Raises:
+        CheckpointError: if the folder cannot be read.
+    """
+    read = [(path, *_read(Checkpoint(path))) for path in reversed(checkpoints(run.checkpoints))]
+    whole = [(path, bleu) for path, bleu, problem in read if not problem]
+    last = whole[-1][0] if whole else None
+    best = max(
+        (item for item in whole if item[1] is not None),
+        key=lambda item: (item[1], step_of(item[0])),
+        default=(None, None),
+    )[0]
+    found = [
+        CheckpointSummary(
+            path.name, step_of(path), bleu, folder_size(path), problem, path == best, path == last
+        )
+        for path, bleu, problem in read
+    ]
+    for path in set_aside(run.checkpoints):
+        problem = "damaged: set aside when the training went back to an earlier one"
+        size = folder_size(path)
+        found.append(CheckpointSummary(path.name, step_of(path), None, size, problem, False, False))
+    return found
+
+
+def removable(run: Run, keep: int, keep_best: int) -> list[Path]:
+    """Return what can be deleted: superfluous checkpoints, and damaged ones.
+
+    The newest whole one and the best whole one are never among them.
+
+    Args:
+        run: the run.
+        keep: how many of the newest whole ones stay, at least 1.
+        keep_best: how many of the best stay.
+
+    Raises:
+        CheckpointError: if none is whole.
+    """
+    found = summarise_checkpoints(run)
+    if not any(each.is_last for each in found):
+        run.best_checkpoint(lambda text: None)  # tells what is wrong
+        raise CheckpointError(f"{run.path}: no checkpoint is whole. Nothing is removed")
+    best = next((each.update for each in found if each.is_best), None)
+    old = {each.path for each in superfluous(run.checkpoints, keep, best, keep_best)}
+    damaged = {run.checkpoints / each.name for each in found if each.problem}
+    return sorted(old | damaged)
+
+
+def _read(checkpoint: Checkpoint) -> tuple[float | None, str]:
+    """Return dev BLEU, and what is damaged."""
+    bleu = None
+    try:
+        bleu = checkpoint.state.dev_bleu
+        checkpoint.verify_all()
+    except CheckpointError as error:
+        return bleu, str(error).removeprefix(f"{checkpoint.path}: ")
+    return bleu, ""

@@ -1,0 +1,117 @@
+"""One process at a time writes in a run's folder."""
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from seq2seq_cli.errors import DiskError, LockedError, os_reason
+from seq2seq_cli.runs.disk import disk_errors
+
+LOCK = "lock"
+_TRIES, _PAUSE = 10, 0.02  # s; until it is sure which process has the lock
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep every other process from training in a folder.
+
+    The operating system ends the lock with the process, however it ends: there are no stale ones.
+
+    Raises:
+        LockedError: naming the process that has it, at once.
+        DiskError: if the folder cannot be locked.
+    """
+    with _opened(folder) as file:
+        with disk_errors(folder):
+            file.truncate(0)
+            file.write(json.dumps(_this_process()))
+            file.flush()
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # so that nobody takes this process for the next one
+                file.truncate(0)
+
+
+def is_locked(folder: Path) -> bool:
+    """Return whether another process trains in a folder."""
+    try:
+        with (folder / LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _opened(folder: Path) -> IO[str]:
+    """Return the lock file, which is locked until it is closed."""
+    for remaining in reversed(range(_TRIES)):
+        with disk_errors(folder):
+            file = (folder / LOCK).open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_there(file, folder):
+                return file
+            file.close()  # the folder was removed meanwhile, and perhaps made anew
+        except BlockingIOError as error:
+            with file:
+                holder, is_sure = _holder(file)
+            if is_sure or not remaining:
+                raise LockedError(
+                    f"{folder}: {holder}. Wait for it, stop it, or train in another folder with "
+                    "--run"
+                ) from error
+            time.sleep(_PAUSE)
+        except OSError as error:
+            file.close()
+            raise DiskError(
+                f"{folder}: cannot be locked: {os_reason(error)}. Train in a folder of another "
+                "file system with --run"
+            ) from error
+    raise LockedError(f"{folder}: another process removes it. Train in another folder with --run")
+
+
+def _is_there(file: IO[str], folder: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(folder / LOCK))
+    except FileNotFoundError:
+        return False
+
+
+def _this_process() -> dict[str, str | int]:
+    since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+    return {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+
+
+def _holder(file: IO[str]) -> tuple[str, bool]:
+    """Return which process has locked a file, in words, and whether that is sure.
+
+    It is not while a process ends, or has not yet written who it is.
+    """
+    file.seek(0)
+    try:
+        holder = json.loads(file.read())
+        pid, host, since = holder["pid"], holder["host"], holder["since"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "another process is training here", False
+    text = f"process {pid} is training here, on {host} since {since}"
+    return text, host != socket.gethostname() or _is_alive(pid)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError, TypeError):
+        return False
+    except PermissionError:
+        pass
+    return True

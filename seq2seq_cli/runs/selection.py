@@ -1,0 +1,60 @@
+"""Checkpoints of a run, chosen by name: best, last, all, or the number of an update."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints
+from seq2seq_cli.runs.run import Run
+
+BEST, LAST, ALL = "best", "last", "all"
+
+
+def select(run: Run, name: str, warn: Callable[[str], None]) -> list[Checkpoint]:
+    """Return the checkpoints that a name means, the earliest first.
+
+    Args:
+        run: the run.
+        name: `best` by dev BLEU, `last`, `all`, or an update such as 1200 or step-00001200.
+        warn: called for each damaged checkpoint, which is skipped.
+
+    Raises:
+        UsageError: if the name means nothing.
+        CheckpointError: if there is no such checkpoint, or none that is whole.
+    """
+    if name == BEST:
+        return [run.best_checkpoint(warn)]
+    if name in (LAST, ALL):
+        whole = [each for each in map(Checkpoint, _paths(run)) if _is_whole(each, warn)]
+        if not whole:
+            raise CheckpointError(f"{run.path}: has no checkpoint that is whole. Train it further")
+        return whole[-1:] if name == LAST else whole
+    number = re.fullmatch(r"(?:step-)?(\d+)", name)
+    if not number:
+        raise UsageError(
+            f"{name!r} is no checkpoint: give best, last, all, or an update such as 1200"
+        )
+    wanted = run.checkpoints / f"step-{int(number[1]):08d}"
+    if not wanted.is_dir():
+        there = ", ".join(str(int(path.name[5:])) for path in _paths(run)) or "none"
+        raise CheckpointError(
+            f"{run.path}: has no checkpoint of update {number[1]}. It has: {there}"
+        )
+    checkpoint = Checkpoint(wanted)
+    checkpoint.verify_weights()
+    return [checkpoint]
+
+
+def _paths(run: Run) -> list[Path]:
+    """Return the folders of the checkpoints, the earliest first."""
+    return checkpoints(run.checkpoints)[::-1]
+
+
+def _is_whole(checkpoint: Checkpoint, warn: Callable[[str], None]) -> bool:
+    try:
+        checkpoint.verify_weights()
+    except CheckpointError as error:
+        warn(f"{error}; it is skipped")
+        return False
+    return True
