@@ -53,7 +53,8 @@ s2s config check phrasebook-transformer           # lists all errors of a file
 s2s train --config phrasebook-transformer --set training.epochs=2 --set model.dropout=0.2
 ```
 
-`s2s init` counts the pairs of the corpus, and chooses sizes and a schedule by rules of thumb.
+`s2s init` counts the pairs of the corpus, and chooses sizes and a schedule by rules of thumb. It
+states roughly how long the training takes on two CPU cores.
 
 Unknown keys, wrong types and impossible combinations are errors. The message names the file or the
 option, the key, the allowed values, the given value and the nearest known key. The folder of a run

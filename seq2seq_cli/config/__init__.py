@@ -47,6 +47,18 @@ class Config(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _r_drop_needs_dropout(self) -> "Config":
+        rates = {"dropout", "attention_dropout", "encoder_layer_drop"}
+        drops = any(self.model.model_dump().get(rate) for rate in rates)
+        words = self.training.source_word_dropout or self.training.target_word_dropout
+        if self.training.r_drop and not drops and not words:
+            raise ValueError(
+                f"training.r_drop ({self.training.r_drop}) compares two predictions with different "
+                "dropout, and there is none. Set model.dropout"
+            )
+        return self
+
     def to_toml(self) -> str:
         """Return every value that is set as TOML, by table."""
         return tomli_w.dumps(self.model_dump(exclude_none=True))

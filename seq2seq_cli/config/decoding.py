@@ -14,6 +14,11 @@ class DecodingConfig(Table):
     """Number of hypotheses that the search keeps for each sentence; 1 is greedy decoding."""
     n_best: int = Field(1, ge=1, le=1000)
     """Number of translations of each sentence: at most `beam`, or any number of samples."""
+    mbr: int = Field(0, ge=0, le=1000)
+    """Minimum Bayes risk decoding (Kumar and Byrne 2004): of this many hypotheses of a sentence,
+    beams or samples, return the one that is most like all others; 0 for none of it."""
+    mbr_utility: Literal["chrf", "bleu"] = "chrf"
+    """How alike two hypotheses are, in minimum Bayes risk decoding."""
     length_penalty: float = Field(0.6, ge=0, le=5)
     """Power alpha of the length by which a log-probability is divided; 0 for no penalty."""
     length_penalty_kind: Literal["gnmt", "simple"] = "gnmt"
@@ -70,6 +75,22 @@ class DecodingConfig(Table):
                 f"{self.beam} finds. To search for them, add decoding.beam = {self.n_best}; to "
                 "draw them, decoding.sample = true"
             )
+        if self.mbr > self.beam and not self.sample:
+            raise ValueError(
+                f"decoding.mbr = {self.mbr} compares more hypotheses than a beam of {self.beam} "
+                f"finds. To search for them, add decoding.beam = {self.mbr}; to draw them, "
+                "decoding.sample = true"
+            )
+        if self.mbr and self.n_best > self.mbr:
+            raise ValueError(
+                f"decoding.n_best = {self.n_best} asks for more translations than the hypotheses "
+                f"that decoding.mbr = {self.mbr} compares. Lower the one or raise the other"
+            )
+        if self.mbr_utility != "chrf" and not self.mbr:
+            raise ValueError(
+                f'decoding.mbr_utility = "{self.mbr_utility}" is for minimum Bayes risk decoding. '
+                "Add decoding.mbr = 16, or leave it out"
+            )
         given = [
             f"decoding.{key} = {getattr(self, key)}"
             for key in ("temperature", "top_k", "top_p")
@@ -90,6 +111,6 @@ class DecodingConfig(Table):
     @property
     def description(self) -> str:
         """The search in a word or two."""
-        if self.sample:
-            return "sampled"
-        return "greedy" if self.beam == 1 else f"beam {self.beam}"
+        search = "greedy" if self.beam == 1 else f"beam {self.beam}"
+        search = "sampled" if self.sample else search
+        return f"{search}, minimum risk of {self.mbr}" if self.mbr else search

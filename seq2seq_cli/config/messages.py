@@ -131,6 +131,9 @@ def allowed_values(table: type[Table], name: str) -> str:
         options = [option for option in get_args(annotation) if option is not type(None)]
     if get_origin(options[0]) is Literal:
         return "one of " + ", ".join(repr(choice) for choice in get_args(options[0]))
+    if get_origin(options[0]) is list and get_origin(get_args(options[0])[0]) is Literal:
+        choices = get_args(get_args(options[0])[0])
+        return "a list of " + ", ".join(repr(choice) for choice in choices)
     if get_origin(options[0]) is list:
         return 'a list of tables, such as [[data.sources]] with corpus = "a.tsv", weight = 2.0'
     words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}

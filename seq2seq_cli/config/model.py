@@ -169,6 +169,9 @@ class TransformerConfig(AttentionStackConfig):
     """Number of layers in the encoder."""
     decoder_layers: int = Field(2, ge=1, le=MOST_LAYERS)
     """Number of layers in the decoder."""
+    encoder_layer_drop: float = Field(0.0, ge=0, lt=1)
+    """Probability with which an update leaves out a layer of the encoder (LayerDrop, Fan et al.
+    2020); for deep encoders."""
 
     @property
     def label(self) -> str:

@@ -32,11 +32,15 @@ SIZES = (
     Size(10_000, 1_000, 128, 2, 0.3, 30, 512),
     Size(50_000, 3_000, 256, 2, 0.2, 12, 1024),
     Size(300_000, 8_000, 256, 3, 0.2, 10, 2048),
-    Size(2_000_000, 16_000, 512, 4, 0.1, 6, 4096),
-    Size(math.inf, 32_000, 512, 6, 0.1, 3, 8192, 5000),
+    Size(2_000_000, 16_000, 512, 4, 0.1, 4, 4096, 2000),
+    Size(math.inf, 32_000, 512, 6, 0.1, 2, 8192, 5000),
 )
 
 _HEAD_UNITS = 64  # of an attention head
+_TOKENS_PER_WORD = 1.5
+# What two cores reach in training, validations included: docs/speed.md has more exact figures.
+_OPERATIONS_PER_SECOND = 200e9
+_START_SECONDS = 60.0  # reading, the vocabulary and compilation
 
 _COMMENTS = {
     "data": "The pairs. dev and test are split off, unless `dev` and `test` name files.",
@@ -48,6 +52,7 @@ _COMMENTS = {
     "training": "It ends after the epochs, or when dev BLEU rises no more (`patience`).",
     "training.epochs": "Or limit the updates by `steps`, or the time by `budget_seconds`.",
     "training.batch_tokens": "Larger batches are faster, need more memory, and make fewer updates.",
+    "training.peak_learning_rate": "Larger batches bear more, wider models less.",
     "training.max_source_tokens": "Pairs with a longer source or target are left out.",
     "training.validate_every_steps": "An epoch is long here; validations do not wait for its end.",
     "decoding": "How translations are searched for, in validations, too.",
@@ -64,14 +69,15 @@ def starter_values(kind: str, pairs: int, words: int) -> dict[str, Any]:
         words: the number that one sentence in a hundred exceeds.
     """
     size = next(size for size in SIZES if pairs <= size.pairs)
-    # A word has about one and a half tokens. Sixteens fit the shapes of batches.
-    tokens = min(max(16 * math.ceil(1.5 * (words + 1) / 16), 32), 256)
+    # Sixteens fit the shapes of batches.
+    tokens = min(max(16 * math.ceil(_TOKENS_PER_WORD * (words + 1) / 16), 32), 256)
     values: dict[str, Any] = {
         "tokenizer.vocabulary_size": size.vocabulary,
         **_model_values(kind, size),
         "model.dropout": size.dropout,
         "training.epochs": size.epochs,
         "training.batch_tokens": size.batch_tokens,
+        "training.peak_learning_rate": 0.004 if kind == "rnn" else 0.002,
         "training.max_source_tokens": tokens,
         "training.max_target_tokens": tokens,
         "decoding.beam": 1,
@@ -99,6 +105,43 @@ def _model_values(kind: str, size: Size) -> dict[str, Any]:
         "model.inner_units": 4 * size.units,
         **{f"model.{key}": value for key, value in stacks.items()},
     }
+
+
+def rough_seconds(values: Mapping[str, Any], pairs: int, words: float) -> float:
+    """Return about how long a training takes on two CPU cores, right within a factor of three.
+
+    An update takes three times the operations of the forward pass. The formulas count the products
+    of the model's widths, and leave out all that is small.
+
+    Args:
+        values: of `starter_values`.
+        pairs: of the training side.
+        words: of a sentence, on average.
+    """
+    tokens = _TOKENS_PER_WORD * (words + 1)
+    if values["model.kind"] == "rnn":
+        width = values["model.decoder_units"]
+        products = 31 * width**2  # 20 for a source token, 11 for a target token
+    else:
+        width = values["model.units"]
+        inner = 2 * width * values["model.inner_units"]
+        if values["model.kind"] == "transformer":
+            encoder = values["model.encoder_layers"] * (4 * width**2 + inner)
+            products = encoder + values["model.decoder_layers"] * (8 * width**2 + inner)
+        else:
+            products = 2 * values["model.layers"] * (4 * width**2 + inner)
+    products += width * values["tokenizer.vocabulary_size"]
+    shown = pairs * values["training.epochs"]
+    return _START_SECONDS + 3 * 2 * products * tokens * shown / _OPERATIONS_PER_SECOND
+
+
+def in_words(seconds: float) -> str:
+    """Write a rough time in the unit that fits, such as 20 minutes or 3 days."""
+    for unit, size in (("day", 86_400), ("hour", 3600)):
+        if seconds >= 2 * size:
+            return f"{float(f'{seconds / size:.1g}'):.0f} {unit}s"
+    minutes = max(2.0, seconds / 60)
+    return f"{float(f'{minutes:.1g}'):.0f} minutes"
 
 
 def to_commented_toml(values: Mapping[str, Any], heading: str) -> str:

@@ -1,12 +1,22 @@
 """The table `[training]`."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
 from seq2seq_cli.config.table import Table
 
 MOST_SHARDS = 64
+
+Part = Literal["embeddings", "encoder", "decoder", "output"]
+Tracker = Literal["mlflow", "wandb"]
+
+_OPTIMIZERS_WITH = {
+    "beta_1": ("adam", "adamw", "muon", "lion"),
+    "beta_2": ("adam", "adamw", "muon", "lion"),
+    "epsilon": ("adam", "adamw", "muon"),
+    "momentum": ("muon",),
+}
 
 
 class TrainingConfig(Table):
@@ -33,6 +43,9 @@ class TrainingConfig(Table):
     """Size of a batch: approximate number of tokens on each side, padding included."""
     batch_pairs: int | None = Field(None, ge=1, le=100_000)
     """Number of pairs in each batch, instead of `batch_tokens`."""
+    accumulate: int = Field(1, ge=1, le=1000)
+    """Number of batches whose gradients are added for one update. The update is that of one batch
+    with all their pairs."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Number of parts of a batch that are computed in parallel; their gradients are added. The
     default on a CPU is one per core, of at least 512 tokens each, or fewer if fewer are measured to
@@ -43,15 +56,57 @@ class TrainingConfig(Table):
     """Pairs with a longer source are left out of training."""
     max_target_tokens: int = Field(64, ge=4, le=65_534)
     """Pairs with a longer target are left out of training."""
+    optimizer: Literal["adam", "adamw", "muon", "lion", "adafactor"] = "adam"
+    """`adamw` is Adam with weight decay. `muon` makes the updates of matrices inside layers
+    orthogonal, and takes Adam for all other weights. `lion` needs a learning rate of about a tenth
+    of Adam's; the others need about the same."""
+    weight_decay: float | None = Field(None, ge=0, le=100)
+    """Share of each matrix that an update takes away, times the learning rate. Biases,
+    normalisations, embeddings and learned positions do not decay. The default is 0.01 with
+    `adamw`, and 0 with the others. `adam` takes none."""
+    beta_1: float = Field(0.9, gt=0, lt=1)
+    """Decay of the mean of gradients, in Adam and Lion."""
+    beta_2: float = Field(0.98, ge=0, lt=1)
+    """Decay of the mean of squared gradients in Adam; of the mean of gradients in Lion."""
+    epsilon: float = Field(1e-9, gt=0, le=1)
+    """Adam adds it to the root of the mean of squared gradients."""
+    momentum: float = Field(0.95, ge=0, lt=1)
+    """Decay of the sum of gradients in Muon."""
     peak_learning_rate: float = Field(4e-3, gt=0, le=1000)
-    """Adam's learning rate after warm-up. It then decays to 0 along a cosine. The default is 0.002
-    if `model.kind` is not `rnn`."""
+    """Learning rate at the end of the warm-up. The default is 0.002 if `model.kind` is not
+    `rnn`."""
+    schedule: Literal["cosine", "inverse_sqrt", "linear", "constant", "warmup_stable_decay"] = (
+        "cosine"
+    )
+    """Course of the learning rate. `cosine`, `linear` and `warmup_stable_decay` reach 0 at the end
+    of the training; `inverse_sqrt` falls with the root of the updates; `constant` stays."""
     warmup_steps: int = Field(400, ge=0, le=10**9)
-    """Number of updates in which the learning rate rises; at most a tenth of the training."""
+    """Number of updates in which the learning rate rises; at most `warmup_share` of the
+    training."""
+    warmup_share: float = Field(0.1, gt=0, le=1)
+    """Maximum share of the training in which the learning rate rises."""
+    decay_share: float = Field(0.2, gt=0, le=1)
+    """Share of the training, at its end, in which `warmup_stable_decay` falls to 0."""
+    ema: float = Field(0.0, ge=0, lt=1)
+    """Decay of an exponential moving average of the weights, such as 0.999; 0 for none. With it,
+    validation and translation use the averages."""
+    initial_run: str | None = None
+    """A run whose weights and vocabulary the training begins with: a name below runs/, or a path.
+    Its best checkpoint is taken. The model's sizes and the vocabulary must be the same."""
+    freeze: list[Part] = Field([])
+    """Parts of the model that keep the weights of `initial_run`."""
     gradient_clip_norm: float = Field(1.0, gt=0, le=1e9)
     """Maximum global norm of the gradient; a larger gradient is scaled down to it."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Share of the target probability that is spread evenly over the vocabulary."""
+    r_drop: float = Field(0.0, ge=0, le=100)
+    """Weight of R-Drop (Liang et al. 2021): each pair is computed twice, with different dropout,
+    and the divergence of the two predictions is part of the loss. The paper takes 5; 0 for none."""
+    source_word_dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of the source tokens that are replaced by the unknown token."""
+    target_word_dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of the target tokens that are replaced by the unknown token where the decoder reads
+    them. Those to be predicted stay."""
     validate_every_steps: int | None = Field(None, ge=1, le=10**12)
     """Number of updates between validations; the default is an epoch."""
     patience: int = Field(8, ge=1, le=10**9)
@@ -60,6 +115,14 @@ class TrainingConfig(Table):
     """Maximum time between checkpoints. Each validation saves one, too."""
     keep_checkpoints: int = Field(2, ge=1, le=10**6)
     """Number of the newest checkpoints to keep, besides the best."""
+    keep_best_checkpoints: int = Field(1, ge=1, le=10**6)
+    """Number of the checkpoints with the highest dev BLEU to keep."""
+    trackers: list[Tracker] = Field([])
+    """Programs that receive the figures besides TensorBoard: `mlflow` and `wandb` (Weights &
+    Biases). Each needs the extra of its name. They change no result."""
+    keep_attention_history: int = Field(3, ge=0, le=32)
+    """Number of dev sentences whose attention is kept at each validation, for `s2s attention
+    --evolution RUN`, `s2s report` and TensorBoard; some kilobytes for each validation."""
 
     @model_validator(mode="after")
     def _batch_holds_the_longest_pair(self) -> "TrainingConfig":
@@ -70,6 +133,54 @@ class TrainingConfig(Table):
                 f"that training.max_source_tokens and max_target_tokens allow ({longest})"
             )
         return self
+
+    @model_validator(mode="after")
+    def _settings_of_the_optimizer(self) -> "TrainingConfig":
+        if self.optimizer == "adam" and self.weight_decay:
+            raise ValueError(
+                f"training.weight_decay ({self.weight_decay}) has no effect with "
+                'training.optimizer = "adam". Use "adamw", which is Adam with weight decay'
+            )
+        for key, optimizers in _OPTIMIZERS_WITH.items():
+            default = type(self).model_fields[key].default
+            if getattr(self, key) != default and self.optimizer not in optimizers:
+                raise ValueError(
+                    f"training.{key} ({getattr(self, key)}) has no effect with "
+                    f'training.optimizer = "{self.optimizer}". Leave it out; it belongs to '
+                    f"{', '.join(optimizers)}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _settings_of_the_schedule(self) -> "TrainingConfig":
+        default = type(self).model_fields["decay_share"].default
+        if self.decay_share != default and self.schedule != "warmup_stable_decay":
+            raise ValueError(
+                f"training.decay_share ({self.decay_share}) has no effect with "
+                f'training.schedule = "{self.schedule}". Leave it out; it belongs to '
+                "warmup_stable_decay"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _something_is_trained(self) -> "TrainingConfig":
+        if self.freeze and not self.initial_run:
+            raise ValueError(
+                f"training.freeze ({self.freeze}) would keep random weights. Set "
+                "training.initial_run, whose weights the parts keep"
+            )
+        if set(self.freeze) == set(get_args(Part)):
+            raise ValueError(
+                f"training.freeze ({self.freeze}) leaves nothing to train. Leave out a part"
+            )
+        return self
+
+    @property
+    def decay(self) -> float:
+        """The weight decay in effect."""
+        if self.weight_decay is None:
+            return 0.01 if self.optimizer == "adamw" else 0.0
+        return self.weight_decay
 
     @property
     def epoch_limit(self) -> int | None:

@@ -1,14 +1,17 @@
 """When a training saves its state, and how it restores it."""
 
 import importlib.metadata
+import math
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+import numpy as np
+
 from seq2seq_cli.errors import CheckpointError
-from seq2seq_cli.runs import checkpoints
-from seq2seq_cli.runs.checkpoints import Position, State
+from seq2seq_cli.runs import checkpoints, saving
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.state import Position, State
 from seq2seq_cli.training.setup import Setup
 from seq2seq_cli.training.step import Updater
 
@@ -42,12 +45,12 @@ class Checkpointer:
         Raises:
             CheckpointError: if all are damaged, or if the newest valid one is of other data.
         """
-        if not checkpoints.checkpoints(self._run.checkpoints):
+        newest = self._run.resumable_checkpoint(self._warn)
+        if newest is None:
             self._warn(
                 f"{self._run.path}: has no checkpoint yet; training starts from the beginning"
             )
             return Position.at_start()
-        newest = checkpoints.newest_valid(self._run.checkpoints, self._warn)
         state = newest.state
         if state.data_fingerprint != self._fingerprint:
             raise CheckpointError(
@@ -57,8 +60,34 @@ class Checkpointer:
             )
         newest.restore(checkpoints.MODEL, self._model.trainable_variables)
         newest.restore(checkpoints.OPTIMIZER, self._updater.variables)
+        if self._updater.averages:
+            newest.restore(checkpoints.AVERAGE, self._updater.averages)
         self._warn(f"Continuing from {newest.path}")
         return state.position
+
+    def probe(self) -> None:
+        """Check that a checkpoint can be saved; warn if the disk has no space for all of them.
+
+        Raises:
+            DiskError: if none can be saved.
+        """
+        saved = [
+            *self._model.trainable_variables,
+            *self._updater.variables,
+            *self._updater.averages,
+        ]
+        size = sum(math.prod(v.shape) * np.dtype(v.dtype).itemsize for v in saved)
+        root = self._run.checkpoints
+        free = saving.probe(root, size)
+        # One more than are kept: the new one is there before an old one is deleted.
+        number = self._config.keep_checkpoints + self._config.keep_best_checkpoints + 1
+        needed = max(0, number - len(checkpoints.checkpoints(root))) * size
+        if free < needed:
+            self._warn(
+                f"{root}: {free / 1e9:,.2f} GB are free, and up to {number} checkpoints of "
+                f"{size / 1e9:,.2f} GB are to be kept. Free some space, or lower "
+                "training.keep_checkpoints"
+            )
 
     def save(self, position: Position, validated: bool) -> None:
         """Save a checkpoint, and delete old ones.
@@ -78,13 +107,18 @@ class Checkpointer:
             saved_at=datetime.now(timezone.utc).isoformat(),
             versions={name: importlib.metadata.version(name) for name in _PACKAGES},
         )
-        checkpoints.save(
-            self._run.checkpoints,
+        self._run.save(
             self._model.trainable_variables,
             self._updater.variables,
             state,
+            self._updater.averages,
         )
-        checkpoints.prune(self._run.checkpoints, self._config.keep_checkpoints, position.best_step)
+        saving.prune(
+            self._run.checkpoints,
+            self._config.keep_checkpoints,
+            position.best_step,
+            self._config.keep_best_checkpoints,
+        )
         self.postpone()
 
     def postpone(self) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.work import ShowWork
 
 if TYPE_CHECKING:
     from seq2seq_cli.runtime.computation import Computation  # which imports TensorFlow
@@ -79,7 +80,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Validation:
-    """Scores on the dev split.
+    """Scores on the dev split: of the averaged weights, if weights are averaged.
 
     Attributes:
         step, epoch, seconds: as in Progress.
@@ -88,6 +89,14 @@ class Validation:
         signature: sacreBLEU's, of `dev_bleu`.
         is_best: whether every validation before had a lower BLEU.
         samples: (source, reference, translation) of a few sentences.
+        raw_dev_loss: `dev_loss` of the weights that are averaged; None if there is no average.
+        same_share: share of the sentences that have the most frequent translation.
+        unknown_share: share of the translations that have unknown tokens only.
+        copied_share: share of the translations that are their source, and no reference is.
+        attention_entropy: mean entropy of attention, as a share of the largest possible one.
+        attention_still_share: share of sentences in which attention stays on one source position.
+        unigram_loss: nats per token, of a model that knows the frequency of each target token.
+        untrained_share: share of the pieces that training has not shown, after an epoch.
     """
 
     step: int
@@ -99,6 +108,14 @@ class Validation:
     signature: str
     is_best: bool
     samples: list[tuple[str, str, str]]
+    raw_dev_loss: float | None = None
+    same_share: float = 0.0
+    unknown_share: float = 0.0
+    copied_share: float = 0.0
+    attention_entropy: float | None = None
+    attention_still_share: float | None = None
+    unigram_loss: float | None = None
+    untrained_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,11 +124,15 @@ class Phase:
 
     Attributes:
         text: what is being done.
-        detail: how much is done, or which part is being done; may change while `text` stays.
+        unit: what is counted; empty if nothing is.
+        done: how many are done.
+        total: how many there are, or about how many; None if that is not known.
     """
 
     text: str
-    detail: str = ""
+    unit: str = ""
+    done: int = 0
+    total: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,6 +172,15 @@ class Result:
 Event = Heading | Summary | Phase | Progress | Validation | Notice
 
 OnEvent = Callable[[Event], None]
+
+
+def showing_phases(on_event: OnEvent) -> ShowWork:
+    """Return what makes a Phase of each stage of a piece of work."""
+
+    def show(stage: str, unit: str = "", done: int = 0, total: int | None = None) -> None:
+        on_event(Phase(stage, unit, done, total))
+
+    return show
 
 
 def ignore(event: Event) -> None:

@@ -1,45 +1,75 @@
-"""The figures of a training on disk: metrics.jsonl and TensorBoard's logs in the run folder."""
+"""Where the figures of a training go: metrics.jsonl, TensorBoard's logs and trackers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from typing import Any
 
-import tensorflow as tf
-
+from seq2seq_cli.runs.attention_history import Snapshot
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.training.events import Progress, Validation
+from seq2seq_cli.training.diagnosis import Diagnosis
+from seq2seq_cli.training.events import Progress, Result, Summary, Validation
+from seq2seq_cli.training.tensorboard import TensorBoardLog
+from seq2seq_cli.training.trackers import Trackers
 
-# With this description TensorBoard shows a tensor as a scalar; tf.summary.scalar does the same, but
-# needs TensorBoard installed for writing.
-_SCALAR = tf.compat.v1.SummaryMetadata(
-    plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
-    data_class=tf.compat.v1.SummaryMetadata.DESCRIPTOR.file.enum_types_by_name["DataClass"]
-    .values_by_name["DATA_CLASS_SCALAR"]
-    .number,
-)
+
+def record_start(run: Run, summary: Summary) -> None:
+    """Record what a training is about to do, unless that is recorded."""
+    if any(entry.get("kind") == "start" for entry in run.metrics()):
+        return
+    values = {name: value for name, value in vars(summary).items() if name != "config"}
+    values["computation"] = asdict(summary.computation)
+    run.append_metrics({"kind": "start", "step": 0, **values})
 
 
 class Logs:
-    """Appends to both logs of a run.
+    """Appends to the logs of a run, and to the trackers.
 
     Args:
         run: the run's folder.
-        updates: how many were made. A resumed training makes later ones again, so their entries
-            are dropped.
-        warn: receives a sentence about broken lines, which are dropped too.
+        updates: how many were made. A resumed training makes later ones again; see `go_back_to`.
+        trackers: their names.
+        warn: receives a sentence about what is dropped, renamed or broken, and about a tracker that
+            fails.
     """
 
-    def __init__(self, run: Run, updates: int, warn: Callable[[str], None]):
+    def __init__(
+        self, run: Run, updates: int, trackers: Sequence[str], warn: Callable[[str], None]
+    ):
         self._run = run
-        run.forget_metrics_after(updates, warn)
-        self._writer = tf.summary.create_file_writer(str(run.logs))
+        run.go_back_to(updates, warn)
+        entries = run.metrics()
+        self._tensorboard = TensorBoardLog(
+            run.logs, entries, run.config().flat(), run.attention.read(warn)
+        )
+        self._trackers = Trackers(run, trackers, entries, warn)
 
-    def write(self, event: Progress | Validation) -> None:
-        """Record all figures of an event."""
+    def end(self, result: Result) -> None:
+        """Record how the training ended."""
+        entry = {"kind": "end", "step": result.step, "seconds": result.seconds}
+        self._run.append_metrics({**entry, "reason": result.reason})
+        self._trackers.close(ended=True)
+
+    def close(self) -> None:
+        """Close the trackers of a training that has not ended."""
+        self._trackers.close(ended=False)
+
+    def diagnose(self, found: Diagnosis) -> None:
+        """Record a problem of the training."""
+        self._append({"kind": "diagnosis", **asdict(found)})
+
+    def write(self, event: Progress | Validation) -> dict[str, Any]:
+        """Record all figures of an event, and return the entry of metrics.jsonl."""
         kind = "validation" if isinstance(event, Validation) else "training"
-        values = asdict(event)
-        self._run.append_metrics({"kind": kind, **values})
-        with self._writer.as_default(step=event.step):
-            for name, value in values.items():
-                if isinstance(value, float):
-                    tf.summary.write(f"{kind}/{name}", tf.constant(value), metadata=_SCALAR)
-        self._writer.flush()
+        entry = {"kind": kind, **asdict(event)}
+        self._append(entry)
+        return entry
+
+    def keep_attention(self, snapshot: Snapshot) -> None:
+        """Keep the attention of a validation."""
+        self._run.attention.write(snapshot)
+        self._tensorboard.write_attention(snapshot)
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        self._run.append_metrics(entry)
+        self._tensorboard.write(entry)
+        self._trackers.write(entry)

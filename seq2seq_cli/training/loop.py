@@ -1,22 +1,36 @@
 """The training loop: from a config to checkpoints in a run folder."""
 
+import itertools
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import Batch, TrainingData
-from seq2seq_cli.runs.checkpoints import Position
+from seq2seq_cli.runs.attention_history import Snapshot
 from seq2seq_cli.runs.run import Run, new_run
+from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.xla_cache import limit_xla_cache
 from seq2seq_cli.training.checkpointing import Checkpointer
-from seq2seq_cli.training.events import Notice, OnEvent, Phase, Progress, Result, Validation
+from seq2seq_cli.training.diagnosis import Diagnostician
+from seq2seq_cli.training.events import (
+    Notice,
+    OnEvent,
+    Phase,
+    Progress,
+    Result,
+    Validation,
+    showing_phases,
+)
+from seq2seq_cli.training.extension import extension
 from seq2seq_cli.training.interruption import interrupted, stop_requested
-from seq2seq_cli.training.logs import Logs
+from seq2seq_cli.training.logs import Logs, record_start
 from seq2seq_cli.training.progress import ProgressMeter
 from seq2seq_cli.training.requirements import memory_errors
 from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.setup import Setup, compile_ahead, computation_of, set_up
+from seq2seq_cli.training.token_counts import TokenCounts
 from seq2seq_cli.training.validation import Validator
 
 PROGRESS_EVERY = 10
@@ -46,6 +60,7 @@ def train(
         LockedError: if another process trains in the run's folder.
         DivergedError: if the loss or a gradient is no longer finite.
         RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
+        DiskError: if a checkpoint cannot be saved, before the first update if possible.
     """
     limit_xla_cache()
     setup = set_up(config, on_event, resume)
@@ -57,7 +72,10 @@ def train(
         trainer = Trainer(setup, run, computation, on_event)
         if resume is not None:
             trainer.restore()
-        on_event(setup.summary(run, computation))
+            trainer.extend(run.config())
+        summary = setup.summary(run, computation)
+        record_start(run, summary)
+        on_event(summary)
         return trainer.train()
 
 
@@ -76,18 +94,20 @@ class Trainer:
     """
 
     def __init__(self, setup: Setup, run: Run, computation: Computation, on_event: OnEvent):
-        config, data = setup.config.training, setup.data
+        config = setup.config.training
         self.position = Position.at_start()
         self.updater = setup.updater(computation)
         self._setup = setup
         self._run = run
         self._on_event = on_event
-        self._validate_every = config.validate_every_steps or data.steps_per_epoch
-        self._schedule = Schedule(config, data.steps_per_epoch)
+        self._together = config.accumulate
+        self._validate_every = config.validate_every_steps or setup.updates_per_epoch
+        self._schedule = Schedule(config, setup.updates_per_epoch)
         self._meter = ProgressMeter(
-            config, self._schedule, self._validate_every, data.padding_share
+            config, self._schedule, self._validate_every, setup.data.padding_share
         )
         self._validator = Validator(setup.config, setup.model, setup.tokenizers, setup.corpus.dev)
+        self._counts = TokenCounts(setup.tokenizers)
         self._checkpointer = Checkpointer(run, setup, self.updater, self._warn)
 
     def restore(self) -> None:
@@ -98,51 +118,65 @@ class Trainer:
         """
         self.position = self._checkpointer.restore()
 
+    def extend(self, before: Config) -> None:
+        """Write limits into the run's config, and tell of them, if they are higher than before."""
+        now = self._setup.config
+        text = extension(before, now, self._setup.updates_per_epoch, self.position)
+        if text:
+            self._run.rewrite_config(now)
+            self._warn(text)
+
     def train(self) -> Result:
         """Make updates until the training ends.
 
         Raises:
             DivergedError: if the loss or a gradient is no longer finite.
             RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
+            DiskError: if a checkpoint cannot be saved, before the first update if possible.
         """
-        position = self.position
-        self._logs = Logs(self._run, position.step, self._warn)
-        self._began = time.monotonic() - position.seconds
-        reason = self._schedule.reason_to_end(position)
-        if reason:
+        position, trackers = self.position, self._setup.config.training.trackers
+        with closing(Logs(self._run, position.step, trackers, self._warn)) as self._logs:
+            self._diagnostician = Diagnostician(self._run.metrics())
+            self._began = time.monotonic() - position.seconds
+            reason = self._schedule.reason_to_end(position)
+            if reason:
+                return self._result(reason)
+            self._checkpointer.probe()
+            compile_ahead(self._setup, self.updater, self._on_event)
+            self._on_event(Phase("Making the first updates"))
+            self._checkpointer.postpone()
+            self._meter.resume()
+            with stop_requested(self._warn) as request:
+                for batches in batches_from(self._setup.data, position, self._together):
+                    self._update(batches)
+                    # Read once: a signal that comes later waits for the next update.
+                    signal_number = request.signal_number
+                    validates = self._is_validation_due()
+                    saves = validates or signal_number or self._checkpointer.is_due()
+                    if saves or position.step % PROGRESS_EVERY == 0:
+                        self._record(self._meter.progress(position))
+                    if validates:
+                        self._validate()
+                    if saves:
+                        self._checkpointer.save(position, validates)
+                        self._meter.resume()
+                    reason = self._schedule.reason_to_end(position)
+                    if reason:
+                        break
+                    if signal_number:
+                        raise interrupted(signal_number, position.step, self._run.path)
             return self._result(reason)
-        compile_ahead(self._setup, self.updater, self._on_event)
-        self._on_event(Phase("Making the first updates"))
-        self._checkpointer.postpone()
-        self._meter.resume()
-        with stop_requested(self._warn) as request:
-            for batch in batches_from(self._setup.data, position):
-                self._update(batch)
-                # Read once: a signal that comes later waits for the next update.
-                signal_number = request.signal_number
-                validates = self._is_validation_due()
-                saves = validates or signal_number or self._checkpointer.is_due()
-                if saves or position.step % PROGRESS_EVERY == 0:
-                    self._record(self._meter.progress(position))
-                if validates:
-                    self._validate()
-                if saves:
-                    self._checkpointer.save(position, validates)
-                    self._meter.resume()
-                reason = self._schedule.reason_to_end(position)
-                if reason:
-                    break
-                if signal_number:
-                    raise interrupted(signal_number, position.step, self._run.path)
-        return self._result(reason)
 
-    def _update(self, batch: Batch) -> None:
+    def _update(self, batches: list[Batch]) -> None:
         position = self.position
         learning_rate = self._schedule.learning_rate(position.step, position.seconds)
-        loss, norm = self.updater.update(batch, position.step, learning_rate)
-        self._meter.updated(loss, norm, int(batch.pairs), learning_rate)
+        loss, norm = self.updater.update(batches, position.step, learning_rate)
+        pairs = sum(int(batch.pairs) for batch in batches)
+        self._meter.updated(loss, norm, pairs, learning_rate)
+        for batch in batches:
+            self._counts.add(batch)
         position.step += 1
-        position.batch += 1
+        position.batch += len(batches)
         position.seconds = time.monotonic() - self._began
 
     def _is_validation_due(self) -> bool:
@@ -153,10 +187,13 @@ class Trainer:
     def _validate(self) -> None:
         position = self.position
         began = time.monotonic()
-        self._on_event(Phase("Validating", "translations"))
-        scores, samples = self._validator.translate()
-        self._on_event(Phase("Validating", "loss"))
-        dev_loss = self._validator.loss()
+        show = showing_phases(self._on_event)
+        with self.updater.averaged():
+            scores, samples, figures = self._validator.translate(show)
+            attention = self._validator.attention()
+            maps = self._validator.attention_maps()
+            dev_loss = self._validator.loss(show)
+        raw_dev_loss = self._validator.loss(show) if self.updater.averages else None
         now = time.monotonic()
         is_best = position.best_dev_bleu is None or scores.bleu > position.best_dev_bleu
         if is_best:
@@ -165,6 +202,8 @@ class Trainer:
         position.last_dev_bleu = scores.bleu
         position.seconds = now - self._began
         self._meter.validated(now - began)
+        if maps:
+            self._logs.keep_attention(Snapshot(position.step, scores.bleu, maps))
         self._record(
             Validation(
                 step=position.step,
@@ -176,19 +215,28 @@ class Trainer:
                 signature=scores.bleu_signature,
                 is_best=is_best,
                 samples=samples,
+                raw_dev_loss=raw_dev_loss,
+                attention_entropy=attention.entropy if attention else None,
+                attention_still_share=attention.still_share if attention else None,
+                unigram_loss=self._counts.unigram_loss(),
+                untrained_share=self._counts.untrained_share(self._setup.data.steps_per_epoch),
+                **figures,
             )
         )
 
     def _record(self, event: Progress | Validation) -> None:
-        self._logs.write(event)
+        entry = self._logs.write(event)
         self._on_event(event)
+        for found in self._diagnostician.look_at(entry):
+            self._logs.diagnose(found)
+            self._warn(f"diagnosis: {found.text}.")
 
     def _warn(self, text: str) -> None:
         self._on_event(Notice(text))
 
     def _result(self, reason: str) -> Result:
         position = self.position
-        return Result(
+        result = Result(
             str(self._run.path),
             reason,
             position.step,
@@ -196,15 +244,26 @@ class Trainer:
             position.best_step,
             position.best_dev_bleu,
         )
+        self._logs.end(result)
+        return result
 
 
-def batches_from(data: TrainingData, position: Position) -> Iterator[Batch]:
-    """Yield batches without end, from a position on.
+def batches_from(
+    data: TrainingData, position: Position, together: int = 1
+) -> Iterator[list[Batch]]:
+    """Yield the batches of each update without end, from a position on.
 
-    The caller counts `position.batch` after each. Before the first batch of another epoch,
-    `position.epoch` becomes that epoch, and `position.batch` 0.
+    The caller adds their number to `position.batch` after each update. Before the first batch of
+    another epoch, `position.epoch` becomes that epoch, and `position.batch` 0.
+
+    Args:
+        data: the batches.
+        position: before the first update.
+        together: batches of an update; the last one of an epoch may have fewer.
     """
     while True:
-        yield from data.batches(position.epoch, skip=position.batch)
+        batches = iter(data.batches(position.epoch, skip=position.batch))
+        while group := list(itertools.islice(batches, together)):
+            yield group
         position.epoch += 1
         position.batch = 0

@@ -1,8 +1,11 @@
-"""What a training would do and need, without training."""
+"""What a training would do and need, and how long it would take, without training."""
 
 import math
+import time
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
@@ -10,9 +13,26 @@ from seq2seq_cli.runs.run import Run, next_path
 from seq2seq_cli.runtime.computation import choose_computation
 from seq2seq_cli.runtime.memory import most_memory
 from seq2seq_cli.training.events import OnEvent, Phase, Summary
-from seq2seq_cli.training.requirements import MemoryNeeds, memory_needs
+from seq2seq_cli.training.requirements import MemoryNeeds, memory_errors, memory_needs
 from seq2seq_cli.training.schedule import Schedule
-from seq2seq_cli.training.setup import set_up
+from seq2seq_cli.training.setup import Setup, compile_for, set_up
+from seq2seq_cli.training.step import Updater
+
+_MEASURED_BATCHES = 4
+_TRIALS = 3  # of each measured batch, after one to warm up
+_RATE = 1e-6  # a learning rate so low that the weights hardly change
+
+
+class Times(NamedTuple):
+    """How long the parts of a training take, in seconds, measured on a few updates.
+
+    Attributes:
+        compilation: of all compilation, before the first update.
+        update: of an update, on average.
+    """
+
+    compilation: float
+    update: float
 
 
 @dataclass(frozen=True)
@@ -22,18 +42,30 @@ class Plan:
     Attributes:
         summary: as the training would show it; its run is the folder that would be made.
         updates: the maximum number of updates; None if only the time is limited.
+        validations: the maximum number of validations; None if only the time is limited.
+        times: an estimate of how long the parts take.
         memory: what the training needs at least.
         available_memory: bytes that the process can have; None on a GPU.
     """
 
     summary: Summary
     updates: int | None
+    validations: int | None
+    times: Times
     memory: MemoryNeeds
     available_memory: int | None
 
+    @property
+    def seconds(self) -> float:
+        """An estimate of the time to the limit that comes first, without validations."""
+        budget = self.summary.config.training.budget_seconds or math.inf
+        if self.updates is None:
+            return budget
+        return min(budget, self.times.compilation + self.updates * self.times.update)
+
 
 def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str = "") -> Plan:
-    """Set a training up as `train` does, but make no update and no run.
+    """Set a training up as `train` does, and measure a few updates, but make no run.
 
     Args:
         config: everything that determines the result.
@@ -49,11 +81,60 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
     on_event(Phase("Measuring what is fastest on this device"))
     computation = choose_computation(config.training, setup.model, device)
     summary = setup.summary(Run(next_path(name, config.model.label)), computation)
-    updates = Schedule(config.training, setup.data.steps_per_epoch).total_updates
+    updates = Schedule(config.training, setup.updates_per_epoch).total_updates
+    validate_every = config.training.validate_every_steps or setup.updates_per_epoch
     vocabulary = setup.tokenizers.vocabularies.target
+    with memory_errors(config):
+        times = measured_times(setup, setup.updater(computation), on_event)
     return Plan(
         summary,
         None if math.isinf(updates) else int(updates),
+        None if math.isinf(updates) else math.ceil(updates / validate_every),
+        times,
         memory_needs(config.training, vocabulary, summary.parameters),
         None if tf.config.get_visible_devices("GPU") else most_memory(),
     )
+
+
+def measured_times(setup: Setup, updater: Updater, on_event: OnEvent) -> Times:
+    """Compile for a few batches of the first epoch, and measure their updates.
+
+    The batches are evenly spaced among all batches, sorted by length, so that their mean stands for
+    the mean of all.
+
+    Args:
+        setup: of the training; its model changes.
+        updater: makes the updates.
+        on_event: receives a Phase as each part begins.
+    """
+    training = setup.config.training
+    most = training.steps and training.steps * training.accumulate
+    shapes = setup.data.plan(epoch=0).shapes[:most]
+    by_length = np.argsort(shapes, kind="stable")
+    points = (np.arange(_MEASURED_BATCHES) + 0.5) * len(shapes) / _MEASURED_BATCHES
+    batches = [
+        next(setup.data.batches(epoch=0, skip=int(number)))
+        for number in by_length[points.astype(int)]
+    ]
+    chosen = {
+        (int(rows), int(source), int(target) - 1)
+        for (rows, source), (_, target) in (
+            (batch.source_BS.shape, batch.target_BT.shape) for batch in batches
+        )
+    }
+    began = time.perf_counter()
+    if training.compile != "graph":
+        compile_for(sorted(chosen, reverse=True), updater, on_event)
+    compilation = (time.perf_counter() - began) * len(np.unique(shapes)) / len(chosen)
+    on_event(Phase("Measuring a few updates"))
+    seconds = []
+    for batch in batches:
+        batches_of_update = [batch] * training.accumulate
+        updater.update(batches_of_update, 0, _RATE)
+        tf.test.experimental.sync_devices()
+        began = time.perf_counter()
+        for number in range(_TRIALS):
+            updater.update(batches_of_update, number, _RATE)
+        tf.test.experimental.sync_devices()
+        seconds.append((time.perf_counter() - began) / _TRIALS)
+    return Times(compilation, float(np.mean(seconds)))

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import DivergedError
-from seq2seq_cli.runs.checkpoints import Position
+from seq2seq_cli.runs.state import Position
 from seq2seq_cli.training.events import Progress
 from seq2seq_cli.training.pace import Pace
 from seq2seq_cli.training.schedule import Schedule

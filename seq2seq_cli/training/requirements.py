@@ -14,14 +14,15 @@ from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.vocabularies import Vocabularies
 
 _FLOAT = 4  # bytes
-_COPIES = 4  # of each weight: itself, its gradient and Adam's two moments
+# Of each weight: itself, its gradient, and what the optimizer keeps at least.
+_COPIES = {"adam": 4, "adamw": 4, "muon": 3, "lion": 3, "adafactor": 2}
 _SHARDS_PER_CORE = 4
 
 
 class MemoryNeeds(NamedTuple):
     """The part of a training's memory that is known beforehand, in bytes.
 
-    state: of the weights, their gradients and Adam's moments.
+    state: of the weights, their gradients and the optimizer's state.
     logits: of the logits of a batch.
     """
 
@@ -38,12 +39,14 @@ def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int)
     """Return the memory that a training needs at least.
 
     Args:
-        training: its batches.
+        training: its batches and its optimizer.
         target_vocabulary: number of ids.
         weights: of the model.
     """
-    rows = training.batch_pairs or training.batch_tokens
-    return MemoryNeeds(_FLOAT * _COPIES * weights, _FLOAT * rows * target_vocabulary)
+    rows = (training.batch_pairs or training.batch_tokens) * (2 if training.r_drop else 1)
+    copies = _COPIES[training.optimizer] + bool(training.ema) + (training.accumulate > 1)
+    state = _FLOAT * copies * weights
+    return MemoryNeeds(state, _FLOAT * rows * target_vocabulary)
 
 
 def check_memory(config: Config, vocabularies: Vocabularies) -> None:
@@ -69,8 +72,8 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
         raise UsageError(
             f"this training needs at least {needs.total / 1e9:,.1f} GB of memory, and "
             f"{available / 1e9:,.1f} GB are available. {weights:,} weights with their gradients "
-            f"and Adam's moments need {needs.state / 1e9:,.1f} GB, and the logits of a batch "
-            f"{needs.logits / 1e9:,.1f} GB. {_remedy(config)}"
+            f"and the optimizer's state need {needs.state / 1e9:,.1f} GB, and the logits of a "
+            f"batch {needs.logits / 1e9:,.1f} GB. {_remedy(config)}"
         )
 
 

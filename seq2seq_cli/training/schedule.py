@@ -3,7 +3,7 @@
 import math
 
 from seq2seq_cli.config.training import TrainingConfig
-from seq2seq_cli.runs.checkpoints import Position
+from seq2seq_cli.runs.state import Position
 
 
 class Schedule:
@@ -11,18 +11,27 @@ class Schedule:
 
     The share of the training that is done grows from 0 to 1. It is 1 as soon as one of the limits
     (epochs, updates, time) is reached. In the warm-up the learning rate rises along a straight
-    line. It then falls to 0 at the end along half a cosine (Loshchilov and Hutter 2017, equation 5,
-    without restarts).
+    line. Then, with d for the share that is done and u for the progress in units of the warm-up,
+    it is the peak times
+
+        cosine                (1 + cos(pi d)) / 2     Loshchilov and Hutter (2017), equation 5,
+                                                      without restarts
+        linear                1 - d
+        inverse_sqrt          1 / sqrt(u)             Vaswani et al. (2017), equation 3
+        constant              1
+        warmup_stable_decay   min(1, (1 - d) / decay_share)     Hu et al. (2024), "MiniCPM",
+                                                      section 4, with a linear decay
+
+    Cosine and linear count from the first update, so they have fallen a little when the warm-up
+    ends.
 
     Args:
-        config: limits, patience, peak learning rate and warm-up.
-        updates_per_epoch: batches in a pass over the data.
+        config: limits, patience, peak learning rate, schedule and warm-up.
+        updates_per_epoch: updates in a pass over the data.
 
     Attributes:
         total_updates: updates after which training ends, or infinity.
     """
-
-    WARMUP_SHARE = 0.1
 
     def __init__(self, config: TrainingConfig, updates_per_epoch: int):
         self._config = config
@@ -44,10 +53,11 @@ class Schedule:
     def learning_rate(self, updates: int, seconds: float) -> float:
         """Return the learning rate of the next update, after so many updates and seconds."""
         done = self.share_done(updates, seconds)
+        config = self._config
         # A short training has a short warm-up.
-        warm = max((updates + 1) / max(self._config.warmup_steps, 1), done / self.WARMUP_SHARE)
-        cosine = 0.5 * (1 + math.cos(math.pi * done))
-        return self._config.peak_learning_rate * min(1.0, warm) * cosine
+        warm = max((updates + 1) / max(config.warmup_steps, 1), done / config.warmup_share)
+        factor = _factor(config, done, warm)
+        return config.peak_learning_rate * min(1.0, warm) * factor
 
     def reason_to_end(self, position: Position) -> str:
         """Return why training ends at a position, as a clause; empty where it continues."""
@@ -56,3 +66,24 @@ class Schedule:
         if position.step and self.share_done(position.step, position.seconds) >= 1:
             return "the training is complete"
         return ""
+
+
+def _factor(config: TrainingConfig, done: float, warm: float) -> float:
+    """Return what a schedule multiplies the peak by, apart from the warm-up.
+
+    Args:
+        config: names the schedule.
+        done: share of the training that is done.
+        warm: the progress in units of the warm-up.
+    """
+    match config.schedule:
+        case "cosine":
+            return 0.5 * (1 + math.cos(math.pi * done))
+        case "linear":
+            return 1 - done
+        case "inverse_sqrt":
+            return max(1.0, warm) ** -0.5
+        case "warmup_stable_decay":
+            return min(1.0, (1 - done) / config.decay_share)
+        case _:
+            return 1.0

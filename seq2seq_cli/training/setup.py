@@ -1,6 +1,7 @@
 """From a config to the corpus, tokenizers, data, model and updater of a training."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seq2seq_cli.config import Config
@@ -10,11 +11,21 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import tokenizers_of
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.runs.checkpoints import checkpoints
 from seq2seq_cli.runs.run import COMPUTATION, Run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
-from seq2seq_cli.training.events import Notice, OnEvent, Phase, Summary, ignore
+from seq2seq_cli.training.events import (
+    Notice,
+    OnEvent,
+    Phase,
+    Summary,
+    ignore,
+    showing_phases,
+)
+from seq2seq_cli.training.initial import initial_tokenizers, load_initial_weights
 from seq2seq_cli.training.requirements import check_memory, check_shards, memory_errors
 from seq2seq_cli.training.step import Updater
+from seq2seq_cli.training.trackers import check_trackers
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,11 @@ class Setup:
     tokenizers: Tokenizers
     data: TrainingData
     model: Seq2Seq
+
+    @property
+    def updates_per_epoch(self) -> int:
+        """Updates in a pass over the data."""
+        return math.ceil(self.data.steps_per_epoch / self.config.training.accumulate)
 
     def updater(self, computation: Computation) -> Updater:
         """Return what updates the model."""
@@ -68,32 +84,42 @@ def set_up(config: Config, on_event: OnEvent = ignore, resume: Run | None = None
         resume: the run to continue; its tokenizers are loaded, not learned.
 
     Raises:
-        UsageError: if the training does not fit in memory, or has too many shards.
+        UsageError: if the training does not fit in memory, has too many shards, a tracker is not
+            installed, or the initial run has another model.
         DataError: if the corpus cannot be used.
+        CheckpointError: if the initial run has no valid checkpoint.
     """
+    check_trackers(config.training.trackers)
     corpus, tokenizers = read_and_learn(config, on_event, resume)
-    on_event(Phase("Tokenizing the corpus"))
-    data = TrainingData.from_config(corpus, tokenizers, config)
+    data = TrainingData.from_config(corpus, tokenizers, config, showing_phases(on_event))
     on_event(Phase("Building the model"))
     if resume is None:
         check_shards(config.training, data.most_rows)
-    return Setup(config, corpus, tokenizers, data, build_trainable(config, tokenizers))
+    model = build_trainable(config, tokenizers)
+    begins = resume is None or not checkpoints(resume.checkpoints)
+    if config.training.initial_run and begins:
+        load_initial_weights(config, model, lambda text: on_event(Notice(text)))
+    return Setup(config, corpus, tokenizers, data, model)
 
 
 def read_and_learn(
     config: Config, on_event: OnEvent = ignore, resume: Run | None = None
 ) -> tuple[Corpus, Tokenizers]:
-    """Read the corpus, and learn the tokenizers from it or load those of `resume`.
+    """Read the corpus, and learn the tokenizers from it.
+
+    Those of `resume`, or else of `training.initial_run`, are loaded.
 
     Raises:
         DataError: if the corpus cannot be used.
+        UsageError: if the initial run has another vocabulary.
     """
-    on_event(Phase("Reading the corpus"))
-    corpus = read_corpus(config.data)
+    show = showing_phases(on_event)
+    corpus = read_corpus(config.data, show)
     if resume is not None:
         return corpus, Tokenizers.load(resume.tokenizer)
-    on_event(Phase("Making the vocabulary"))
-    return corpus, tokenizers_of(corpus, config.tokenizer)
+    if config.training.initial_run:
+        return corpus, initial_tokenizers(config)
+    return corpus, tokenizers_of(corpus, config.tokenizer, show)
 
 
 def build_trainable(config: Config, tokenizers: Tokenizers) -> Seq2Seq:
@@ -146,7 +172,18 @@ def compile_ahead(setup: Setup, updater: Updater, on_event: OnEvent) -> None:
     training = setup.config.training
     if training.compile == "graph":
         return
-    shapes = setup.data.shapes(training.steps)
+    shapes = setup.data.shapes(training.steps and training.steps * training.accumulate)
+    compile_for(shapes, updater, on_event)
+
+
+def compile_for(
+    shapes: Sequence[tuple[int, int, int]], updater: Updater, on_event: OnEvent
+) -> None:
+    """Compile the update for shapes of batches; see `Updater.compile_for`."""
     text = f"Compiling for {len(shapes)} shapes of batches"
-    on_event(Phase(text))
-    updater.compile_for(shapes, lambda done: on_event(Phase(text, f"{done} done")))
+
+    def show(done: int) -> None:
+        on_event(Phase(text, "done", done, len(shapes)))
+
+    show(0)
+    updater.compile_for(shapes, show)

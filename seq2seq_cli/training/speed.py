@@ -14,6 +14,7 @@ from seq2seq_cli.models.operations import forward_operations
 from seq2seq_cli.runtime.computation import choose_computation
 from seq2seq_cli.runtime.memory import peak_memory
 from seq2seq_cli.runtime.parallel import in_parallel
+from seq2seq_cli.training.events import OnEvent, Phase, ignore
 from seq2seq_cli.training.setup import Setup, set_up
 from seq2seq_cli.training.step import Updater
 
@@ -97,7 +98,11 @@ class _Times:
 
 
 def measure_training(
-    config: Config, steps: int, trials: int, progress: Callable[[str], None]
+    config: Config,
+    steps: int,
+    trials: int,
+    progress: Callable[[str], None],
+    on_event: OnEvent = ignore,
 ) -> TrainingSpeed:
     """Make the first updates of a training, again and again.
 
@@ -106,10 +111,12 @@ def measure_training(
         steps: updates in each trial.
         trials: at least 1, after one to warm up.
         progress: receives a line with each time.
+        on_event: receives a Phase as each part of the preparation begins.
     """
     began = time.perf_counter()
-    setup = set_up(config)
+    setup = set_up(config, on_event)
     updater = setup.updater(choose_computation(config.training, setup.model))
+    on_event(Phase("Making the first update"))
 
     def batches(most: int) -> Iterator[Batch]:
         return itertools.islice(setup.data.batches(epoch=0), most)
@@ -140,7 +147,7 @@ def _trial(updater: Updater, batches: Iterator[Batch]) -> tuple[float, float]:
     batch = next(batches, None)  # not counted: the first of an epoch takes longer
     start, waited, number = time.perf_counter(), 0.0, 0
     while batch is not None:
-        updater.update(batch, number, _RATE)
+        updater.update([batch], number, _RATE)
         asked = time.perf_counter()
         batch = next(batches, None)
         waited += time.perf_counter() - asked

@@ -1,8 +1,9 @@
-"""One update: loss, gradient, clipping, Adam."""
+"""One update: loss, gradient, clipping, optimizer."""
 
 import functools
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
 
 import keras
 import tensorflow as tf
@@ -13,16 +14,38 @@ from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import PAD, UNK
-from seq2seq_cli.training.adam import Adam
-from seq2seq_cli.training.loss import cross_entropy
+from seq2seq_cli.training.average import AveragedWeight, WeightAverage
+from seq2seq_cli.training.loss import cross_entropy, divergence
+from seq2seq_cli.training.optimizers import make_optimizer
+from seq2seq_cli.training.parts import trained_weights
+from seq2seq_cli.training.word_dropout import SOURCE, TARGET, drop_words
+
+
+class Tokens(NamedTuple):
+    """How many tokens all batches of an update have.
+
+    source: float32, EOS included.
+    target: float32, EOS included, BOS not.
+    """
+
+    source: tf.Tensor
+    target: tf.Tensor
+
+    @classmethod
+    def of(cls, batches: Sequence[Batch]) -> "Tokens":
+        """Return the number of tokens of batches."""
+        return cls(
+            tf.add_n([_tokens(batch.source_BS) for batch in batches]),
+            tf.add_n([_tokens(batch.target_BT[:, 1:]) for batch in batches]),
+        )
 
 
 class Updater:
     """Updates a model by batches.
 
     Args:
-        model: its trainable variables are updated.
-        config: clipping, label smoothing, seed and how the update is compiled.
+        model: its weights are updated, but for frozen parts.
+        config: optimizer, average, clipping, label smoothing, seed and how updates are compiled.
         precision: dtype of matrix products, float32 or bfloat16.
         shards: parts of a batch that are computed at once.
 
@@ -37,51 +60,121 @@ class Updater:
         self.precision = precision
         self.shards = shards
         self._config = config
-        self._optimizer = Adam(beta_2=0.98, epsilon=1e-9, name="adam")
-        self._optimizer.build(model.trainable_variables)
+        self._weights = trained_weights(config, model)
+        self._optimizer = make_optimizer(config, model, self._weights, precision)
+        self._average = WeightAverage(model.trainable_variables, config.ema) if config.ema else None
         self._compiled_update = self.compiled(self.update_weights)
+        if config.accumulate > 1:
+            self._sums = [tf.Variable(tf.zeros(v.shape)) for v in self._weights]
+            self._compiled_accumulate = self.compiled(self.accumulate, scalars=2)
+            self._compiled_update_by_sums = tf.function(
+                self.update_by_sums, jit_compile=config.compile == "xla", autograph=False
+            )
 
     @property
     def variables(self) -> list[keras.Variable]:
         """The optimizer's state: moments, number of updates, learning rate."""
         return self._optimizer.variables
 
+    @property
+    def averages(self) -> list[AveragedWeight]:
+        """Averages of the weights, by the weights' paths; empty without `training.ema`."""
+        return self._average.averages if self._average else []
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Have the model use the averages in a block, if there are any."""
+        return self._average.in_place() if self._average else nullcontext()
+
     def update(
-        self, batch: Batch, number: int, learning_rate: float
+        self, batches: Sequence[Batch], number: int, learning_rate: float
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Make update `number`.
+        """Make update `number` by one batch, or by several as one with all their pairs would.
+
+        Args:
+            batches: at most `training.accumulate`; their gradients are computed one by one.
+            number: of the update.
+            learning_rate: of the update.
 
         Returns:
             The mean loss of a token, in nats, and the gradient's norm before clipping. Where either
             is not finite, neither is the model any more.
         """
-        self._model.dropout_key.set(self._config.seed, number)
+        seed, most = self._config.seed, self._config.accumulate
         self._optimizer.learning_rate.assign(learning_rate)
-        return self._compiled_update(batch.source_BS, batch.target_BT)
+        if most == 1:
+            (batch,) = batches
+            self._model.dropout_key.set(seed, number)
+            return self._compiled_update(batch.source_BS, batch.target_BT)
+        tokens = Tokens.of(batches)
+        losses = []
+        for part, batch in enumerate(batches):
+            self._model.dropout_key.set(seed, number * most + part)
+            losses.append(self._compiled_accumulate(batch.source_BS, batch.target_BT, *tokens))
+        return tf.add_n(losses), self._compiled_update_by_sums()
 
     def update_weights(
         self, source_BS: tf.Tensor, target_BT: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Update the model once; return loss and norm as `update` does."""
-        gradients, norm, loss = self.gradients(source_BS, target_BT)
-        self._optimizer.apply(gradients, self._model.trainable_variables)
-        return loss, norm
+        """Update the model by a batch; return loss and norm as `update` does."""
+        gradients, loss = self.gradients(source_BS, target_BT)
+        return loss, self._apply(gradients)
+
+    def accumulate(
+        self,
+        source_BS: tf.Tensor,
+        target_BT: tf.Tensor,
+        source_tokens: tf.Tensor,
+        target_tokens: tf.Tensor,
+    ) -> tf.Tensor:
+        """Add a batch's part of an update's gradient to the sums; return its part of the loss.
+
+        The last two arguments are the Tokens of the update.
+        """
+        tokens = Tokens(source_tokens, target_tokens)
+        gradients, loss = self.gradients(source_BS, target_BT, tokens)
+        for total, gradient in zip(self._sums, gradients, strict=True):
+            total.assign_add(gradient)
+        return loss
+
+    def update_by_sums(self) -> tf.Tensor:
+        """Update the model by the sums, and clear them; return the norm as `update` does."""
+        gradients = [tf.identity(total) for total in self._sums]
+        for total in self._sums:
+            total.assign(tf.zeros_like(total))
+        return self._apply(gradients)
+
+    def _apply(self, gradients: list[tf.Tensor]) -> tf.Tensor:
+        """Update the model by a gradient, clipped; return its norm before that."""
+        gradients, norm = tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm)
+        self._optimizer.apply(gradients, self._weights)
+        if self._average:
+            self._average.update(self._optimizer.iterations)
+        return norm
 
     def gradients(
-        self, source_BS: tf.Tensor, target_BT: tf.Tensor
-    ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor]:
-        """Return the gradient of the loss, clipped, its norm before that, and the loss."""
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor, tokens: Tokens | None = None
+    ) -> tuple[list[tf.Tensor], tf.Tensor]:
+        """Return the gradient of the loss and the loss; `tokens` as in `loss`."""
         with self._computing():
             with tf.GradientTape() as tape:
-                loss = self.loss(source_BS, target_BT)
-            gradients = tape.gradient(loss, self._model.trainable_variables)
+                loss = self.loss(source_BS, target_BT, tokens)
+            gradients = tape.gradient(loss, self._weights)
         # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
-        # Adam's second moment would be right. A dense tensor sums the repeated rows.
-        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return *tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm), loss
+        # a second moment would be right. A dense tensor sums the repeated rows.
+        return [tf.convert_to_tensor(gradient) for gradient in gradients], loss
 
-    def loss(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
-        """Return the mean loss of a token, in nats; the shards are computed at once."""
+    def loss(
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor, tokens: Tokens | None = None
+    ) -> tf.Tensor:
+        """Return the mean loss of a token, in nats; the shards are computed at once.
+
+        Args:
+            source_BS: as in Batch.
+            target_BT: as in Batch.
+            tokens: of the whole update, if this batch is a part of it; then this is its part of
+                the mean.
+        """
+        config, model, key = self._config, self._model, self._model.dropout_key
 
         # One function for all shards, so that XLA compiles its kernels once.
         @functools.partial(tf.function, autograph=False)
@@ -89,24 +182,40 @@ class Updater:
             source_BS: tf.Tensor, target_BT: tf.Tensor, shard: tf.Tensor, share: tf.Tensor
         ) -> tuple[tf.Tensor, tf.Tensor]:
             with self._computing(shard=shard, share=share):
-                memory = self._model.encode(source_BS, training=True)
-                hidden_BTD = self._model.hidden(target_BT[:, :-1], memory, training=True)
-                logits_BTV = self._model.logits(hidden_BTD)
-                return cross_entropy(logits_BTV, target_BT[:, 1:], self._config.label_smoothing)
+                once_BT = target_BT[:, 1:]
+                if config.r_drop:  # each pair twice, with different dropout
+                    source_BS = tf.concat([source_BS, source_BS], 0)
+                    target_BT = tf.concat([target_BT, target_BT], 0)
+                source_BS = drop_words(source_BS, config.source_word_dropout, key, SOURCE)
+                inputs_BT = drop_words(target_BT[:, :-1], config.target_word_dropout, key, TARGET)
+                memory = model.encode(source_BS, training=True)
+                logits_BTV = model.logits(model.hidden(inputs_BT, memory, training=True))
+                total, count = cross_entropy(logits_BTV, target_BT[:, 1:], config.label_smoothing)
+                if config.r_drop:
+                    total += config.r_drop / 2 * divergence(logits_BTV, once_BT)
+                    total, count = total / 2, count / 2
+                return total, count
 
         numbers = tf.unstack(tf.range(self.shards))
         sources, targets = ([x[n :: self.shards] for n in numbers] for x in (source_BS, target_BT))
-        sizes = [tf.math.count_nonzero(source != PAD, dtype=tf.float32) for source in sources]
-        shares = [tf.math.divide_no_nan(size, tf.add_n(sizes)) for size in sizes]
-        totals, tokens = zip(*map(shard_loss, sources, targets, numbers, shares), strict=True)
-        return tf.add_n(totals) / tf.add_n(tokens)
+        sizes = [_tokens(source) for source in sources]
+        whole = tokens.source if tokens else tf.add_n(sizes)
+        shares = [tf.math.divide_no_nan(size, whole) for size in sizes]
+        totals, counts = zip(*map(shard_loss, sources, targets, numbers, shares), strict=True)
+        return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
 
-    def compiled(self, part: Callable) -> Callable:
-        """Compile `loss`, `gradients` or `update_weights` as the config says."""
+    def compiled(self, part: Callable, scalars: int = 0) -> Callable:
+        """Compile a part of an update as the config says.
+
+        Args:
+            part: a function of `source_BS` and `target_BT`, such as `loss` and `gradients`.
+            scalars: how many float32 numbers it takes after them.
+        """
         # One trace for all shapes; XLA still compiles each of the few that come.
+        ids = [tf.TensorSpec([None, None], tf.int32)] * 2
         return tf.function(
             part,
-            input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2,
+            input_signature=[*ids, *[tf.TensorSpec([], tf.float32)] * scalars],
             jit_compile=self._config.compile == "xla",
             autograph=False,
         )
@@ -128,15 +237,26 @@ class Updater:
             shapes: (rows, source length, target length without BOS) of each.
             progress: told how many are done, after each.
         """
-        before = [variable.numpy() for variable in self.variables]
+        state = [*self.variables, *self.averages]
+        before = [variable.numpy() for variable in state]
         self._optimizer.learning_rate.assign(0.0)  # weights stay as they are; moments do not
 
         def update(shape: tuple[int, int, int]) -> None:
             rows, source, target = shape
             batch = tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK)
-            self._compiled_update(*batch)
+            if self._config.accumulate == 1:
+                self._compiled_update(*batch)
+            else:
+                self._compiled_accumulate(*batch, 1.0, 1.0)
 
         for done, _ in enumerate(in_parallel(update, shapes), start=1):
             progress(done)
-        for variable, value in zip(self.variables, before, strict=True):
+        if self._config.accumulate > 1:
+            self._compiled_update_by_sums()
+        for variable, value in zip(state, before, strict=True):
             variable.assign(value)
+
+
+def _tokens(ids: tf.Tensor) -> tf.Tensor:
+    """Return how many ids are not PAD, as float32."""
+    return tf.math.count_nonzero(ids != PAD, dtype=tf.float32)

@@ -1,5 +1,8 @@
 """Scores of a model in training, on the dev split."""
 
+from collections import Counter
+from typing import NamedTuple
+
 import numpy as np
 import tensorflow as tf
 
@@ -7,12 +10,37 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.pairs import in_memory
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.splits import Pair, group_references
-from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread
+from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.decoding.translator import Translator
-from seq2seq_cli.evaluation.test_split import Scores, evaluate_translator
+from seq2seq_cli.evaluation.faults import is_copy
+from seq2seq_cli.evaluation.metrics import Scores
+from seq2seq_cli.evaluation.test_split import evaluate_translator
 from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.runs.attention_history import SentenceAttention
 from seq2seq_cli.runtime.parallel import in_parallel
+from seq2seq_cli.training.attention_figures import AttentionFigures, attention_figures
+from seq2seq_cli.training.kept_attention import KeptAttention
 from seq2seq_cli.training.loss import cross_entropy
+from seq2seq_cli.work import ShowWork, show_nothing
+
+VALIDATING = "Validating"
+
+_ENOUGH = 10  # sentences whose translations are compared with each other
+_UNKNOWN = {"<unk>", "[UNK]", "⁇"}  # as the tokenizers write an unknown token
+
+
+class Translated(NamedTuple):
+    """The translations of the dev split in figures.
+
+    scores: BLEU and chrF.
+    samples: (source, reference, translation) of a few sentences.
+    figures: shares of faulty translations, by the names of the fields of Validation.
+    """
+
+    scores: Scores
+    samples: list[tuple[str, str, str]]
+    figures: dict[str, float]
 
 
 class Validator:
@@ -26,15 +54,23 @@ class Validator:
     """
 
     SAMPLES = 3
+    ATTENTION_SAMPLES = 16
 
     def __init__(self, config: Config, model: Seq2Seq, tokenizers: Tokenizers, dev: list[Pair]):
+        self._model, self._tokenizers = model, tokenizers
         self._translator = Translator(model, tokenizers, config.decoding)
         self._data = TrainingData(in_memory(dev), tokenizers, config.training)
         self._sources, self._references = group_references(dev)
         # The samples are always the same sentences, neither very short nor very long.
         medium = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]
+        self._for_attention = self._attention_samples()
         indices = medium or list(range(len(self._sources)))
         self._samples = indices[:: max(1, len(indices) // self.SAMPLES)][: self.SAMPLES]
+        self._kept = KeptAttention(
+            tokenizers,
+            [(self._sources[i], self._references[i][0]) for i in indices],
+            config.training,
+        )
 
         @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
         def batch_loss(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -42,19 +78,58 @@ class Validator:
 
         self._batch_loss = batch_loss
 
-    def loss(self) -> float:
+    def loss(self, show: ShowWork = show_nothing) -> float:
         """Return the mean cross-entropy, in nats per token, without label smoothing."""
+        show(VALIDATING, "batches of the dev loss", 0, self._data.steps_per_epoch)
         batches = self._data.batches(epoch=0)
         sums = in_parallel(lambda b: self._batch_loss(b.source_BS, b.target_BT), batches)
         total, tokens = np.sum(list(sums), axis=0)
         return float(total / tokens)
 
-    def translate(self) -> tuple[Scores, list[tuple[str, str, str]]]:
-        """Return the scores of a search by `[decoding]`, and a few (source, reference, found)."""
+    def translate(self, show: ShowWork = show_nothing) -> Translated:
+        """Translate the split by a search as `[decoding]` says, and score the result."""
         scores, translations = evaluate_translator(
-            self._translator, self._sources, self._references
+            self._translator, self._sources, self._references, show, VALIDATING
         )
         samples = [
             (self._sources[i], self._references[i][0], translations[i]) for i in self._samples
         ]
-        return scores, samples
+        return Translated(scores, samples, self._output_figures(translations))
+
+    def attention(self) -> AttentionFigures | None:
+        """Return how attention is spread on a few sentences, and whether it moves.
+
+        It is None if all pairs are very short or long.
+        """
+        chosen = self._for_attention
+        if not chosen:
+            return None
+        source, target = self._tokenizers.source, self._tokenizers.target
+        return attention_figures(
+            self._model,
+            padded(token_ids(source, [self._sources[i] for i in chosen])),
+            padded(token_ids(target, [self._references[i][0] for i in chosen])),
+        )
+
+    def attention_maps(self) -> list[SentenceAttention]:
+        """Return the maps of the sentences whose attention is kept; always the same sentences."""
+        return self._kept.read(self._model)
+
+    def _attention_samples(self) -> list[int]:
+        """Return the indices of a few pairs whose sides have 3 to 12 words."""
+        pairs = zip(self._sources, self._references, strict=True)
+        counts = [(len(source.split()), len(wanted[0].split())) for source, wanted in pairs]
+        chosen = [i for i, sides in enumerate(counts) if min(sides) >= 3 and max(sides) <= 12]
+        return spread(chosen, self.ATTENTION_SAMPLES) if chosen else []
+
+    def _output_figures(self, translations: list[str]) -> dict[str, float]:
+        """Return shares of the translations, by the names of the fields of Validation."""
+        number = len(translations)
+        ((_, same),) = Counter(translations).most_common(1)
+        rows = zip(self._sources, translations, self._references, strict=True)
+        words = [text.split() for text in translations]
+        return {
+            "same_share": same / number if number >= _ENOUGH else 0.0,
+            "unknown_share": sum(bool(w) and set(w) <= _UNKNOWN for w in words) / number,
+            "copied_share": sum(is_copy(*row) for row in rows) / number,
+        }

@@ -28,7 +28,7 @@ def test_kind_selects_the_table(kind, tmp_path):
 def test_kind_brings_its_own_training_defaults_where_none_are_given():
     assert config_of().training.peak_learning_rate == 4e-3
     for kind in ("transformer", "decoder_only"):
-        assert config_of(model__kind=kind).training.peak_learning_rate < 4e-3
+        assert config_of(model__kind=kind).training.peak_learning_rate == 2e-3
         given = config_of(model__kind=kind, training__peak_learning_rate=0.5)
         assert given.training.peak_learning_rate == 0.5
 

@@ -5,7 +5,13 @@ import pytest
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.model import MODELS
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.config.starter import SIZES, starter_values, to_commented_toml
+from seq2seq_cli.config.starter import (
+    SIZES,
+    in_words,
+    rough_seconds,
+    starter_values,
+    to_commented_toml,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,6 +44,58 @@ def test_a_larger_corpus_gets_a_larger_model_and_fewer_epochs():
         small, middle, large = (values[key] for values in corpora)
         assert small > middle > large
     assert [*SIZES] == sorted(SIZES)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "vocabulary", "units", "epochs", "time"),
+    [
+        (1_000, 1_000, 128, 30, "2 minutes"),
+        (20_000, 3_000, 256, 12, "5 minutes"),
+        (120_000, 8_000, 256, 10, "30 minutes"),
+        (2_000_000, 16_000, 512, 4, "20 hours"),
+        (10_000_000, 32_000, 512, 2, "3 days"),
+    ],
+)
+def test_each_size_of_corpus_has_its_config_and_time(pairs, vocabulary, units, epochs, time):
+    values = starter_values("rnn", pairs, 20)
+    assert values["tokenizer.vocabulary_size"] == vocabulary
+    assert values["model.decoder_units"] == units
+    assert values["training.epochs"] == epochs
+    assert in_words(rough_seconds(values, pairs, 10 if pairs > 10**6 else 7)) == time
+    # Whoever waits for the first score of a large corpus does not wait for an epoch.
+    tokens = pairs * 1.5 * 8
+    every = values.get("training.validate_every_steps", tokens / values["training.batch_tokens"])
+    assert every <= 5000
+
+
+def test_a_rough_time_grows_with_the_model_and_the_corpus():
+    for kind, key in (
+        ("rnn", "decoder_units"),
+        ("transformer", "units"),
+        ("decoder_only", "units"),
+    ):
+        values = starter_values(kind, 100_000, 20)
+        time = rough_seconds(values, 100_000, 10)
+        assert rough_seconds(values, 200_000, 10) > 1.9 * time
+        assert rough_seconds(values, 100_000, 30) > 2 * time
+        assert rough_seconds({**values, f"model.{key}": 512}, 100_000, 10) > 1.5 * time
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (3, "2 minutes"),
+        (200, "3 minutes"),
+        (3000, "50 minutes"),
+        (7100, "100 minutes"),
+        (7300, "2 hours"),
+        (100_000, "30 hours"),
+        (172_800, "2 days"),
+        (2e6, "20 days"),
+    ],
+)
+def test_a_rough_time_has_one_digit_and_a_unit(seconds, words):
+    assert in_words(seconds) == words
 
 
 @pytest.mark.parametrize(("words", "tokens"), [(3, 32), (20, 32), (30, 48), (10_000, 256)])

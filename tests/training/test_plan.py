@@ -4,8 +4,10 @@ import pytest
 from conftest import tiny_config
 
 from seq2seq_cli.runtime.memory import most_memory
+from seq2seq_cli.training import plan as module
 from seq2seq_cli.training.events import Phase
 from seq2seq_cli.training.plan import plan
+from seq2seq_cli.training.setup import set_up
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,36 @@ def test_a_plan_counts_updates_and_memory_and_makes_nothing(limits, updates, cor
     assert planned.available_memory == most_memory()
     assert all(isinstance(event, Phase) for event in events)
     assert list(workdir.iterdir()) == []
+    assert 0 < planned.times.update < 5
+    if updates is None:
+        assert (planned.validations, planned.seconds) == (None, 9.0)
+    else:
+        assert planned.validations == 1
+        time_of_all = planned.times.compilation + updates * planned.times.update
+        assert planned.seconds == min(time_of_all, limits.get("training__budget_seconds", 1e9))
+
+
+def test_compilation_is_estimated_for_all_shapes(corpus, monkeypatch):
+    setup = set_up(tiny_config(corpus, training__compile="auto", training__batch_tokens=64))
+    now, compiled = [0.0], []
+
+    def compile_for(shapes, updater, on_event):
+        now[0] += 1.0
+        compiled.extend(shapes)
+
+    class Updates:
+        def update(self, batches, number, learning_rate):
+            (batch,) = batches
+            now[0] += 0.25 * int(batch.source_BS.shape[1])
+
+    monkeypatch.setattr(module, "compile_for", compile_for)
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
+    times = module.measured_times(setup, Updates(), lambda event: None)
+    shapes = setup.data.shapes()
+    assert set(compiled) <= set(shapes)
+    assert times.compilation == len(shapes) / len(compiled)
+    lengths = [int(batch.source_BS.shape[1]) for batch in setup.data.batches(epoch=0)]
+    assert times.update == pytest.approx(0.25 * sum(lengths) / len(lengths), rel=0.1)
 
 
 def test_epochs_are_counted_in_updates(corpus, workdir):

@@ -5,7 +5,7 @@ import tensorflow as tf
 from conftest import tiny_config
 
 from seq2seq_cli.errors import DivergedError
-from seq2seq_cli.runs.checkpoints import Position
+from seq2seq_cli.runs.state import Position
 from seq2seq_cli.training import progress as module
 from seq2seq_cli.training.progress import ProgressMeter
 from seq2seq_cli.training.schedule import Schedule

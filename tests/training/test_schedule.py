@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conftest import tiny_config
 
-from seq2seq_cli.runs.checkpoints import Position
+from seq2seq_cli.runs.state import Position
 from seq2seq_cli.training.schedule import Schedule
 
 
@@ -27,6 +27,56 @@ def test_a_short_training_is_not_all_warmup():
     s = schedule(training__steps=100, training__warmup_steps=4000)
     rates = [s.learning_rate(updates, 0) for updates in range(100)]
     assert np.argmax(rates) == 10
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+def test_the_warmup_is_at_most_its_share_of_the_training(share):
+    settings = {"training__steps": 100, "training__warmup_steps": 4000}
+    s = schedule(**settings, training__warmup_share=share, training__schedule="constant")
+    rates = [s.learning_rate(updates, 0) for updates in range(101)]
+    assert np.argmax(rates) == 100 * share
+    assert rates[round(50 * share)] == pytest.approx(max(rates) / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [  # at 0, 50 (half of the warm-up), 100, 400, 900 and 1000 of 1,000 updates
+        ("constant", [0.0001, 0.0051, 0.01, 0.01, 0.01, 0.01]),
+        ("linear", [0.0001, 0.0051 * 0.95, 0.009, 0.006, 0.001, 0]),
+        ("inverse_sqrt", [0.0001, 0.0051, 0.01, 0.005, 0.01 / 3, 0.01 / 10**0.5]),
+        ("warmup_stable_decay", [0.0001, 0.0051, 0.01, 0.01, 0.004, 0]),
+    ],
+)
+def test_each_schedule_has_its_course(name, expected):
+    settings = {"training__decay_share": 0.25} if name == "warmup_stable_decay" else {}
+    s = schedule(
+        training__steps=1000,
+        training__warmup_steps=100,
+        training__peak_learning_rate=0.01,
+        training__schedule=name,
+        **settings,
+    )
+    found = [s.learning_rate(updates, 0) for updates in (0, 50, 100, 400, 900, 1000)]
+    assert found == pytest.approx(expected, rel=0.006)
+
+
+def test_the_inverse_root_is_that_of_vaswani_et_al():
+    s = schedule(
+        training__steps=10**5,
+        training__warmup_steps=4000,
+        training__peak_learning_rate=512**-0.5 * 4000**-0.5,
+        training__schedule="inverse_sqrt",
+    )
+    for step in (1, 100, 4000, 4001, 50_000):
+        rate = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)  # equation 3
+        assert s.learning_rate(step - 1, 0) == pytest.approx(rate)
+
+
+def test_a_budget_of_time_is_followed_by_every_schedule():
+    settings = {"training__budget_seconds": 100.0, "training__warmup_steps": 4000}
+    for name, expected in (("linear", 0.5), ("inverse_sqrt", 0.2**0.5), ("constant", 1)):
+        s = schedule(**settings, training__peak_learning_rate=1.0, training__schedule=name)
+        assert s.learning_rate(5, 50.0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ def test_a_resumed_training_loads_its_tokenizers(corpus, tmp_path, monkeypatch):
     assert again.tokenizers.fingerprints == first.tokenizers.fingerprints
     assert [event.text for event in events] == [
         "Reading the corpus",
+        "Splitting the corpus",
+        "Tokenizing the corpus",
         "Tokenizing the corpus",
         "Building the model",
     ]
@@ -60,5 +62,6 @@ def test_an_update_is_compiled_ahead_for_all_shapes_unless_as_a_plain_graph(corp
 
     compile_ahead(setup, Recorder(), events.append)
     text = f"Compiling for {len(shapes)} shapes of batches"
-    assert events == ([Phase(text), Phase(text, "1 done")] if told else [])
+    counts = [Phase(text, "done", done, len(shapes)) for done in (0, 1)]
+    assert events == (counts if told else [])
     assert given == (shapes if told else [])

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import tiny_config
+from small_batches import batch
 from small_models import small_rnn, small_transformer
 
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.rnn import RNN
-from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.training.loss import cross_entropy
 from seq2seq_cli.training.step import Updater
 
@@ -15,20 +15,11 @@ def model() -> RNN:
     return small_rnn(dropout=0.2)
 
 
-def batch(rows: int = 4) -> Batch:
-    rng = np.random.default_rng(rows)
-    source = rng.integers(4, 20, size=(rows, 6)).astype(np.int32)
-    target = rng.integers(4, 20, size=(rows, 7)).astype(np.int32)
-    source[:, -1], target[:, 0], target[:, -1] = EOS, BOS, EOS
-    source[0, 3:] = [EOS, PAD, PAD]
-    return Batch(tf.constant(source), tf.constant(target), tf.constant(rows))
-
-
 def updated(compile_: str, steps: int = 3, **settings) -> tuple[list[float], list[np.ndarray]]:
     config = tiny_config("x", training__compile=compile_, **settings).training
     m = model()
     updater = Updater(m, config)
-    losses = [float(updater.update(batch(), n, 0.01)[0]) for n in range(steps)]
+    losses = [float(updater.update([batch()], n, 0.01)[0]) for n in range(steps)]
     return losses, [v.numpy() for v in m.trainable_variables]
 
 
@@ -89,7 +80,7 @@ def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
     norm = np.sqrt(sum(float(tf.reduce_sum(g**2)) for g in gradients))
     assert norm > 0.1
 
-    found_loss, found_norm = Updater(m, config).update(batch(), 0, 0.01)
+    found_loss, found_norm = Updater(m, config).update([batch()], 0, 0.01)
     np.testing.assert_allclose(found_loss, loss, rtol=1e-6)
     np.testing.assert_allclose(found_norm, norm, rtol=1e-5)
     for old, new, gradient in zip(before, m.trainable_variables, gradients, strict=True):
@@ -107,7 +98,7 @@ def test_rows_of_padding_change_no_update():
         padded = Batch(
             tf.pad(source, [[0, extra], [0, 0]]), tf.pad(target, [[0, extra], [0, 0]]), pairs
         )
-        Updater(m, config).update(padded, 0, 0.001)
+        Updater(m, config).update([padded], 0, 0.001)
         return [v.numpy() for v in m.trainable_variables]
 
     for a, b in zip(after(0), after(3), strict=True):
@@ -129,7 +120,7 @@ def test_compiling_ahead_changes_no_update():
         for number in range(2):
             if ahead:
                 updater.compile_for([(rows, source, target), (rows, source + 1, target)])
-            updater.update(made, number, 0.01)
+            updater.update([made], number, 0.01)
         return [v.numpy() for v in (*trained.trainable_variables, *updater.variables)]
 
     for plain, prepared in zip(train(ahead=False), train(ahead=True), strict=True):

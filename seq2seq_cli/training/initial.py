@@ -1,0 +1,64 @@
+"""A training that begins with the weights of another run."""
+
+from collections.abc import Callable
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.runs.run import Run, find_run
+
+_VOCABULARY_KEYS = ("kind", "vocabulary_size", "vocabularies", "model", "target_model")
+
+
+def initial_tokenizers(config: Config) -> Tokenizers:
+    """Return the tokenizers of `training.initial_run`.
+
+    Raises:
+        CheckpointError: if there is no such run.
+        UsageError: if `[tokenizer]` describes another vocabulary.
+    """
+    run = _initial_run(config)
+    before, now = run.config().tokenizer, config.tokenizer
+    differences = [
+        f"tokenizer.{key}: {getattr(before, key)!r} there, {getattr(now, key)!r} here"
+        for key in _VOCABULARY_KEYS
+        if getattr(before, key) != getattr(now, key)
+    ]
+    if differences:
+        raise UsageError(
+            f"training.initial_run: {run.path} has another vocabulary, and its weights belong to "
+            f"it: {'; '.join(differences)}. Use the values of that run"
+        )
+    return Tokenizers.load(run.tokenizer)
+
+
+def load_initial_weights(config: Config, model: Seq2Seq, warn: Callable[[str], None]) -> None:
+    """Give a model the weights of `training.initial_run`, at its best checkpoint.
+
+    Raises:
+        CheckpointError: if there is no such run, or it has no valid checkpoint.
+        UsageError: if its model has other weights.
+    """
+    run = _initial_run(config)
+    checkpoint = run.best_checkpoint(warn)
+    before, now = (each.model.model_dump() for each in (run.config(), config))
+    try:
+        checkpoint.restore(checkpoint.weights, model.trainable_variables)
+    except CheckpointError as error:
+        differences = [
+            f"model.{key}: {before.get(key)!r} there, {now.get(key)!r} here"
+            for key in {**before, **now}
+            if before.get(key) != now.get(key)
+        ]
+        raise UsageError(
+            f"training.initial_run: {run.path} has a model with other weights: "
+            f"{'; '.join(differences)}. Use the values of that run"
+        ) from error
+
+
+def _initial_run(config: Config) -> Run:
+    try:
+        return find_run(config.training.initial_run)
+    except CheckpointError as error:
+        raise CheckpointError(f"training.initial_run: {error}") from error

@@ -1,0 +1,29 @@
+"""Word dropout: inputs of a training update that are replaced by UNK."""
+
+import tensorflow as tf
+
+from seq2seq_cli.models.dropout_key import DropoutKey
+from seq2seq_cli.models.ops.compute import current
+from seq2seq_cli.models.ops.dropout import BYTES, random_bytes
+from seq2seq_cli.special_tokens import EOS, UNK
+
+SOURCE, TARGET = 1 << 20, (1 << 20) + 1  # sites that no Dropout of a model has
+
+
+def drop_words(ids: tf.Tensor, rate: float, key: DropoutKey, site: int) -> tf.Tensor:
+    """Return ids of which a share is UNK; PAD, BOS and EOS stay.
+
+    Gal and Ghahramani (2016), section 4.2, and Bowman et al. (2016), section 3.1, drop words of the
+    input so that a model relies less on single words. Here each token is dropped by itself.
+
+    Args:
+        ids: int32.
+        rate: the share, rounded to a multiple of 1/256.
+        key: determines which, with the site and the shard.
+        site: SOURCE or TARGET.
+    """
+    dropped = round(BYTES * rate)
+    if not dropped:
+        return ids
+    bytes_ = random_bytes(key.value, [current().shard, site], tf.shape(ids))
+    return tf.where((ids > EOS) & (tf.cast(bytes_, tf.int32) < dropped), UNK, ids)

@@ -1,0 +1,117 @@
+"""Figures that a training gathers for its diagnosis."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import TINY_MODELS, tiny_config, toy_pairs
+
+from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.data.tokenizers.pair import train_tokenizers
+from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.models import build_model
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.special_tokens import BOS, EOS, PAD
+from seq2seq_cli.training.attention_figures import figures_of, reference_attention
+from seq2seq_cli.training.events import ignore
+from seq2seq_cli.training.setup import set_up
+from seq2seq_cli.training.token_counts import TokenCounts
+from seq2seq_cli.training.validation import Validator
+from seq2seq_cli.vocabularies import Vocabularies
+
+SOURCE = np.array([[True, True, True, True], [True, True, False, False]])
+TARGET = np.array([[True, True, True], [True, True, False]])
+
+
+def test_even_weights_have_the_largest_entropy_whatever_the_length():
+    weights = np.zeros([2, 3, 4], np.float32)
+    weights[0], weights[1, :, :2] = 1 / 4, 1 / 2
+    found = figures_of(weights, SOURCE, TARGET)
+    assert found.entropy == pytest.approx(1)
+    assert found.still_share == 1
+
+
+def test_weights_on_one_position_have_no_entropy_and_move_or_do_not():
+    weights = np.zeros([2, 3, 4], np.float32)
+    weights[0, np.arange(3), np.arange(3)] = 1
+    weights[1, :, 1] = 1
+    weights[1, 2] = [1, 0, 0, 0]  # on padding of the target
+    found = figures_of(weights, SOURCE, TARGET)
+    assert found.entropy == pytest.approx(0)
+    assert found.still_share == 0.5
+
+
+@pytest.mark.parametrize("kind", TINY_MODELS)
+def test_attention_to_references_is_what_decoding_reports(kind):
+    config = tiny_config(None, model__kind=kind)
+    model = build_model(config.model, Vocabularies(30, 30, True), 1)
+    source = np.array([[5, 6, 7, 8, EOS], [9, 10, EOS, PAD, PAD]], np.int32)
+    target = np.array([[11, 12, 13, EOS], [14, 15, EOS, PAD]], np.int32)
+    inputs = tf.constant([[BOS, 11, 12, 13], [BOS, 14, 15, EOS]])
+    _, expected = model.reported_attention(tf.constant(source), inputs)
+    found = reference_attention(model, source, target)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(found[1, :3], expected[1, :3], atol=1e-6)
+
+
+def validator(run: Run, pairs: list | None = None) -> tuple[Validator, list]:
+    loaded = load_run(run, ignore)
+    dev = pairs or toy_pairs()[::10]
+    return Validator(run.config(), loaded.model, loaded.tokenizers, dev), dev
+
+
+def test_attention_of_a_model_that_has_learned_moves(trained):
+    found, _ = validator(Run(trained))
+    figures = found.attention()
+    assert 0 < figures.entropy < 0.9
+    assert figures.still_share < 0.5
+
+
+def test_few_or_short_sentences_are_not_judged(trained):
+    found, _ = validator(Run(trained), [("I see", "yo mirar")])
+    assert found.attention() is None
+    assert found.translate().figures["same_share"] == 0
+
+
+def test_shares_of_the_outputs(trained, monkeypatch):
+    found, dev = validator(Run(trained))
+    figures = found.translate().figures
+    assert (figures["unknown_share"], figures["copied_share"]) == (0, 0)
+    assert 0 < figures["same_share"] < 0.5
+
+    def broken(self, sentences, progress):
+        few = self._translate(sentences, progress=progress)
+        texts = ["<unk> <unk>", "<unk>", *sentences[2:12], *["x"] * (len(few) - 12)]
+        return [each.__class__(text) for each, text in zip(few, texts, strict=True)]
+
+    monkeypatch.setattr(Translator, "_translate", Translator.translate, raising=False)
+    monkeypatch.setattr(Translator, "translate", broken)
+    number = len(dev)
+    assert found.translate().figures == {
+        "same_share": pytest.approx((number - 12) / number),
+        "unknown_share": pytest.approx(2 / number),
+        "copied_share": pytest.approx(10 / number),
+    }
+
+
+def test_tokens_are_counted():
+    config = tiny_config(None, tokenizer__kind="words", tokenizer__vocabularies="separate")
+    tokenizers = train_tokenizers(["a b c d"], ["x y"], config.tokenizer)
+    counts = TokenCounts(tokenizers)
+    assert counts.unigram_loss() is None
+    source = tokenizers.source.tokenize(tf.constant(["a b"]))
+    target = tf.concat([[[2]], tokenizers.target.tokenize(tf.constant(["x x x"])).to_tensor()], 1)
+    counts.add(Batch(source.to_tensor(shape=[1, 5]), target, tf.constant(1)))
+    shares = np.array([3 / 4, 1 / 4])  # x and EOS
+    assert counts.unigram_loss() == pytest.approx(-(shares * np.log(shares)).sum())
+    assert counts.untrained_share(batches=2) is None
+    learned = tokenizers.source.vocabulary_size + tokenizers.target.vocabulary_size - 8
+    assert counts.untrained_share(batches=1) == pytest.approx(1 - 3 / learned)  # a, b and x
+
+
+def test_bytes_that_stand_in_for_characters_are_not_untrained_pieces(corpus):
+    setup = set_up(tiny_config(corpus))
+    counts = TokenCounts(setup.tokenizers)
+    for batch in setup.data.batches(0):
+        counts.add(batch)
+    assert counts.untrained_share(1) < 0.2
