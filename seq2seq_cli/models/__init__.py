@@ -14,8 +14,14 @@ from seq2seq_cli.vocabularies import Vocabularies
 ARCHITECTURES = {RNNConfig: RNN, TransformerConfig: Transformer, DecoderOnlyConfig: DecoderOnly}
 
 
-def build_model(config: ModelConfig, vocabularies: Vocabularies, seed: int = 0) -> Seq2Seq:
-    """Build the model that `config` describes, with initial weights that follow from `seed`."""
+def build_model(config: ModelConfig, vocabularies: Vocabularies, seed: int | None = 0) -> Seq2Seq:
+    """Build the model that `config` describes.
+
+    Args:
+        config: the table `[model]`.
+        vocabularies: their sizes.
+        seed: determines the initial weights. None: they are zeros, for a model that is loaded next.
+    """
     return ARCHITECTURES[type(config)](config, vocabularies, seed)
 
 

@@ -1,8 +1,8 @@
 """What the models made of Transformer blocks share."""
 
 from abc import abstractmethod
+from typing import Any
 
-import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import AttentionStackConfig
@@ -26,7 +26,7 @@ class AttentionStack(Seq2Seq):
     Args:
         config: the model's table.
         vocabularies: their sizes.
-        seed: determines the initial weights.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
         name: the model's.
     """
 
@@ -34,7 +34,7 @@ class AttentionStack(Seq2Seq):
         self,
         config: AttentionStackConfig,
         vocabularies: Vocabularies,
-        seed: keras.random.SeedGenerator,
+        seed: Any,
         name: str,
     ):
         super().__init__(name)

@@ -1,15 +1,15 @@
 """A decoder-only Transformer: translation as the continuation of the source."""
 
-import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import DecoderOnlyConfig
 from seq2seq_cli.models.attention_stack import AttentionStack, cache_tensors, layer_cache
 from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Positions
+from seq2seq_cli.models.layers.initialisers import seed_generator
 from seq2seq_cli.models.layers.normalisation import LayerNorm
 from seq2seq_cli.models.masks import causal_mask, padding_mask
-from seq2seq_cli.models.seq2seq import Memory
+from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
 from seq2seq_cli.vocabularies import Vocabularies
 
 
@@ -30,11 +30,11 @@ class DecoderOnly(AttentionStack):
     Args:
         config: widths, layers and options. `max_positions` is for source and target together.
         vocabularies: their sizes.
-        seed: determines the initial weights.
+        seed: determines the initial weights; None for zeros.
     """
 
-    def __init__(self, config: DecoderOnlyConfig, vocabularies: Vocabularies, seed: int = 0):
-        generator = keras.random.SeedGenerator(seed)
+    def __init__(self, config: DecoderOnlyConfig, vocabularies: Vocabularies, seed: int | None = 0):
+        generator = seed_generator(seed)
         super().__init__(config, vocabularies, generator, name="decoder_only")
         self.positions = Positions(
             config.positions, config.units, config.max_positions, generator, name="positions"
@@ -49,26 +49,52 @@ class DecoderOnly(AttentionStack):
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
         """See Seq2Seq.encode: the source's keys and values in each layer."""
+        return self._encode(source_BS, training)[0]
+
+    def _encode(self, source_BS: tf.Tensor, training: bool) -> tuple[Memory, list[tf.Tensor]]:
+        """Return the memory, and weights_BHSS of each layer's attention within the source."""
         mask_BS = padding_mask(source_BS)
         positions_S = tf.range(tf.shape(source_BS)[1])
         x = self._embed(self.embeddings.embed_source(source_BS), positions_S, training)
         memory = {"mask": mask_BS, "length": tf.reduce_sum(tf.cast(mask_BS, tf.int32), axis=1)}
+        weights = []
         for i, block in enumerate(self.blocks):
-            x, keys_values, _ = block(x, mask_BS, training=training)
+            x, keys_values, weights_BHSS, _ = block(x, mask_BS, training=training)
             memory |= cache_tensors(i, keys_values)
-        return memory
+            weights.append(weights_BHSS)
+        return memory, weights
 
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
         """See Seq2Seq.hidden."""
+        return self._hidden(target_BT, memory, training)[0]
+
+    def attention_maps(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> AttentionMaps:
+        """See Seq2Seq.attention_maps: `stack`, the queries and keys of source and target."""
+        memory, of_source = self._encode(source_BS, training=False)
+        hidden_BTD, of_target = self._hidden(target_BT, memory, training=False)
+        unseen = [[0, 0], [0, 0], [0, 0], [0, tf.shape(target_BT)[1]]]  # the target, by the source
+        stack = [
+            tf.concat([tf.pad(source_BHSS, unseen), target_BHTX], axis=2)
+            for source_BHSS, target_BHTX in zip(of_source, of_target, strict=True)
+        ]
+        return AttentionMaps(tf.cast(self.logits(hidden_BTD), tf.float32), {"stack": stack})
+
+    def _hidden(
+        self, target_BT: tf.Tensor, memory: Memory, training: bool
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Return what `hidden` does, and weights_BHTX of each layer over source and target."""
         batch, length = tf.unstack(tf.shape(target_BT))
         positions_BT = memory["length"][:, tf.newaxis] + tf.range(length)
         x = self._embed(self.embeddings.embed_target(target_BT), positions_BT, training)
         source_BTS = tf.repeat(memory["mask"][:, tf.newaxis], length, axis=1)
         target_BTT = tf.repeat(causal_mask(length, length)[tf.newaxis], batch, axis=0)
         seen_BTX = tf.concat([source_BTS, target_BTT], axis=2)
+        weights = []
         for i, block in enumerate(self.blocks):
-            x = block(x, seen_BTX, prefix=layer_cache(memory, i), training=training).outputs_BTD
-        return self.normalised(x)
+            found = block(x, seen_BTX, prefix=layer_cache(memory, i), training=training)
+            x = found.outputs_BTD
+            weights.append(found.self_weights_BHTX)
+        return self.normalised(x), weights
 
     @property
     def target_blocks(self) -> list[Block]:

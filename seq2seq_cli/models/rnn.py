@@ -7,6 +7,7 @@ from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.cells import CELLS
 from seq2seq_cli.models.layers.decoders import BahdanauDecoder, LuongDecoder
 from seq2seq_cli.models.layers.encoder import Encoder
+from seq2seq_cli.models.layers.initialisers import normal, seed_generator
 from seq2seq_cli.models.layers.linear import Linear, joined
 from seq2seq_cli.models.layers.regularisation import Dropout, dropout_maker, penalise
 from seq2seq_cli.models.masks import padding_mask
@@ -32,12 +33,12 @@ class RNN(Seq2Seq):
     Args:
         config: widths, layers and options.
         vocabularies: their sizes.
-        seed: determines the initial weights.
+        seed: determines the initial weights; None for zeros.
     """
 
-    def __init__(self, config: RNNConfig, vocabularies: Vocabularies, seed: int = 0):
+    def __init__(self, config: RNNConfig, vocabularies: Vocabularies, seed: int | None = 0):
         super().__init__("rnn")
-        generator = keras.random.SeedGenerator(seed)
+        generator = seed_generator(seed)
         self.activation_penalty = config.activation_penalty
 
         make_dropout = dropout_maker(self.dropout_key, config.variational_dropout)
@@ -47,9 +48,11 @@ class RNN(Seq2Seq):
 
         def embedding(vocabulary: int, name: str) -> keras.layers.Embedding:
             # Much smaller embeddings leave every tanh near 0, and attention takes long to form.
-            normal = keras.initializers.RandomNormal(stddev=0.5, seed=generator)
             layer = keras.layers.Embedding(
-                vocabulary, config.embedding_units, embeddings_initializer=normal, name=name
+                vocabulary,
+                config.embedding_units,
+                embeddings_initializer=normal(0.5, generator),
+                name=name,
             )
             layer.build()
             return layer
@@ -101,6 +104,14 @@ class RNN(Seq2Seq):
         """See Seq2Seq.logits."""
         output = self.output_projection
         return dense(to_product_dtype(hidden), output.kernel, output.bias)
+
+    def joined_matrices(self) -> dict[str, int]:
+        """See Seq2Seq.joined_matrices. A cell's gates have a matrix each."""
+        cells = [cell for layer in self.encoder.layers for cell in layer.cells]
+        cells += [self.decoder.cell, *self.decoder.upper.cells]
+        kernels = [kernel for cell in cells for kernel in (cell.kernel, cell.recurrent_kernel)]
+        kernels += self.decoder.gate_kernels
+        return {kernel.path: self.decoder.cell.gates for kernel in kernels}
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state."""

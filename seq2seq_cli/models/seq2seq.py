@@ -33,6 +33,22 @@ class StepOutput(NamedTuple):
     state: State
 
 
+class AttentionMaps(NamedTuple):
+    """What a model attends to where it reads a given target.
+
+    logits_BTV: float32, of the token after each of the target's.
+    maps: for each kind of attention the float32 weights_BHTS of each layer, the first layer first:
+
+        cross    target positions over the source
+        encoder  the source over itself
+        decoder  target positions over the target's up to themselves
+        stack    source and target positions over both, side by side
+    """
+
+    logits_BTV: tf.Tensor
+    maps: dict[str, list[tf.Tensor]]
+
+
 Step = Callable[[tf.Tensor, State, Memory], StepOutput]
 
 
@@ -41,7 +57,7 @@ class Seq2Seq(keras.Model):
 
     Training uses `encode`, `hidden` and `logits`, and sets `dropout_key`. A search uses `encode`,
     `initial_state`, `make_step`, `repeat_for_beams` and `grow_cache`. The other methods follow from
-    these.
+    these. A model with several layers or heads of attention has `attention_maps` of its own.
 
     `memory` does not change while decoding. `state` changes at each decoding step; each of its
     tensors that is not a scalar leads with B.
@@ -77,6 +93,10 @@ class Seq2Seq(keras.Model):
         """Return logits_BTV of the token after each of `target_BT` (teacher forcing)."""
         return self.logits(self.hidden(target_BT, memory, training))
 
+    def joined_matrices(self) -> dict[str, int]:
+        """Return, by path, how many matrices a weight holds side by side, if several."""
+        return {}
+
     @abstractmethod
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """Return the state before the first token of at most `max_length`."""
@@ -104,6 +124,34 @@ class Seq2Seq(keras.Model):
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
         """Do a single decoding step; see `make_step`."""
         return self.make_step()(token_B, state, memory)
+
+    def attention_maps(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> AttentionMaps:
+        """Return all attention weights of teacher forcing, without dropout.
+
+        Here: the one map that `decode_step` reports, as that of one layer and one head.
+
+        Args:
+            source_BS: int32 ids, right-padded with PAD.
+            target_BT: int32 ids, as `source_BS`; each row begins with BOS.
+        """
+        logits_BTV, weights_BTS = self.reported_attention(source_BS, target_BT)
+        return AttentionMaps(logits_BTV, {"cross": [weights_BTS[:, tf.newaxis]]})
+
+    def reported_attention(
+        self, source_BS: tf.Tensor, target_BT: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return logits_BTV and weights_BTS as `decode_step` gives them for a given target.
+
+        The arguments are those of `attention_maps`.
+        """
+        memory = self.encode(source_BS)
+        state, step = self.initial_state(memory, tf.shape(target_BT)[1]), self.make_step()
+        logits, attention = [], []
+        for token_B in tf.unstack(target_BT, axis=1):
+            logits_BV, attention_BS, state = step(token_B, state, memory)
+            logits.append(logits_BV)
+            attention.append(attention_BS)
+        return tf.stack(logits, axis=1), tf.stack(attention, axis=1)
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor], training: bool = False) -> tf.Tensor:
         """Return logits_BTV for `(source_BS, target_BT)`; the target begins with BOS."""

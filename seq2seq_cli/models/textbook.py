@@ -31,10 +31,12 @@ class TextbookOutputs(NamedTuple):
 
     logits_BTV: float32, unnormalised log-probabilities of the token after each of the target's.
     attention_BTS: float32, weights over the source.
+    maps: see AttentionMaps.
     """
 
     logits_BTV: Tensor
     attention_BTS: Tensor
+    maps: dict[str, list[Tensor]]
 
 
 def textbook_outputs(model: Seq2Seq, source_BS: Tensor, target_BT: Tensor) -> TextbookOutputs:
@@ -82,7 +84,8 @@ def _rnn_outputs(model: RNN, source_BS: Tensor, target_BT: Tensor) -> TextbookOu
         outputs.append(output_BD)
         attention.append(weights_BS)
     kernel, bias = affine_of(model.output_projection)
-    return TextbookOutputs(tf.stack(outputs, axis=1) @ kernel + bias, tf.stack(attention, axis=1))
+    logits_BTV, weights_BTS = tf.stack(outputs, axis=1) @ kernel + bias, tf.stack(attention, axis=1)
+    return TextbookOutputs(logits_BTV, weights_BTS, {"cross": [weights_BTS[:, tf.newaxis]]})
 
 
 def _transformer_outputs(
@@ -91,16 +94,20 @@ def _transformer_outputs(
     length, target_length = source_BS.shape[1], target_BT.shape[1]
     tables, mask_BTS = model.embeddings, (source_BS != PAD)[:, tf.newaxis]
     x_BSD = _embed(tables.source_table, model.source_positions, source_BS, tf.range(length))
+    maps: dict[str, list[Tensor]] = {"cross": [], "encoder": [], "decoder": []}
     for block in model.encoder:
-        x_BSD, _ = apply_block(block, x_BSD, mask_BTS)
+        x_BSD, weights = apply_block(block, x_BSD, mask_BTS)
+        maps["encoder"] += weights
     x_BSD = _last_norm(model.encoder_norm, x_BSD)
 
     y_BTD = _embed(tables.target_table, model.target_positions, target_BT, tf.range(target_length))
-    causal_1TT, weights_BHTS = reference.causal_mask(target_length), None
+    causal_1TT = reference.causal_mask(target_length)
     for block in model.decoder:
-        y_BTD, weights_BHTS = apply_block(block, y_BTD, causal_1TT, x_BSD, mask_BTS)
+        y_BTD, (own_BHTT, cross_BHTS) = apply_block(block, y_BTD, causal_1TT, x_BSD, mask_BTS)
+        maps["decoder"].append(own_BHTT)
+        maps["cross"].append(cross_BHTS)
     logits_BTV = _logits(tables, _last_norm(model.decoder_norm, y_BTD))
-    return TextbookOutputs(logits_BTV, tf.reduce_mean(weights_BHTS, axis=1))
+    return TextbookOutputs(logits_BTV, tf.reduce_mean(maps["cross"][-1], axis=1), maps)
 
 
 def _decoder_only_outputs(
@@ -116,17 +123,19 @@ def _decoder_only_outputs(
         _embed(tables.source_table, positions, source_BS, tf.range(length)),
         _embed(tables.target_table, positions, target_BT, real_B1 + tf.range(target_length)),
     ]
-    x_BLD, weights_BHLL = tf.concat(parts, axis=1), None
+    x_BLD, stack = tf.concat(parts, axis=1), []
     # All see the source, and the target sees itself up to the same position.
     in_source_L = tf.range(length + target_length) < length
     seen_1LL = in_source_L | reference.causal_mask(length + target_length) & ~in_source_L
     real_BL = tf.pad(mask_BS, [[0, 0], [0, target_length]], constant_values=True)
     for block in model.blocks:
-        x_BLD, weights_BHLL = apply_block(block, x_BLD, seen_1LL & real_BL[:, tf.newaxis])
+        x_BLD, weights = apply_block(block, x_BLD, seen_1LL & real_BL[:, tf.newaxis])
+        stack += weights
     logits_BTV = _logits(tables, _last_norm(model.norm, x_BLD[:, length:]))
-    over_source_BTS = tf.reduce_mean(weights_BHLL, axis=1)[:, length:, :length]
+    over_source_BTS = tf.reduce_mean(stack[-1], axis=1)[:, length:, :length]
     total_BT1 = tf.reduce_sum(over_source_BTS, axis=2, keepdims=True)
-    return TextbookOutputs(logits_BTV, tf.math.divide_no_nan(over_source_BTS, total_BT1))
+    attention_BTS = tf.math.divide_no_nan(over_source_BTS, total_BT1)
+    return TextbookOutputs(logits_BTV, attention_BTS, {"stack": stack})
 
 
 def _lookup(table: Tensor, ids: Tensor) -> Tensor:

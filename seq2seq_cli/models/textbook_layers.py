@@ -141,9 +141,9 @@ def apply_block(
     mask_BTS: Tensor,
     memory_BSD: Tensor | None = None,
     memory_mask_BTS: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Return the block's outputs_BTD, and weights_BHTS of the cross-attention (else of its own)."""
-    weights = []
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the block's outputs_BTD; and weights_BHTS of its own attention, and of a cross one."""
+    weights: list[Tensor] = []
 
     def attention(layer: MultiHeadAttention, mask: Tensor, memory: Tensor | None) -> Callable:
         def sublayer(x: Tensor) -> Tensor:
@@ -162,4 +162,4 @@ def apply_block(
     sublayers.append(feed_forward_of(layer.feed_forward))
     norms = [norm_of(residual.norm) for residual in [*residuals, layer.feed_forward_residual]]
     outputs_BTD = reference.block(x_BTD, sublayers, norms, layer.self_residual.is_pre)
-    return outputs_BTD, weights[-1]
+    return outputs_BTD, weights

@@ -1,16 +1,17 @@
 """The Transformer of Vaswani et al. (2017): encoder and decoder of attention alone."""
 
-import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import TransformerConfig
 from seq2seq_cli.models.attention_stack import AttentionStack, cache_tensors, layer_cache
-from seq2seq_cli.models.layers.blocks import Block
+from seq2seq_cli.models.layers.blocks import Block, BlockOutput
 from seq2seq_cli.models.layers.embeddings import Positions
+from seq2seq_cli.models.layers.initialisers import seed_generator
 from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.regularisation import LAYER_SITES, LayerDrop
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import product_dtype, to_product_dtype
-from seq2seq_cli.models.seq2seq import Memory
+from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
 from seq2seq_cli.vocabularies import Vocabularies
 
 
@@ -23,11 +24,11 @@ class Transformer(AttentionStack):
     Args:
         config: widths, layers and options.
         vocabularies: their sizes.
-        seed: determines the initial weights.
+        seed: determines the initial weights; None for zeros.
     """
 
-    def __init__(self, config: TransformerConfig, vocabularies: Vocabularies, seed: int = 0):
-        generator = keras.random.SeedGenerator(seed)
+    def __init__(self, config: TransformerConfig, vocabularies: Vocabularies, seed: int | None = 0):
+        generator = seed_generator(seed)
         super().__init__(config, vocabularies, generator, name="transformer")
 
         def positions(name: str) -> Positions:
@@ -52,36 +53,70 @@ class Transformer(AttentionStack):
         self.encoder = stack(config.encoder_layers, "encoder", cross=False)
         self.decoder = stack(config.decoder_layers, "decoder", cross=True)
         self.encoder_norm, self.decoder_norm = last_norm("encoder_norm"), last_norm("decoder_norm")
+        self.layer_drops = [
+            LayerDrop(config.encoder_layer_drop, self.dropout_key, LAYER_SITES + i)
+            for i in range(config.encoder_layers)
+        ]
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
         """See Seq2Seq.encode. The keys and values of every cross-attention are projected here."""
-        mask_BS = padding_mask(source_BS)
+        return self._encode(source_BS, training)[0]
+
+    def _encode(self, source_BS: tf.Tensor, training: bool) -> tuple[Memory, list[tf.Tensor]]:
+        """Return the memory, and weights_BHSS of each layer's self-attention."""
+        mask_BS, weights = padding_mask(source_BS), []
         positions_S = tf.range(tf.shape(source_BS)[1])
         x = self.embeddings.embed_source(source_BS) + self.source_positions(positions_S)
         x = self.source_dropout(x, training=training)
-        for block in self.encoder:
-            x = block(x, mask_BS, training=training).outputs_BTD
+        for block, layer_drop in zip(self.encoder, self.layer_drops, strict=True):
+
+            def layer(x: tf.Tensor, block: Block = block) -> tf.Tensor:
+                found = block(x, mask_BS, training=training)
+                weights.append(found.self_weights_BHTX)  # which only `attention_maps` reads
+                return found.outputs_BTD
+
+            x = layer_drop.around(layer, x, training)
         if self.encoder_norm is not None:
             x = self.encoder_norm(x, dtype=product_dtype(x.dtype))
         values_BSD = to_product_dtype(x)
         memory = {"mask": mask_BS}
         for i, block in enumerate(self.decoder):
             memory |= cache_tensors(i, block.cross_attention.project_keys_values(values_BSD))
-        return memory
+        return memory, weights
 
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
         """See Seq2Seq.hidden."""
+        return self._hidden(target_BT, memory, training)[0]
+
+    def attention_maps(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> AttentionMaps:
+        """See Seq2Seq.attention_maps: `encoder` and `decoder`, the self-attentions, and `cross`."""
+        memory, encoder = self._encode(source_BS, training=False)
+        hidden_BTD, outputs = self._hidden(target_BT, memory, training=False)
+        maps = {
+            "cross": [output.cross_weights_BHTS for output in outputs],
+            "encoder": encoder,
+            "decoder": [output.self_weights_BHTX for output in outputs],
+        }
+        return AttentionMaps(tf.cast(self.logits(hidden_BTD), tf.float32), maps)
+
+    def _hidden(
+        self, target_BT: tf.Tensor, memory: Memory, training: bool
+    ) -> tuple[tf.Tensor, list[BlockOutput]]:
+        """Return what `hidden` does, and what each block of the decoder gives."""
         x = self._embed_target(target_BT, tf.range(tf.shape(target_BT)[1]), training)
+        outputs = []
         for i, block in enumerate(self.decoder):
-            x = block(
+            found = block(
                 x,
                 causal=True,
                 memory=layer_cache(memory, i),
                 memory_mask_BS=memory["mask"],
                 training=training,
-            ).outputs_BTD
-        return self.normalised(x)
+            )
+            x = found.outputs_BTD
+            outputs.append(found)
+        return self.normalised(x), outputs
 
     @property
     def target_blocks(self) -> list[Block]:

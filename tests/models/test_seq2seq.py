@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_models import both, small_decoder_only, small_rnn, small_transformer
+from small_models import (
+    RNN_SIZES,
+    STACK_SIZES,
+    both,
+    small_decoder_only,
+    small_rnn,
+    small_transformer,
+)
 
+from seq2seq_cli.config.model import DecoderOnlyConfig, RNNConfig, TransformerConfig
+from seq2seq_cli.models import build_model
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.transformer import Transformer
@@ -168,3 +177,22 @@ def test_without_training_nothing_is_dropped(one_of_each):
     before = one_of_each((SOURCE, TARGET))
     one_of_each.dropout_key.set(1, 2)
     assert np.array_equal(before, one_of_each((SOURCE, TARGET)))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        RNNConfig(**RNN_SIZES, attention="general"),
+        RNNConfig(**RNN_SIZES, wiring="luong", cell="lstm"),
+        TransformerConfig(**STACK_SIZES, positions="learned", tied_embeddings=False),
+        DecoderOnlyConfig(**STACK_SIZES),
+    ],
+    ids=lambda config: config.label,
+)
+def test_without_a_seed_no_weight_is_drawn(config):
+    models = (build_model(config, both(VOCABULARY), seed) for seed in (1, 2, None))
+    for one, other, undrawn in zip(*(m.trainable_variables for m in models), strict=True):
+        assert one.path == undrawn.path
+        # Biases and scales begin the same with any seed.
+        same = np.array_equal(one, other)
+        np.testing.assert_array_equal(undrawn, one if same else np.zeros(one.shape))

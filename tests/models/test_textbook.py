@@ -81,10 +81,33 @@ def test_models_equal_the_textbook(name):
         [],
         model.trainable_variables,
     )
-    for found, expected in zip(
-        by_steps(model), textbook_outputs(model, SOURCE, TARGET), strict=True
-    ):
+    logits_BTV, attention_BTS, _ = textbook_outputs(model, SOURCE, TARGET)
+    for found, expected in zip(by_steps(model), (logits_BTV, attention_BTS), strict=True):
         np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_attention_maps_equal_the_textbook_in_every_layer_and_head(name):
+    model = randomised(MODELS[name]())
+    found = model.attention_maps(SOURCE, TARGET)
+    expected = textbook_outputs(model, SOURCE, TARGET)
+    np.testing.assert_allclose(found.logits_BTV, expected.logits_BTV, atol=2e-5)
+    assert found.maps.keys() == expected.maps.keys()
+    for kind, layers in expected.maps.items():
+        assert len(found.maps[kind]) == len(layers)
+        for weights_BHTS, expected_BHTS in zip(found.maps[kind], layers, strict=True):
+            np.testing.assert_allclose(
+                _real(kind, weights_BHTS), _real(kind, expected_BHTS), atol=1e-6
+            )
+
+
+def _real(kind: str, weights_BHTS: tf.Tensor) -> np.ndarray:
+    """Return the rows of queries that are no padding of the source, in whatever order."""
+    queries = tf.cast(SOURCE != PAD, tf.float32)
+    if kind == "stack":
+        queries = tf.concat([queries, tf.ones(TARGET.shape)], axis=1)
+    is_of_source = kind in ("encoder", "stack")
+    return weights_BHTS * queries[:, tf.newaxis, :, tf.newaxis] if is_of_source else weights_BHTS
 
 
 def test_the_textbook_is_for_single_models():
@@ -99,7 +122,7 @@ def test_training_has_the_loss_and_the_gradient_of_the_textbook(name):
     settings = {"compile": "auto", "label_smoothing": 0.1, "gradient_clip_norm": 1e9}
     config = tiny_config("x", **{f"training__{key}": value for key, value in settings.items()})
     updater = Updater(model, config.training)
-    gradients, _, loss = updater.compiled(updater.gradients)(SOURCE, TARGET)
+    gradients, loss = updater.compiled(updater.gradients)(SOURCE, TARGET)
     labels = TARGET[:, 1:]
     tokens = tf.math.count_nonzero(labels, dtype=tf.float32)
     with tf.GradientTape() as tape:

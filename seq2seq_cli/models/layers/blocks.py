@@ -110,12 +110,14 @@ class BlockOutput(NamedTuple):
 
     outputs_BTD: the inputs of the next block.
     keys_values: all that self-attention saw, but for the prefix.
-    weights_BHTS: of the cross-attention; without one, of the self-attention.
+    self_weights_BHTX: of the self-attention, over the prefix and then the sequence.
+    cross_weights_BHTS: of the cross-attention; None without one.
     """
 
     outputs_BTD: tf.Tensor
     keys_values: KeysValues
-    weights_BHTS: tf.Tensor
+    self_weights_BHTX: tf.Tensor
+    cross_weights_BHTS: tf.Tensor | None
 
 
 class Block(keras.layers.Layer):
@@ -199,10 +201,11 @@ class Block(keras.layers.Layer):
             return self.feed_forward.transform(x, self.feed_forward.maps()), None
 
         x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_BTD, training)
+        cross = None
         if memory is not None:
-            x, weights = self.cross_residual.around(partial(attend_to_memory, memory), x, training)
+            x, cross = self.cross_residual.around(partial(attend_to_memory, memory), x, training)
         x, _ = self.feed_forward_residual.around(feed_forward, x, training)
-        return BlockOutput(x, own, weights)
+        return BlockOutput(x, own, weights, cross)
 
     def maps(self) -> dict[str, Affine]:
         """Return the maps that `step` takes."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.layers.initialisers import glorot, orthogonal
 from seq2seq_cli.models.layers.regularisation import Dropout
 from seq2seq_cli.models.ops.products import dense
 from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, product, scan
@@ -33,17 +34,12 @@ class Cell(keras.layers.Layer):
     def __init__(self, units: int, input_units: int, seed: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
-        self.kernel = self.add_weight(
-            (input_units, self.gates * units),
-            keras.initializers.GlorotUniform(seed),
-            name="kernel",
-        )
+        outputs = self.gates * units
+        self.kernel = self.add_weight((input_units, outputs), glorot(seed), name="kernel")
         self.recurrent_kernel = self.add_weight(
-            (units, self.gates * units),
-            keras.initializers.Orthogonal(seed=seed),
-            name="recurrent_kernel",
+            (units, outputs), orthogonal(seed), name="recurrent_kernel"
         )
-        self.bias = self.add_weight((self.gates * units,), "zeros", name="bias")
+        self.bias = self.add_weight((outputs,), "zeros", name="bias")
         self.built = True
 
     def project(self, inputs: tf.Tensor) -> Tensors:

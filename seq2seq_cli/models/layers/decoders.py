@@ -9,6 +9,7 @@ import tensorflow as tf
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.attention import attend, attention_weights
 from seq2seq_cli.models.layers.cells import CELLS, UpperLayers, run_cell
+from seq2seq_cli.models.layers.initialisers import glorot
 from seq2seq_cli.models.layers.linear import Linear
 from seq2seq_cli.models.layers.regularisation import Dropout
 from seq2seq_cli.models.layers.scores import make_score
@@ -27,9 +28,11 @@ class Decoder(keras.layers.Layer):
 
     Attributes:
         output_units: width of what the vocabulary is predicted from.
+        gate_kernels: weights besides the cells' that hold a matrix for each gate.
         state_names: a name for each tensor of the state.
     """
 
+    gate_kernels: list[keras.Variable]
     output_units: int
 
     def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
@@ -96,11 +99,11 @@ class BahdanauDecoder(Decoder):
 
     def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
         super().__init__(config, dropouts, seed, **kwargs)
-        glorot = keras.initializers.GlorotUniform(seed)
         self.output_units = config.embedding_units
         self.context_kernel = self.add_weight(
-            (config.value_units, self.cell.gates * self.units), glorot, name="context_kernel"
+            (config.value_units, self.cell.gates * self.units), glorot(seed), name="context_kernel"
         )
+        self.gate_kernels = [self.context_kernel]
         joined_units = self.units + config.embedding_units + config.value_units
         self.readout = Linear(self.output_units, joined_units, seed, name="readout")
 
@@ -187,16 +190,16 @@ class LuongDecoder(Decoder):
 
     def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
         super().__init__(config, dropouts, seed, **kwargs)
-        glorot = keras.initializers.GlorotUniform(seed)
         self.output_units = self.units
         self.attentional_kernel = self.add_weight(
-            (config.value_units + self.units, self.units), glorot, name="attentional_kernel"
+            (config.value_units + self.units, self.units), glorot(seed), name="attentional_kernel"
         )
-        self.feed_kernel = None
+        self.feed_kernel, self.gate_kernels = None, []
         if config.input_feeding:
             self.feed_kernel = self.add_weight(
-                (self.units, self.cell.gates * self.units), glorot, name="feed_kernel"
+                (self.units, self.cell.gates * self.units), glorot(seed), name="feed_kernel"
             )
+            self.gate_kernels.append(self.feed_kernel)
             self.state_names.append("fed")
 
     def prepare(self, values_BSD: tf.Tensor) -> Memory:

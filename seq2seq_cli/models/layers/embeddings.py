@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.layers.initialisers import normal
 from seq2seq_cli.models.layers.linear import Affine
 from seq2seq_cli.models.ops.products import dense, to_product_dtype
 from seq2seq_cli.vocabularies import Vocabularies
@@ -35,10 +36,10 @@ class Embeddings(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        normal = keras.initializers.RandomNormal(stddev=units**-0.5, seed=seed)
+        initialiser = normal(units**-0.5, seed)
 
         def table(vocabulary: int, name: str) -> keras.Variable:
-            return self.add_weight((vocabulary, units), normal, name=f"{name}_table")
+            return self.add_weight((vocabulary, units), initialiser, name=f"{name}_table")
 
         self.scale = math.sqrt(units)
         self.target_table = table(vocabularies.target, "target")
@@ -94,8 +95,8 @@ class Positions(keras.layers.Layer):
         self.units = units
         self.table = None
         if kind == "learned":
-            normal = keras.initializers.RandomNormal(stddev=units**-0.5, seed=seed)
-            self.table = self.add_weight((max_positions, units), normal, name="table")
+            shape = (max_positions, units)
+            self.table = self.add_weight(shape, normal(units**-0.5, seed), name="table")
         self.built = True
 
     def call(self, positions: tf.Tensor) -> tf.Tensor:

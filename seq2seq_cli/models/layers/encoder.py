@@ -40,6 +40,12 @@ class EncoderLayer(keras.layers.Layer):
         )
         self.built = True
 
+    @property
+    def cells(self) -> list[Cell]:
+        """The forward cell, and the backward cell if there is one."""
+        both = [self.forward_cell, self.backward_cell]
+        return [cell for cell in both if cell is not None]
+
     def call(self, inputs_BSD: tf.Tensor, mask_BS: tf.Tensor) -> tuple[tf.Tensor, Tensors]:
         """Return values_BSD, and the last state of the backward cell (else of the only one)."""
         inputs_SBD = tf.transpose(inputs_BSD, [1, 0, 2])

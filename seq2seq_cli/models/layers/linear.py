@@ -5,6 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.layers.initialisers import glorot
 from seq2seq_cli.models.ops.products import dense, to_product_dtype
 
 Affine = tuple[tf.Tensor, tf.Tensor]  # W and b of x W + b
@@ -33,8 +34,7 @@ def add_affine(
     layer: keras.layers.Layer, units: int, input_units: int, seed: Any, prefix: str = ""
 ) -> tuple[keras.Variable, keras.Variable]:
     """Give a layer W, by Glorot's initialisation, and b = 0: PREFIXkernel and PREFIXbias."""
-    glorot = keras.initializers.GlorotUniform(seed)
-    kernel = layer.add_weight((input_units, units), glorot, name=f"{prefix}kernel")
+    kernel = layer.add_weight((input_units, units), glorot(seed), name=f"{prefix}kernel")
     return kernel, layer.add_weight((units,), "zeros", name=f"{prefix}bias")
 
 

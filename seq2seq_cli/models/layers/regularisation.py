@@ -56,6 +56,35 @@ class Dropout(keras.layers.Layer):
         return random_bytes(self._key.value, [current().shard, self.site], shape)
 
 
+class LayerDrop:
+    """LayerDrop: a layer of a stack is left out in some updates.
+
+    Fan, Grave and Joulin (2020), "Reducing transformer depth on demand with structured dropout",
+    section 3.2. A layer that is left out is not computed.
+
+    Args:
+        rate: probability of leaving out, 0 <= rate < 1, rounded to a multiple of 1/256.
+        key: the model's DropoutKey.
+        site: a number that no dropout of the model has.
+    """
+
+    def __init__(self, rate: float, key: DropoutKey, site: int):
+        self._dropped = min(round(BYTES * rate), BYTES - 1)
+        self._site = site
+        self._key = key
+
+    def around(
+        self, layer: Callable[[tf.Tensor], tf.Tensor], inputs: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
+        """Return what `layer` makes of the inputs, or the inputs themselves."""
+        if not training or not self._dropped:
+            return layer(inputs)
+        (byte,) = tf.unstack(random_bytes(self._key.value, [current().shard, self._site], [1]))
+        return tf.cond(byte >= self._dropped, lambda: layer(inputs), lambda: tf.identity(inputs))
+
+
+LAYER_SITES = 1 << 19  # sites from here on are those of LayerDrop
+
 MakeDropout = Callable[[float], Dropout]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.models.layers.initialisers import glorot
 from seq2seq_cli.models.ops.products import batched_matmul, dense
 from seq2seq_cli.models.ops.scan import Product, product
 
@@ -86,12 +87,11 @@ class AdditiveScore(Score):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        glorot = keras.initializers.GlorotUniform(seed)
-        self.query_kernel = self.add_weight((query_units, units), glorot, name="query_kernel")
-        self.key_kernel = self.add_weight((key_units, units), glorot, name="key_kernel")
+        self.query_kernel = self.add_weight((query_units, units), glorot(seed), name="query_kernel")
+        self.key_kernel = self.add_weight((key_units, units), glorot(seed), name="key_kernel")
         self.bias = self.add_weight((units,), "zeros", name="bias") if use_bias else None
         # Glorot for the column vector that it is: fan-in units, fan-out 1.
-        self.scale = self.add_weight((units, 1), glorot, name="scale")
+        self.scale = self.add_weight((units, 1), glorot(seed), name="scale")
         self.built = True
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
@@ -156,8 +156,9 @@ class GeneralScore(ProductScore):
 
     def __init__(self, query_units: int, key_units: int, seed: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
-        glorot = keras.initializers.GlorotUniform(seed)
-        self.scaled_kernel = self.add_weight((key_units, query_units), glorot, name="scaled_kernel")
+        self.scaled_kernel = self.add_weight(
+            (key_units, query_units), glorot(seed), name="scaled_kernel"
+        )
         self.built = True
 
     @property

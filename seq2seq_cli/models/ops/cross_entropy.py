@@ -1,4 +1,4 @@
-"""Cross-entropy of logits, with a gradient that keeps and reads little."""
+"""Cross-entropy and divergence of logits, with gradients that keep and read little."""
 
 import tensorflow as tf
 
@@ -72,3 +72,62 @@ def _losses_gradient(
     is_right_XV = tf.range(vocabulary, dtype=labels_X.dtype) == labels_X[:, tf.newaxis]
     wanted_XV = tf.where(is_right_XV, 1 - smoothing, 0.0) + smoothing / vocabulary
     return tf.cast((probabilities_XV - wanted_XV) * upstream_X[:, tf.newaxis], logits_XV.dtype)
+
+
+def symmetric_divergence(first_XV: tf.Tensor, second_XV: tf.Tensor) -> tf.Tensor:
+    """Return KL(p || q) + KL(q || p) of the softmax of two rows of logits, float32, in nats.
+
+    Args:
+        first_XV: the logits of p, of any float dtype, which is also that of their gradient.
+        second_XV: the logits of q, of the same dtype.
+    """
+
+    @tf.custom_gradient
+    def divergence(first_XV: tf.Tensor, second_XV: tf.Tensor) -> tuple:
+        of_first_X, of_second_X = _divergences(first_XV, second_XV)
+
+        def gradient(upstream_X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return _divergence_gradients(first_XV, second_XV, of_first_X, of_second_X, upstream_X)
+
+        return of_first_X + of_second_X, gradient
+
+    return divergence(first_XV, second_XV)
+
+
+@fused
+def _divergences(first_XV: tf.Tensor, second_XV: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return KL(p || q) and KL(q || p)."""
+    log_p_XV, log_q_XV = _log_softmax(first_XV), _log_softmax(second_XV)
+    difference_XV = log_p_XV - log_q_XV
+    of_first_X = tf.reduce_sum(tf.exp(log_p_XV) * difference_XV, axis=1)
+    return of_first_X, -tf.reduce_sum(tf.exp(log_q_XV) * difference_XV, axis=1)
+
+
+@fused
+def _divergence_gradients(
+    first_XV: tf.Tensor,
+    second_XV: tf.Tensor,
+    of_first_X: tf.Tensor,
+    of_second_X: tf.Tensor,
+    upstream_X: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the gradients of the sum of `_divergences`, in the dtype of the logits.
+
+    By the logits of p, KL(p || q) has the gradient p (log p - log q - KL(p || q)), and KL(q || p)
+    has p - q.
+    """
+    log_p_XV, log_q_XV = _log_softmax(first_XV), _log_softmax(second_XV)
+    p_XV, q_XV, difference_XV = tf.exp(log_p_XV), tf.exp(log_q_XV), log_p_XV - log_q_XV
+    upstream_X1 = upstream_X[:, tf.newaxis]
+    by_first_XV = p_XV * (difference_XV - of_first_X[:, tf.newaxis]) + p_XV - q_XV
+    by_second_XV = q_XV * (-difference_XV - of_second_X[:, tf.newaxis]) + q_XV - p_XV
+    return (
+        tf.cast(by_first_XV * upstream_X1, first_XV.dtype),
+        tf.cast(by_second_XV * upstream_X1, second_XV.dtype),
+    )
+
+
+def _log_softmax(logits_XV: tf.Tensor) -> tf.Tensor:
+    logits_XV = tf.cast(logits_XV, tf.float32)
+    logits_XV = logits_XV - _maximum(logits_XV)[:, tf.newaxis]
+    return logits_XV - tf.math.log(tf.reduce_sum(tf.exp(logits_XV), axis=1, keepdims=True))

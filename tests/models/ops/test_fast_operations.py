@@ -14,7 +14,11 @@ from seq2seq_cli.models import ops, reference
 from seq2seq_cli.models.ops.adam import apply_adam
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.compute import computing
-from seq2seq_cli.models.ops.cross_entropy import _maximum, softmax_cross_entropy
+from seq2seq_cli.models.ops.cross_entropy import (
+    _maximum,
+    softmax_cross_entropy,
+    symmetric_divergence,
+)
 from seq2seq_cli.models.ops.dropout import add_dropout, dropout, random_bytes
 from seq2seq_cli.models.ops.layer_norm import layer_norm
 from seq2seq_cli.models.ops.penalty import penalise
@@ -64,6 +68,12 @@ def attended_in_a_step(query_BTD, keys_BSD, values_BSD):
     return [tf.reshape(x, [3, 2, -1]) for x in found]
 
 
+def divergence(first_XV, second_XV):
+    """KL(p || q) + KL(q || p)."""
+    log_p_XV, log_q_XV = tf.nn.log_softmax(first_XV), tf.nn.log_softmax(second_XV)
+    return tf.reduce_sum((tf.exp(log_p_XV) - tf.exp(log_q_XV)) * (log_p_XV - log_q_XV), axis=-1)
+
+
 KERNEL, BIAS = normal(4, 6), normal(6)
 OPERATIONS = {
     "dense": (dense, lambda x, w, b: x @ w + b, [normal(3, 5, 4), KERNEL, BIAS]),
@@ -94,6 +104,11 @@ OPERATIONS = {
         lambda x: reference.cross_entropy(x[tf.newaxis], LABELS[tf.newaxis], True, 0.1),
         [9 * normal(4, 131)],
     ),
+    "symmetric_divergence": (
+        symmetric_divergence,
+        divergence,
+        [normal(4, 131), normal(4, 131, seed=1)],
+    ),
     "dropout": (
         lambda x: dropout(x, BYTES, 64),
         lambda x: reference.dropout(x, BYTES >= 64, 0.25),
@@ -115,8 +130,11 @@ OPERATIONS = {
         [normal(3, 5, 4), normal(3, 2), normal(4, 6), normal(2, 6), normal(6), normal(6, seed=1)],
     ),
 }
-# Those of which the textbook has no form of the same shape have tests of their own below.
-OTHERS = ["apply_adam", "random_bytes", "penalise", "KeysValues", "_maximum"]
+# Those of which the textbook has no form of the same shape have tests of their own, below or in
+# test_divergence.py.
+OTHERS = [
+    *("apply_adam", "random_bytes", "penalise", "KeysValues", "_maximum", "symmetric_divergence"),
+]
 
 
 def outputs_and_gradients(f, inputs):
@@ -237,3 +255,12 @@ def test_attention_to_shared_and_own_keys_is_that_to_all():
 @pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
 def test_the_maximum_is_found_wherever_it_stands(width):
     np.testing.assert_array_equal(_maximum(tf.eye(width)), 1)
+
+
+def test_a_divergence_is_float32_and_its_gradient_of_the_dtype_of_the_logits():
+    first, second = (tf.cast(normal(3, 9, seed=seed), tf.bfloat16) for seed in (1, 2))
+    with tf.GradientTape() as tape:
+        tape.watch(first)
+        found = symmetric_divergence(first, second)
+    assert found.dtype == tf.float32
+    assert tape.gradient(found, first).dtype == tf.bfloat16

@@ -1,0 +1,56 @@
+"""Layers of the encoder that are left out in some updates."""
+
+import numpy as np
+import tensorflow as tf
+from small_models import small_transformer
+
+SOURCE = tf.constant([[5, 6, 7, 3], [8, 9, 3, 0]])
+
+
+def encoded(model, update: int, training: bool) -> np.ndarray:
+    model.dropout_key.set(0, update)
+    return model.encode(SOURCE, training=training)["keys_0"].numpy()
+
+
+def test_each_layer_is_left_out_in_its_share_of_the_updates():
+    def outputs(layers: list[int]) -> np.ndarray:
+        model = small_transformer(encoder_layers=2)
+        model.encoder = [model.encoder[i] for i in layers]
+        model.layer_drops = [model.layer_drops[i] for i in layers]
+        return encoded(model, 0, training=False)
+
+    model = small_transformer(encoder_layers=2, encoder_layer_drop=0.25)
+    possible = [outputs(layers) for layers in ([0, 1], [0], [1], [])]
+    counts = [0, 0, 0, 0]
+    for update in range(100):
+        found = encoded(model, update, training=True)
+        same = [np.allclose(found, each, atol=1e-6) for each in possible]
+        assert sum(same) == 1
+        counts[same.index(True)] += 1
+        np.testing.assert_array_equal(encoded(model, update, training=True), found)
+    for count, share in zip(counts, (9 / 16, 3 / 16, 3 / 16, 1 / 16), strict=True):
+        assert abs(count / 100 - share) < 0.15
+
+
+def test_no_layer_is_left_out_of_translations():
+    plain = encoded(small_transformer(encoder_layers=2), 0, training=False)
+    model = small_transformer(encoder_layers=2, encoder_layer_drop=0.9)
+    for update in range(5):
+        np.testing.assert_array_equal(encoded(model, update, training=False), plain)
+
+
+def test_layers_are_left_out_of_graphs_too_and_then_have_no_gradient():
+    model = small_transformer(encoder_layers=1, encoder_layer_drop=0.5)
+    kernel = model.encoder[0].feed_forward.inner_kernel
+
+    @tf.function(autograph=False)
+    def gradient() -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model.encode(SOURCE, training=True)["keys_0"] ** 2)
+        return tape.gradient(loss, kernel.value)
+
+    is_left_out = []
+    for update in range(20):
+        model.dropout_key.set(0, update)
+        is_left_out.append(not np.any(gradient()))
+    assert 0 < sum(is_left_out) < 20
