@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import tensorflow as tf
 
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES
 from seq2seq_cli.data.tokenizers.words import Words
-from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.special_tokens import BOS, EOS, UNK
+from seq2seq_cli.special_tokens import EOS, UNK
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,13 @@ def align(
         target: ids of the translation, EOS included unless it was cut.
         weights: for each of these a row of weights over the source.
     """
-    source_words, source_count = _words(tokenizers.source, source)
-    target_words, target_count = _words(tokenizers.target, target)
-    by_word = np.zeros((len(target_words), len(source_words)))  # no more words than tokens
-    for j, row in zip(target_words, weights, strict=False):
-        for i, weight in zip(source_words, row, strict=False):
+    source_indices, source_words = word_indices(tokenizers.source, _without_eos(source))
+    target_indices, target_words = word_indices(tokenizers.target, _without_eos(target))
+    by_word = np.zeros((len(target_indices), len(source_indices)))  # no more words than tokens
+    for j, row in zip(target_indices, weights, strict=False):
+        for i, weight in zip(source_indices, row, strict=False):
             by_word[j, i] += weight
-    by_word = by_word[:target_count, :source_count]
+    by_word = by_word[: len(target_words), : len(source_words)]
     words = [(int(row.argmax()), j) for j, row in enumerate(by_word) if row.size]
     return Alignment(
         words,
@@ -59,23 +57,6 @@ def align(
         tokenizers.target.pieces(target),
         [[round(float(weight), 5) for weight in row] for row in weights],
     )
-
-
-def forced_attention(model: Seq2Seq, source_S: np.ndarray, target_T: np.ndarray) -> np.ndarray:
-    """Return attention_TS (float32) where the decoder reads a given translation (teacher forcing).
-
-    Args:
-        model: any Seq2Seq.
-        source_S: int32 ids of a source, EOS included.
-        target_T: int32 ids of its translation, EOS included.
-    """
-    memory = model.encode(tf.constant(source_S[np.newaxis], tf.int32))
-    state = model.initial_state(memory, len(target_T))
-    rows = []
-    for token in [BOS, *target_T[:-1]]:
-        _, attention_BS, state = model.decode_step(tf.constant([token], tf.int32), state, memory)
-        rows.append(attention_BS.numpy()[0])
-    return np.array(rows)
 
 
 def copy_unknown(
@@ -105,12 +86,21 @@ def copy_unknown(
     return "".join(part + word for part, word in zip(parts, [*copied, ""], strict=True))
 
 
-def _words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], int]:
-    """Return for each token but EOS the index of the word in which it ends; and how many words.
+def word_indices(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[str]]:
+    """Return for each token the index of the word in which it ends; and the words.
 
-    A token of spaces alone is no word.
+    A token of spaces alone belongs to the word before it. Where there are only such tokens, there
+    is no word, and the indices are 0.
+
+    Args:
+        tokenizer: of the language.
+        ids: of a text, without EOS.
     """
-    tokens = [int(i) for i in ids if i != EOS]
-    beginnings = tokenizer.detokenize([tokens[: i + 1] for i in range(len(tokens))])
-    counts = [len(beginning.split()) for beginning in beginnings]
-    return [max(0, count - 1) for count in counts], max(counts, default=0)
+    beginnings = tokenizer.detokenize([ids[: i + 1] for i in range(len(ids))])
+    splits = [beginning.split() for beginning in beginnings]
+    words = max(reversed(splits), key=len, default=[])
+    return [max(0, len(split) - 1) for split in splits], words
+
+
+def _without_eos(ids: Sequence[int]) -> list[int]:
+    return [int(i) for i in ids if i != EOS]

@@ -81,7 +81,8 @@ def memory_errors(
 ) -> AbstractContextManager[None]:
     """Turn a lack of memory for a batch into an error that says what to lower."""
     keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
-    keys += ["n_best" if config.sample else "beam"]
+    samples = "mbr" if config.mbr else "n_best"
+    keys += [samples if config.sample else "beam"]
     values = ", ".join(f"decoding.{key} ({getattr(config, key)})" for key in keys)
     return memory.memory_errors(
         f"a batch of {sentences} × {length} tokens does not fit in memory. Lower one of {values}"

@@ -13,8 +13,9 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.runs.checkpoints import MODEL, State
+from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.state import State
 
 
 class LoadedRun(NamedTuple):
@@ -57,24 +58,42 @@ class LoadedRun(NamedTuple):
         return Scorer(self.model, self.tokenizers, self.decoding, compiled, self.member_tokenizers)
 
 
-def load_run(run: Run, warn: Callable[[str], None], config: Config | None = None) -> LoadedRun:
-    """Rebuild a run's model at its best checkpoint.
+def load_run(
+    run: Run,
+    warn: Callable[[str], None],
+    config: Config | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> LoadedRun:
+    """Rebuild a run's model at a checkpoint.
 
     Args:
         run: the run's folder.
         warn: called for each damaged checkpoint, which is skipped.
         config: the run's, if it has been read already.
+        checkpoint: None for the best one.
 
     Raises:
         CheckpointError: if there is no valid checkpoint, or it is not this model's.
     """
     config = config or run.config()
     tokenizers = Tokenizers.load(run.tokenizer)
-    checkpoint = run.best_checkpoint(warn)
-    model = build_model(config.model, tokenizers.vocabularies)
-    checkpoint.restore(MODEL, model.trainable_variables)
+    checkpoint = checkpoint or run.best_checkpoint(warn)
+    model = build_model(config.model, tokenizers.vocabularies, seed=None)
+    checkpoint.restore(checkpoint.weights, model.trainable_variables)
     name, state = checkpoint.path.name, checkpoint.state
     return LoadedRun((run.path,), model, tokenizers, config.decoding, name, state)
+
+
+def at_checkpoint(loaded: LoadedRun, checkpoint: Checkpoint) -> LoadedRun:
+    """Restore another checkpoint of the same run into a loaded model.
+
+    The translators and scorers that were made of `loaded` work with the new weights.
+
+    Raises:
+        CheckpointError: if the checkpoint is damaged.
+    """
+    checkpoint.restore(checkpoint.weights, loaded.model.trainable_variables)
+    return loaded._replace(checkpoint=checkpoint.path.name, state=checkpoint.state)
 
 
 def load_ensemble(

@@ -1,6 +1,6 @@
 """Score given translations by their log-probability."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import RawIOBase
 from typing import Any
@@ -74,29 +74,54 @@ class Scorer:
         def run(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
             return forced_log_probabilities(model, source_BS, target_BT)
 
+        def predict(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
+            return forced_predictions(model, source_BS, target_BT)
+
         signature = [tf.TensorSpec([None, None], tf.int32)] * 2
-        self._run = run
+        self._run, self._predict = run, predict
         if compiled:
             self._run = tf.function(run, input_signature=signature, autograph=False)
+            self._predict = tf.function(predict, input_signature=signature, autograph=False)
 
     def score(self, pairs: Sequence[Pair]) -> list[Score]:
         """Return a score for each (source, translation), in order."""
+        scores = [_BLANK] * len(pairs)
+        for i, source, target, row in self._forced(pairs, self._run):
+            scores[i] = self._score(source, target, row)
+        return scores
+
+    def predictions(self, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
+        """Return how sure the model is of each next token of given translations, and if rightly.
+
+        Returns:
+            confidence: float32 of shape [tokens], the probability of the most probable token.
+            correct: bool of shape [tokens], whether that is the translation's.
+        """
+        rows = [row[:, : target.length] for _, _, target, row in self._forced(pairs, self._predict)]
+        confidence, correct = np.concatenate([np.zeros([2, 0], np.float32), *rows], axis=1)
+        return confidence, correct > 0
+
+    def _forced(
+        self, pairs: Sequence[Pair], run: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+    ) -> Iterator[tuple[int, EncodedSentence, EncodedSentence, np.ndarray]]:
+        """Yield (index, source, target, row of the result of `run`) for pairs that are not blank.
+
+        `run` takes source_BS and target_BT. The first axis of its result is the batch.
+        """
         wanted = [i for i, sides in enumerate(pairs) if any(side.strip() for side in sides)]
         sources = self._encode(self._source_tokenizers, {i: pairs[i][0] for i in wanted})
         targets = self._encode([self._tokenizers.target], {i: pairs[i][1] for i in wanted})
         lengths = {i: max(sources[i].length, targets[i].length) for i in wanted}
-        scores = [_BLANK] * len(pairs)
 
-        def score(chosen: list[int]) -> np.ndarray:
+        def compute(chosen: list[int]) -> np.ndarray:
             sides = [[side[i] for i in chosen] for side in (sources, targets)]
             with memory_errors(len(chosen), lengths[chosen[0]], self._config):
-                return self._run(*(tf.constant(padded_batch(side)) for side in sides)).numpy()
+                return run(*(tf.constant(padded_batch(side)) for side in sides)).numpy()
 
         rows = list(batches(lengths, self._config))
-        for chosen, log_probabilities in zip(rows, in_parallel(score, rows), strict=True):
-            for i, row in zip(chosen, log_probabilities, strict=True):
-                scores[i] = self._score(sources[i], targets[i], row)
-        return scores
+        for chosen, results in zip(rows, in_parallel(compute, rows), strict=True):
+            for i, row in zip(chosen, results, strict=True):
+                yield i, sources[i], targets[i], row
 
     def _encode(
         self, tokenizers: Sequence[Tokenizer], texts: dict[int, str]
@@ -122,15 +147,33 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
         source_BS: int32 ids, right-padded with PAD.
         target_BT: int32 ids, EOS included, right-padded with PAD.
     """
+    losses_R = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.reshape(target_BT, [-1]), _forced_logits(model, source_BS, target_BT)
+    )
+    return tf.where(target_BT != PAD, -tf.reshape(losses_R, tf.shape(target_BT)), 0.0)
+
+
+def forced_predictions(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
+    """Return float32 of shape [B, 2, T]: confidence, and 1 where the prediction is right, or 0.
+
+    The confidence is the probability of the most probable token. For the arguments see
+    forced_log_probabilities; what stands on padding means nothing.
+    """
+    logits_RV = _forced_logits(model, source_BS, target_BT)
+    confidence_R = tf.reduce_max(tf.nn.softmax(logits_RV), axis=1)
+    predicted_R = tf.argmax(logits_RV, axis=1, output_type=tf.int32)
+    correct_R = tf.cast(predicted_R == tf.reshape(target_BT, [-1]), tf.float32)
+    shape = tf.shape(target_BT)
+    return tf.stack([tf.reshape(confidence_R, shape), tf.reshape(correct_R, shape)], axis=1)
+
+
+def _forced_logits(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
+    """Return logits_RV of the next tokens, where R = B T and the model reads the given targets."""
     batch = tf.shape(target_BT)[0]
     begun_BT = tf.concat([tf.fill([batch, 1], BOS), target_BT[:, :-1]], axis=1)
     logits_BTV = model.decode(begun_BT, model.encode(source_BS))
     vocabulary = logits_BTV.shape[2]
-    logits_RV = exclude_special_tokens(tf.reshape(logits_BTV, [-1, vocabulary]))
-    losses_R = tf.nn.sparse_softmax_cross_entropy_with_logits(
-        tf.reshape(target_BT, [-1]), logits_RV
-    )
-    return tf.where(target_BT != PAD, -tf.reshape(losses_R, tf.shape(target_BT)), 0.0)
+    return exclude_special_tokens(tf.reshape(logits_BTV, [-1, vocabulary]))
 
 
 def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:

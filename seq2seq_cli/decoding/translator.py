@@ -24,7 +24,7 @@ from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
-from seq2seq_cli.special_tokens import PAD
+from seq2seq_cli.special_tokens import EOS, PAD
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Translation:
         text: the translation; empty for an empty source.
         score: its log-probability in nats, EOS included, after the penalties of `[decoding]`.
         log_probability: the same before them.
-        tokens: how many it has, EOS included.
+        ids: its tokens, EOS included unless it was cut at the maximum length.
         cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
         alignment: of its words to those of the source, if the translator gives alignments.
         others: the next best translations, at most `decoding.n_best` - 1.
@@ -44,10 +44,20 @@ class Translation:
     text: str
     score: float = 0.0
     log_probability: float = 0.0
-    tokens: int = 0
+    ids: tuple[int, ...] = ()
     cut: bool = False
     alignment: Alignment | None = None
     others: tuple["Translation", ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has, EOS included."""
+        return len(self.ids)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the search ended it by EOS, and did not stop it at the maximum length."""
+        return not self.ids or self.ids[-1] == EOS
 
 
 class Translator:
@@ -63,6 +73,7 @@ class Translator:
         compiled: whether to search in a graph; see `Search`.
         member_tokenizers: the source tokenizer of each member of an ensemble, if they differ.
         prefix: a text that each translation begins with.
+        search: made for the same model and config; None for a new one.
 
     Raises:
         UsageError: if the beam is wider than the vocabulary, the prefix too long, or the options
@@ -79,6 +90,7 @@ class Translator:
         compiled: bool = True,
         member_tokenizers: Sequence[Tokenizer] = (),
         prefix: str = "",
+        search: Search | None = None,
     ):
         _check_beam(config.beam, tokenizers.target.vocabulary_size)
         if replace_unknown and not isinstance(tokenizers.target, Words):
@@ -99,7 +111,10 @@ class Translator:
         self._replace_unknown = replace_unknown
         self._prefix = token_ids(tokenizers.target, [prefix])[0][:-1]
         _check_prefix(len(self._prefix), config)
-        self._search = Search(model, config, alignments or replace_unknown, compiled)
+        if config.mbr:  # the search finds all hypotheses that are compared
+            config = config.model_copy(update={"n_best": config.mbr})
+        keeps_attention = alignments or replace_unknown
+        self._search = search or Search(model, config, keeps_attention, compiled)
 
     def translate(
         self,
@@ -170,10 +185,27 @@ class Translator:
                 for n in range(number)
                 if scores[b, n] != -math.inf
             ]
+            if self._config.mbr:
+                each = self._least_risk(each)
             # None is found only where the model's numbers are not finite.
             best, *others = each or [Translation("", -math.inf, -math.inf)]
             translations.append(replace(best, others=tuple(others)))
         return translations
+
+    def _least_risk(self, found: list[Translation]) -> list[Translation]:
+        """Return the hypotheses of a sentence that are most like all, the best first."""
+        # It imports sacreBLEU, which other searches do without.
+        from seq2seq_cli.decoding.minimum_risk import expected_utilities
+
+        if not found:
+            return []
+        # Samples stand for their probabilities by how often they are drawn.
+        logs = np.array([each.log_probability for each in found])
+        weights = np.ones(len(found)) if self._config.sample else np.exp(logs - logs.max())
+        texts = [each.text for each in found]
+        utilities = expected_utilities(texts, weights, self._config.mbr_utility)
+        best = np.argsort(-utilities, kind="stable")[: self._config.n_best]
+        return [found[i] for i in best]
 
     def _length_limits(self, encoded: list[EncodedSentence]) -> tuple[np.ndarray, np.ndarray]:
         """Return the maximum and the minimum length of each translation, int32, in tokens."""
@@ -194,19 +226,19 @@ class Translator:
         attention_TS: np.ndarray,
     ) -> Translation:
         """Return a hypothesis as a translation, without its scores."""
-        length, alignment = int((ids_T != PAD).sum()), None
+        ids, alignment = tuple(ids_T[ids_T != PAD].tolist()), None
         if self._alignments:
             alignment = align(
                 self._tokenizers,
                 source.ids[0].tolist(),
-                ids_T[:length].tolist(),
-                attention_TS[:length, : source.length],
+                ids,
+                attention_TS[: len(ids), : source.length],
             )
         if self._replace_unknown:
-            text = copy_unknown(self._tokenizers, sentence, text, ids_T[:length], attention_TS)
-        # One line for each sentence, whatever bytes the model composed.
-        text = " ".join(text.split())
-        return Translation(text, tokens=length, cut=source.cut, alignment=alignment)
+            text = copy_unknown(self._tokenizers, sentence, text, ids, attention_TS)
+        # One line of text for each sentence, whatever bytes the model composed.
+        text = " ".join(text.replace("\0", "\N{REPLACEMENT CHARACTER}").split())
+        return Translation(text, ids=ids, cut=source.cut, alignment=alignment)
 
 
 def _check_beam(beam: int, vocabulary: int) -> None:

@@ -31,3 +31,19 @@ def test_a_line_without_a_translation_is_named_after_those_before_it(trained):
     assert next(lines)[1] == ("a", "b")
     with pytest.raises(UsageError, match=r"x:2: 1 column where 2 are expected .* have been scored"):
         next(lines)
+
+
+def test_predictions_agree_with_scores(trained):
+    loaded = load_run(Run(trained), fail)
+    scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding)
+    some = toy_pairs()[::40]
+    others = zip((s for s, _ in some), (t for _, t in reversed(some)), strict=True)
+    pairs = [*some, ("", ""), *others]
+    confidence, correct = scorer.predictions(pairs)
+    by_token = np.concatenate([found.token_log_probabilities for found in scorer.score(pairs)])
+    order = np.sort(np.exp(by_token[by_token > np.log(0.5)]))
+    # A token that has more than half of the probability is the most probable one.
+    np.testing.assert_allclose(np.sort(confidence[correct & (confidence > 0.5)]), order, atol=1e-4)
+    assert len(confidence) == len(by_token)
+    assert not correct.all()
+    assert scorer.predictions([])[0].shape == (0,)

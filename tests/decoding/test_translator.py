@@ -88,6 +88,12 @@ def lines(translator, data: bytes):
     return list(translate_lines(translator, io.BytesIO(data), "stdin"))
 
 
+def test_bytes_that_no_line_of_text_has_do_not_come_out(translator, monkeypatch):
+    target = translator._tokenizers.target
+    monkeypatch.setattr(target, "detokenize", lambda ids: ["a\0b\nc"] * len(ids))
+    assert translator.translate([SENTENCE])[0].text == "a\ufffdb c"
+
+
 def test_one_line_out_for_each_line_in(translator):
     found = lines(translator, b"\xef\xbb\xbfI see one cats.\r\n\n\nwe eat two apples.")
     assert [number for number, _, _ in found] == [1, 2, 3, 4]
