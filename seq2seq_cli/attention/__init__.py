@@ -1,0 +1,1 @@
+"""Attention that people look at: maps of sentences, drawn and explained."""

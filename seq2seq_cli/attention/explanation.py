@@ -1,0 +1,218 @@
+"""Why a translation: probabilities, alternatives, the search, and what training has like it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from seq2seq_cli.attention.maps import Attention, RunnerUp
+from seq2seq_cli.attention.neighbours import Index, Neighbour
+from seq2seq_cli.attention.reader import AttentionReader
+from seq2seq_cli.config.data import DataConfig
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.decoding.beam_tree import RecordedSearch
+from seq2seq_cli.errors import DataError, DiskError, os_reason
+from seq2seq_cli.work import ShowWork, show_nothing
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config.decoding import DecodingConfig
+    from seq2seq_cli.decoding.loading import LoadedRun
+
+RUNNERS_UP = 5
+NEAREST = 5
+_LOOKED_AT = 3
+
+
+class ExplainedPiece(NamedTuple):
+    """A token of the translation: its probability, and the most probable others in its place."""
+
+    piece: str
+    probability: float
+    runners_up: tuple[RunnerUp, ...]
+
+
+class ExplainedWord(NamedTuple):
+    """A word of the translation.
+
+    looked_at: the source words with most of its attention, and their shares.
+    """
+
+    word: str
+    probability: float
+    looked_at: list[tuple[str, float]]
+    pieces: list[ExplainedPiece]
+
+
+class Hypothesis(NamedTuple):
+    """A node of the tree of a beam search; see `beam_tree.Node`. `text` is that of its token."""
+
+    parent: int | None
+    text: str
+    total: float
+    score: float
+    fate: str
+
+
+class Explanation(NamedTuple):
+    """What is known of how a translation came about.
+
+    words: of the translation.
+    search: the tree of the beam, the parents first; empty for greedy decoding, for samples, for
+        minimum Bayes risk, and where the translation was given.
+    nearest: the training pairs most like the source.
+    unseen: words of the source that no training source has.
+    never_together: pairs of words of the source that training has, but in no source together.
+    """
+
+    attention: Attention
+    words: list[ExplainedWord]
+    search: list[Hypothesis]
+    nearest: list[Neighbour]
+    unseen: list[str]
+    never_together: list[tuple[str, str]]
+
+    def record(self) -> dict[str, Any]:
+        """Return the explanation as JSON has it."""
+        words = [
+            {
+                "word": word.word,
+                "probability": word.probability,
+                "looked_at": [{"word": key, "weight": weight} for key, weight in word.looked_at],
+                "pieces": [
+                    {
+                        "piece": piece.piece,
+                        "probability": piece.probability,
+                        "runners_up": [other._asdict() for other in piece.runners_up],
+                    }
+                    for piece in word.pieces
+                ],
+            }
+            for word in self.words
+        ]
+        return {
+            "words": words,
+            "search": [hypothesis._asdict() for hypothesis in self.search],
+            "nearest": [neighbour._asdict() for neighbour in self.nearest],
+            "unseen": self.unseen,
+            "never_together": [list(pair) for pair in self.never_together],
+        }
+
+
+class Explainer:
+    """Explains the translations of a run.
+
+    Args:
+        loaded: the run.
+        decoding: how to search.
+        index: of the training pairs; None to leave out what follows from it.
+    """
+
+    def __init__(self, loaded: "LoadedRun", decoding: "DecodingConfig", index: Index | None):
+        self._loaded = loaded
+        self._decoding = decoding
+        self._index = index
+        self._reader = AttentionReader(loaded, decoding, runners_up=RUNNERS_UP)
+
+    def explain(
+        self,
+        pairs: Sequence[tuple[str, str | None]],
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> list[Explanation | None]:
+        """Explain the translation of each pair; None where the source is blank.
+
+        Args:
+            pairs: sources, with given translations or None for the model's own.
+            progress: see AttentionReader.read.
+        """
+        attentions = self._reader.read(pairs, progress)
+        return [
+            self._explained(attention, is_own=given is None) if attention else None
+            for attention, (_, given) in zip(attentions, pairs, strict=True)
+        ]
+
+    def _explained(self, attention: Attention, is_own: bool) -> Explanation:
+        index, source = self._index, attention.source
+        config = self._decoding
+        has_tree = is_own and config.beam > 1 and not (config.sample or config.mbr)
+        return Explanation(
+            attention,
+            explained_words(attention),
+            self._tree(source) if has_tree else [],
+            index.nearest(source, NEAREST) if index else [],
+            index.unseen(source) if index else [],
+            index.never_together(source) if index else [],
+        )
+
+    def _tree(self, source: str) -> list[Hypothesis]:
+        search = RecordedSearch(self._loaded.model, self._decoding)
+        self._loaded.translator(self._decoding, search=search).translate([source])
+        pieces = self._loaded.tokenizers.target.pieces([node.token for node in search.nodes])
+        return [
+            Hypothesis(node.parent, piece, node.total, node.score, node.fate)
+            for node, piece in zip(search.nodes, pieces, strict=True)
+        ]
+
+
+def explained_words(attention: Attention) -> list[ExplainedWord]:
+    """Return for each target word its probability, what it looked at, and its alternatives."""
+    by_word: list[list[ExplainedPiece]] = [[] for _ in attention.target_words]
+    probabilities = np.exp(attention.log_probabilities).tolist()
+    for word, piece, probability, others in zip(
+        attention.target_side.word_of,
+        attention.target_tokens,
+        probabilities,
+        attention.runners_up,
+        strict=True,
+    ):
+        by_word[word].append(ExplainedPiece(piece, probability, others))
+    rows = attention.word_weights
+    return [
+        ExplainedWord(word, probability, _most(attention.source_words, row), pieces)
+        for word, probability, row, pieces in zip(
+            attention.target_words, attention.probabilities, rows, by_word, strict=True
+        )
+    ]
+
+
+def training_index(
+    data: DataConfig,
+    fingerprint: str,
+    folder: Path,
+    warn: Callable[[str], None],
+    show: ShowWork = show_nothing,
+) -> Index | None:
+    """Return the index of a run's training pairs; it is built once, and kept in a folder.
+
+    Args:
+        data: the run's `[data]`.
+        fingerprint: of the corpus that the run was trained on.
+        folder: where indexes are kept.
+        warn: called where there is no index, or it cannot be kept, with the reason.
+        show: shows how many pairs have been read and indexed.
+    """
+    languages = f"{data.source_language}-{data.target_language}"
+    path = folder / f"{fingerprint[:32]}-{languages}.npz"
+    index = Index.load(path)
+    if index is not None:
+        return index
+    try:
+        corpus = read_corpus(data, show)
+        if corpus.fingerprint != fingerprint:
+            raise DataError(f"{corpus.description}: is not what the run was trained on")
+    except (DataError, DiskError) as error:
+        warn(f"there are no nearest training pairs: {error}")
+        return None
+    total = len(corpus.train)
+    index = Index.build(corpus.train, lambda done: show("Indexing", "pairs", done, total))
+    try:
+        index.save(path)
+    except OSError as error:
+        warn(f"{path}: cannot be written, so the next call indexes again: {os_reason(error)}")
+    return index
+
+
+def _most(words: Sequence[str], row: np.ndarray) -> list[tuple[str, float]]:
+    """Return the words with the highest weights, and these, as far as they are above 1 %."""
+    best = np.argsort(-row, kind="stable")[:_LOOKED_AT]
+    return [(words[i], float(row[i])) for i in best if row[i] >= 0.01]

@@ -1,0 +1,1 @@
+"""One self-contained page that shows the attention of runs in sentences."""

@@ -1,0 +1,39 @@
+// Elements from names, properties and children. A string becomes a text, never markup.
+
+export function element(name, properties = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key === "class") made.className = value;
+    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (typeof value === "boolean") made.toggleAttribute(key, value);
+    else if (value !== undefined && value !== null) made.setAttribute(key, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export function perCent(share) {
+  if (share > 0 && share < 0.01) return "<1\u202f%";
+  return `${Math.round(100 * share)}\u202f%`;
+}
+
+/**
+ * Let the arrow keys move the focus within a group, of which only one member is in the tab order.
+ * @param group the element that holds the members
+ * @param selector of the members
+ */
+export function roving(group, selector) {
+  group.addEventListener("keydown", (event) => {
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const members = [...group.querySelectorAll(selector)].filter((member) => !member.hidden);
+    const now = members.indexOf(event.target);
+    let next = now + (steps[event.key] ?? 0);
+    if (event.key === "Home") next = 0;
+    if (event.key === "End") next = members.length - 1;
+    if (now < 0 || next === now || next < 0 || next >= members.length) return;
+    event.preventDefault();
+    for (const member of members) member.tabIndex = -1;
+    members[next].tabIndex = 0;
+    members[next].focus();
+  });
+}

@@ -1,0 +1,51 @@
+// Small pictures of all layers and heads of a kind, of which one is chosen.
+
+import { weightColour } from "./colours.js";
+import { element } from "./dom.js";
+
+const LARGEST = 72;
+
+/** Fill a box with a button for each layer and head of the kind that is shown, all loaded. */
+export function showHeads(box, maps, state, choose) {
+  const shown = maps.view(state);
+  const [layers, heads] = maps.shape(shown.kind);
+  const rows = [];
+  for (let layer = 1; layer <= layers; layer++) {
+    const row = element("div", { class: "heads-row" }, element("span", {}, `layer ${layer}`));
+    for (let head = 1; head <= heads; head++) {
+      const view = maps.view({ ...state, kind: shown.kind, layer, head });
+      const isChosen = shown.layer === layer && shown.head === head;
+      row.append(
+        element(
+          "button",
+          {
+            type: "button",
+            "aria-label": `layer ${layer}, head ${head}`,
+            "aria-pressed": String(isChosen),
+            onclick: () => choose(layer, isChosen ? "mean" : head),
+          },
+          picture(view),
+        ),
+      );
+    }
+    rows.push(row);
+  }
+  box.replaceChildren(...rows);
+}
+
+function picture(view) {
+  const rows = view.queries.length;
+  const columns = view.keys.length;
+  const canvas = element("canvas", { width: columns, height: rows });
+  const context = canvas.getContext("2d");
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      context.fillStyle = weightColour(view.weights[row * columns + column]).fill;
+      context.fillRect(column, row, 1, 1);
+    }
+  }
+  const scale = LARGEST / Math.max(rows, columns);
+  canvas.style.width = `${Math.max(8, columns * scale)}px`;
+  canvas.style.height = `${Math.max(8, rows * scale)}px`;
+  return canvas;
+}

@@ -1,0 +1,1 @@
+"""Pages in HTML that are one file each and need no network."""

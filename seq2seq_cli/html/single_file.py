@@ -1,0 +1,107 @@
+"""Write a template, its styles, scripts and data into one file."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+_SHARED = Path(__file__).parent  # page.html.j2, which templates extend
+_IMPORT = re.compile(r'^import (\{.*\}) from "\./(\S+\.js)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async function|function|class|const) (\w+))", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class SingleFilePage:
+    """A kind of page, made of the files of a folder.
+
+    Nothing is loaded from elsewhere, and no script runs but those that are written here.
+
+    Attributes:
+        folder: of the files.
+        template: the name of a template that extends page.html.j2.
+        styles: names of style sheets.
+        scripts: names of JavaScript modules, each after those that it imports.
+        compiles: whether a script may compile code, as Vega does.
+    """
+
+    folder: Path
+    template: str
+    styles: Sequence[str]
+    scripts: Sequence[str] = ()
+    compiles: bool = False
+
+    def render(self, title: str, data: Any = None, library: str = "", **values: Any) -> str:
+        """Return the page as HTML. Texts are escaped.
+
+        Args:
+            title: of the page.
+            data: what the scripts read, as JSON, from the element `data`; None for nothing.
+            library: a script that runs before the page's own.
+            values: what stands in the template.
+        """
+        environment = Environment(
+            loader=ChoiceLoader([FileSystemLoader(self.folder), FileSystemLoader(_SHARED)]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        library = as_parsed(library)
+        script = joined(self.folder, self.scripts) if self.scripts else ""
+        return environment.get_template(self.template).render(
+            title=title,
+            version=version("s2s"),
+            style=Markup("\n".join(map(self._text, self.styles))),
+            script_sources=Markup(self._sources([text for text in (library, script) if text])),
+            data=None if data is None else Markup(script_json(data)),
+            library=Markup(library),
+            script=Markup(script),
+            **values,
+        )
+
+    def _text(self, name: str) -> str:
+        return (self.folder / name).read_text("utf-8")
+
+    def _sources(self, scripts: Sequence[str]) -> str:
+        """Return the scripts that may run, as a Content-Security-Policy names them."""
+        digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
+        hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+        return " ".join([*hashes, *["'unsafe-eval'"][: self.compiles]] or ["'none'"])
+
+
+def joined(folder: Path, scripts: Sequence[str]) -> str:
+    """Return JavaScript modules as one script, each in a scope of its own.
+
+    Raises:
+        ValueError: if a module imports one that does not stand before it.
+    """
+    parts = ["const modules = {};"]
+    for number, name in enumerate(scripts):
+        text = (folder / name).read_text("utf-8")
+        for _, imported in _IMPORT.findall(text):
+            if imported not in scripts[:number]:
+                raise ValueError(f"{name} imports {imported}, which does not stand before it")
+        body = _EXPORT.sub(r"\1", _IMPORT.sub(r'const \1 = modules["\2"];', text))
+        exported = ", ".join(names for _, names in _EXPORT.findall(text))
+        parts.append(f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();')
+    return "\n".join(parts)
+
+
+def script_json(record: Any) -> str:
+    """Return JSON that cannot end the element in which it stands."""
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def as_parsed(script: str) -> str:
+    """Return a script that cannot end its element, with the line ends that a browser hashes."""
+    closed = re.sub("</(script)", r"<\\/\1", script, flags=re.IGNORECASE)
+    return closed.replace("\r\n", "\n").replace("\r", "\n")
