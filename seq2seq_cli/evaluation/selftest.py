@@ -16,6 +16,7 @@ from seq2seq_cli.models.textbook import textbook_outputs
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.vocabularies import Vocabularies
+from seq2seq_cli.work import ShowWork, show_nothing
 
 TOLERANCE = 1e-3
 """The maximum deviation. It is well above the rounding of float32.
@@ -43,12 +44,13 @@ class Check:
         return self.deviation <= TOLERANCE
 
 
-def check_run(run: Run, warn: Callable[[str], None]) -> list[Check]:
+def check_run(run: Run, warn: Callable[[str], None], show: ShowWork = show_nothing) -> list[Check]:
     """Check a run's model at its best checkpoint.
 
     Args:
         run: the run's folder.
         warn: takes a sentence about each damaged checkpoint, which is skipped.
+        show: shows how many properties have been checked.
 
     Raises:
         CheckpointError: if there is no valid checkpoint.
@@ -56,11 +58,11 @@ def check_run(run: Run, warn: Callable[[str], None]) -> list[Check]:
     loaded = load_run(run, warn)
     tokenizers = loaded.tokenizers
     return check_model(
-        loaded.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+        loaded.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size, show
     )
 
 
-def check_fresh(config: Config) -> list[Check]:
+def check_fresh(config: Config, show: ShowWork = show_nothing) -> list[Check]:
     """Check a new model of `config`, with a small vocabulary.
 
     Random numbers are added to its biases and gains, which would hide errors if all were 0 or 1.
@@ -72,17 +74,26 @@ def check_fresh(config: Config) -> list[Check]:
     for variable in model.trainable_variables:
         if len(variable.shape) == 1:
             variable.assign_add(rng.normal(size=variable.shape, scale=0.1))
-    return check_model(model, FRESH_VOCABULARY, FRESH_VOCABULARY)
+    return check_model(model, FRESH_VOCABULARY, FRESH_VOCABULARY, show)
 
 
-def check_model(model: Seq2Seq, source_vocabulary: int, target_vocabulary: int) -> list[Check]:
+def check_model(
+    model: Seq2Seq,
+    source_vocabulary: int,
+    target_vocabulary: int,
+    show: ShowWork = show_nothing,
+) -> list[Check]:
     """Measure every property of a model on random sentences of different lengths.
 
     The properties are the invariants, and equality with the textbook, for which dropout is off.
     """
     batches = [_batch(source_vocabulary, target_vocabulary, seed) for seed in range(_TRIES)]
     measures = INVARIANTS | AS_IN_THE_TEXTBOOK
-    return [Check(name, _measure(measure, model, batches)) for name, measure in measures.items()]
+    checks: list[Check] = []
+    for name, measure in measures.items():
+        show("Checking", "properties", len(checks), len(measures))
+        checks.append(Check(name, _measure(measure, model, batches)))
+    return checks
 
 
 def _batch(source_vocabulary: int, target_vocabulary: int, seed: int) -> tuple:
@@ -135,7 +146,7 @@ def decoding_steps(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> floa
     state, step = model.initial_state(memory, target.shape[1]), model.make_step()
     deviations = []
     expected = textbook_outputs(model, source, target)
-    by_position = [tf.unstack(tensor, axis=1) for tensor in (target, *expected)]
+    by_position = [tf.unstack(tensor, axis=1) for tensor in (target, *expected[:2])]
     for token_B, logits_BV, attention_BS in zip(*by_position, strict=True):
         output = step(token_B, state, memory)
         state = output.state

@@ -1,31 +1,21 @@
-"""BLEU and chrF by sacreBLEU, with all references and the signatures."""
+"""Translate a test set by a run, and score the translations."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from sacrebleu.metrics import BLEU, CHRF
+from typing import Any
 
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.decoding.translator import Translator
-from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.evaluation.metrics import Scores, score
+from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
+from seq2seq_cli.evaluation.test_sets import read_split
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.summary import summarise
+from seq2seq_cli.work import ShowWork, show_nothing
 
-Progress = Callable[[str, int, int | None], None]
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Scores by sacreBLEU; a score means little without its signature."""
-
-    bleu: float
-    bleu_signature: str
-    chrf: float
-    chrf_signature: str
-    sentences: int
-    references: int
+TRANSLATING = "Translating"
 
 
 @dataclass(frozen=True)
@@ -51,46 +41,55 @@ class Evaluation:
             yield [source, found, *wanted]
 
 
-def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
-    """Score translations, each against one or more references.
+def translate_sources(
+    translator: Translator,
+    sources: Sequence[str],
+    show: ShowWork = show_nothing,
+    stage: str = TRANSLATING,
+) -> tuple[list[str], list[bool]]:
+    """Return the translations, and whether each was cut, or its source.
 
-    Raises:
-        UsageError: if there is no translation, or the numbers differ.
+    Args:
+        translator: the model and how to search.
+        sources: the sentences.
+        show: shows how many sentences have been translated.
+        stage: what it is told.
     """
-    if not translations or len(translations) != len(references):
-        raise UsageError(
-            f"{len(translations)} translations cannot be scored against the references of "
-            f"{len(references)} sentences"
-        )
-    most = max(len(r) for r in references)
-    by_rank = [[r[k] if k < len(r) else None for r in references] for k in range(most)]
-    bleu, chrf = BLEU(), CHRF()
-    bleu_score = bleu.corpus_score(list(translations), by_rank)
-    chrf_score = chrf.corpus_score(list(translations), by_rank)
-    return Scores(
-        bleu_score.score,
-        str(bleu.get_signature()),
-        chrf_score.score,
-        str(chrf.get_signature()),
-        len(translations),
-        sum(len(r) for r in references),
-    )
+
+    def translated(done: int) -> None:
+        show(stage, "sentences", done, len(sources))
+
+    translated(0)
+    found = translator.translate(sources, progress=translated)
+    return [each.text for each in found], [each.cut or not each.is_complete for each in found]
 
 
 def evaluate_translator(
     translator: Translator,
     sources: Sequence[str],
     references: Sequence[Sequence[str]],
-    progress: Progress = lambda stage, done, total: None,
+    show: ShowWork = show_nothing,
+    stage: str = TRANSLATING,
 ) -> tuple[Scores, list[str]]:
-    """Translate the sources and score the result; for `progress` see evaluate."""
-
-    def translated(done: int) -> None:
-        progress("Translating", done, len(sources))
-
-    translated(0)
-    translations = [t.text for t in translator.translate(sources, progress=translated)]
+    """Translate the sources and score the result; for `show` see translate_sources."""
+    translations, _ = translate_sources(translator, sources, show, stage)
     return score(translations, references), translations
+
+
+def system_output(
+    loaded: LoadedRun,
+    translator: Translator,
+    of: EvaluationSet,
+    show: ShowWork = show_nothing,
+) -> SystemOutput:
+    """Translate a test set by a run at one of its checkpoints."""
+    translations, cut = translate_sources(translator, of.sources, show)
+    search = loaded.decoding.description
+    minutes = sum(summarise(Run(path)).minutes for path in loaded.paths)
+    origin: dict[str, Any] = {"run": loaded.name, "checkpoint": loaded.checkpoint}
+    origin |= {"search": search, "minutes": minutes}
+    name = f"{loaded.name}, {loaded.checkpoint}, {search}"
+    return SystemOutput(name, translations, cut, origin)
 
 
 def evaluate(
@@ -98,7 +97,7 @@ def evaluate(
     data: DataConfig,
     split: str,
     decoding: DecodingConfig | None = None,
-    progress: Progress = lambda stage, done, total: None,
+    show: ShowWork = show_nothing,
 ) -> Evaluation:
     """Score a run, or an ensemble, on the `dev` or `test` split of the first run's corpus.
 
@@ -107,24 +106,16 @@ def evaluate(
         data: the first run's `[data]`, perhaps with a new path of the corpus.
         split: `dev` or `test`.
         decoding: how to search; None for the run's `[decoding]`.
-        progress: called with the name of a stage, how many sentences it has done, and how many
-            there are, if that is known.
+        show: shows how many pairs have been read, and how many sentences have been translated.
 
     Raises:
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
     """
-    progress("Reading the corpus", 0, None)
-    corpus = read_corpus(data)
     trained_on = loaded.state.data_fingerprint
-    if corpus.fingerprint != trained_on:
-        raise DataError(
-            f"{corpus.description}: is not what {loaded.paths[0]} was trained on (fingerprint "
-            f"{corpus.fingerprint[:12]}, then {trained_on[:12]}), so its splits would not be the "
-            "same. Give the corpus it was trained on by --data"
-        )
-    sources, references = group_references(getattr(corpus, split))
-    translator = loaded.translator(decoding)
-    scores, translations = evaluate_translator(translator, sources, references, progress)
+    of, _ = read_split(data, trained_on, str(loaded.paths[0]), split, show)
+    scores, translations = evaluate_translator(
+        loaded.translator(decoding), of.sources, of.references, show
+    )
     return Evaluation(
-        loaded.name, loaded.checkpoint, split, scores, sources, translations, references
+        loaded.name, loaded.checkpoint, split, scores, of.sources, translations, of.references
     )

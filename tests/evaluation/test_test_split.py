@@ -1,38 +1,12 @@
 from pathlib import Path
 
 import pytest
-import sacrebleu
 from conftest import toy_pairs
 
 from seq2seq_cli.decoding.loading import load_run
-from seq2seq_cli.errors import DataError, UsageError
-from seq2seq_cli.evaluation.test_split import Evaluation, evaluate, score
+from seq2seq_cli.errors import DataError
+from seq2seq_cli.evaluation.test_split import Evaluation, evaluate
 from seq2seq_cli.runs.run import Run
-
-
-def test_scores_are_those_of_sacrebleu():
-    found = ["the cat sat on the mat", "a dog ran away today"]
-    references = [["the cat sat on a mat"], ["a dog ran off today"]]
-    scores = score(found, references)
-    streams = [[r[0] for r in references]]
-    assert scores.bleu == sacrebleu.corpus_bleu(found, streams).score
-    assert scores.chrf == sacrebleu.corpus_chrf(found, streams).score
-    assert "nrefs:1|" in scores.bleu_signature
-
-
-def test_any_reference_counts_and_their_number_may_differ():
-    found = ["he goes home early now", "I like red apples best"]
-    references = [["she left", "he goes home early now"], ["I like red apples best"]]
-    scores = score(found, references)
-    assert scores.bleu == pytest.approx(100)
-    assert scores.references == 3
-    assert "nrefs:var" in scores.bleu_signature
-
-
-@pytest.mark.parametrize("references", [[], [["a"], ["b"]]])
-def test_unequal_numbers_are_refused(references):
-    with pytest.raises(UsageError, match="cannot be scored"):
-        score(["a"], references)
 
 
 def fail(message: str) -> None:
@@ -72,8 +46,12 @@ def test_the_progress_of_an_evaluation_is_told(trained):
     run = Run(trained)
     told = []
     found = evaluate(
-        load_run(run, fail), run.config().data, "test", progress=lambda *work: told.append(work)
+        load_run(run, fail), run.config().data, "test", show=lambda *work: told.append(work)
     )
     total = len(found.sources)
-    assert told[:2] == [("Reading the corpus", 0, None), ("Translating", 0, total)]
-    assert told[-1] == ("Translating", total, total)
+    assert told[:3] == [
+        ("Reading the corpus", "pairs", 0, 500),
+        ("Splitting the corpus",),
+        ("Translating", "sentences", 0, total),
+    ]
+    assert told[-1] == ("Translating", "sentences", total, total)

@@ -1,0 +1,112 @@
+"""What can be said of a system's translations: scores, groups, faults and the worst sentences."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seq2seq_cli.evaluation.breakdown import (
+    GroupScore,
+    by_length,
+    by_rarest_word,
+    score_groups,
+)
+from seq2seq_cli.evaluation.calibration import Calibration
+from seq2seq_cli.evaluation.faults import Faults, find_faults
+from seq2seq_cli.evaluation.metrics import METRICS, Bootstrap, MetricScore, score_by, sentence_chrf
+from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
+
+WORST = 20
+
+
+@dataclass(frozen=True)
+class ScoredSentence:
+    """A sentence with its translation and the translation's chrF."""
+
+    number: int
+    chrf: float
+    source: str
+    translation: str
+    references: list[str]
+
+
+@dataclass(frozen=True)
+class Details:
+    """What stands behind the scores.
+
+    Attributes:
+        by_length: scores by the number of words of the source.
+        by_rarest_word: scores by how often training has shown the rarest word of the source; empty
+            if the training sources are not known.
+        worst: the WORST sentences with the lowest chrF, the lowest first.
+        calibration: of the model's tokens; None for translations without their model.
+    """
+
+    by_length: list[GroupScore]
+    by_rarest_word: list[GroupScore]
+    worst: list[ScoredSentence]
+    calibration: Calibration | None = None
+
+
+@dataclass(frozen=True)
+class ScoredOutput:
+    """A system's translations of a test set with their scores.
+
+    Attributes:
+        output: the translations.
+        scores: by each of METRICS.
+        faults: shares of translations with faults.
+        details: what stands behind the scores, if it was wanted.
+    """
+
+    output: SystemOutput
+    scores: list[MetricScore]
+    faults: Faults
+    details: Details | None = None
+
+
+def score_output(
+    of: EvaluationSet,
+    output: SystemOutput,
+    bootstrap: Bootstrap | None = None,
+    details: Details | None = None,
+) -> ScoredOutput:
+    """Score a system's translations of a test set; for `bootstrap` see score_by."""
+    scores = score_by(list(METRICS), output.translations, of.references, bootstrap)
+    faults = find_faults(of.sources, output.translations, of.references, output.cut)
+    return ScoredOutput(output, scores, faults, details)
+
+
+def find_details(
+    of: EvaluationSet,
+    output: SystemOutput,
+    training_words: Counter[str] | None = None,
+    calibration: Calibration | None = None,
+) -> Details:
+    """Return what stands behind the scores.
+
+    Args:
+        of: the test set.
+        output: the translations.
+        training_words: how often each word occurs in the training sources, if that is known.
+        calibration: of the model's tokens, if it is known.
+    """
+    translations, references = output.translations, of.references
+    rarity = by_rarest_word(of.sources, training_words) if training_words is not None else []
+    return Details(
+        score_groups(by_length(of.sources), translations, references),
+        score_groups(rarity, translations, references),
+        worst_sentences(of, translations),
+        calibration,
+    )
+
+
+def worst_sentences(of: EvaluationSet, translations: Sequence[str]) -> list[ScoredSentence]:
+    """Return the WORST sentences by chrF, the lowest first; of equals the earlier one first."""
+    chrf = sentence_chrf(translations, of.references)
+    order = np.argsort(chrf, kind="stable")[:WORST].tolist()
+    return [
+        ScoredSentence(i + 1, chrf[i], of.sources[i], translations[i], of.references[i])
+        for i in order
+    ]

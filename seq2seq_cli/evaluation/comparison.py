@@ -1,0 +1,187 @@
+"""Systems compared on the same sentences: scores, groups, sentences and n-grams."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seq2seq_cli.errors import DataError
+from seq2seq_cli.evaluation.breakdown import Group, by_length, by_rarest_word, score_groups
+from seq2seq_cli.evaluation.metrics import sentence_chrf
+from seq2seq_cli.evaluation.ngrams import NgramDifference, ngram_differences
+from seq2seq_cli.evaluation.significance import MetricComparison, Resampling, compare_scores
+from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
+
+SENTENCES = 10
+"""Sentences with the largest gain, and with the largest loss."""
+
+
+@dataclass(frozen=True)
+class GroupComparison:
+    """Scores of a group of sentences, in the order of the systems."""
+
+    name: str
+    sentences: int
+    bleu: list[float]
+    chrf: list[float]
+
+
+@dataclass(frozen=True)
+class SentenceDifference:
+    """A sentence whose translations by the baseline and by a system differ in chrF."""
+
+    number: int
+    source: str
+    references: list[str]
+    baseline: str
+    system: str
+    baseline_chrf: float
+    system_chrf: float
+
+    @property
+    def gain(self) -> float:
+        """How much higher the system's chrF is."""
+        return self.system_chrf - self.baseline_chrf
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What distinguishes a system from the baseline.
+
+    Attributes:
+        system: its name.
+        gained, lost: the sentences with the largest gain and loss of chrF, the largest first.
+        ngrams_gained, ngrams_lost: the n-grams that it matches more and less often.
+        better, worse, equal: numbers of sentences by chrF.
+    """
+
+    system: str
+    gained: list[SentenceDifference]
+    lost: list[SentenceDifference]
+    ngrams_gained: list[NgramDifference]
+    ngrams_lost: list[NgramDifference]
+    better: int
+    worse: int
+    equal: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems compared with the first of them, the baseline.
+
+    Attributes:
+        test_set: its name.
+        sentences, references: their numbers.
+        systems: the names, the baseline first.
+        minutes: of each system's training; None if they are not known.
+        metrics: scores, intervals and p-values.
+        by_length, by_rarest_word: scores of groups, as in `breakdown`.
+        differences: of each system but the baseline.
+    """
+
+    test_set: str
+    sentences: int
+    references: int
+    systems: list[str]
+    minutes: list[float | None]
+    metrics: list[MetricComparison]
+    by_length: list[GroupComparison]
+    by_rarest_word: list[GroupComparison]
+    differences: list[Difference]
+
+
+def compare(
+    of: EvaluationSet,
+    outputs: Sequence[SystemOutput],
+    training_words: Counter[str] | None = None,
+    resampling: Resampling | None = None,
+) -> Comparison:
+    """Compare systems that have translated the same sentences.
+
+    Args:
+        of: the test set.
+        outputs: at least two, the baseline first.
+        training_words: how often each word occurs in the training sources, if that is known.
+        resampling: how the tests of significance are made; None for sacreBLEU's defaults.
+    """
+    rarity = by_rarest_word(of.sources, training_words) if training_words is not None else []
+    baseline, *others = outputs
+    return Comparison(
+        of.name,
+        len(of.sources),
+        sum(map(len, of.references)),
+        [output.name for output in outputs],
+        [output.minutes for output in outputs],
+        compare_scores(of, outputs, resampling or Resampling()),
+        _compare_groups(by_length(of.sources), of, outputs),
+        _compare_groups(rarity, of, outputs),
+        [_difference(of, baseline, output) for output in others],
+    )
+
+
+def check_same(of: EvaluationSet, name: str, other: EvaluationSet, other_name: str) -> None:
+    """Check that two systems have translated the same sentences.
+
+    Raises:
+        DataError: saying what differs.
+    """
+    why = ""
+    if len(of.sources) != len(other.sources):
+        why = f"{name} has {len(of.sources):,} sentences, and {other_name} {len(other.sources):,}"
+    for kind in ("sources", "references"):
+        left, right = getattr(of, kind), getattr(other, kind)
+        pairs = enumerate(zip(left, right, strict=False))
+        different = [i for i, (one, another) in pairs if one != another]
+        if not why and different:
+            first = different[0]
+            why = (
+                f"{len(different):,} {kind} differ, the first in sentence {first + 1}: "
+                f"{left[first]!r} and {right[first]!r}"
+            )
+    if why:
+        raise DataError(
+            f"{name} and {other_name} cannot be compared, since they did not translate the same "
+            f"test set: {why}. Translate one test set by both (s2s eval --save-translations)"
+        )
+
+
+def _compare_groups(
+    groups: Sequence[Group], of: EvaluationSet, outputs: Sequence[SystemOutput]
+) -> list[GroupComparison]:
+    by_system = [score_groups(groups, each.translations, of.references) for each in outputs]
+    return [
+        GroupComparison(
+            scores[0].name,
+            scores[0].sentences,
+            [score.bleu for score in scores],
+            [score.chrf for score in scores],
+        )
+        for scores in zip(*by_system, strict=True)
+    ]
+
+
+def _difference(of: EvaluationSet, baseline: SystemOutput, output: SystemOutput) -> Difference:
+    before = np.array(sentence_chrf(baseline.translations, of.references))
+    after = np.array(sentence_chrf(output.translations, of.references))
+    gain = after - before
+
+    def sentences(order: np.ndarray) -> list[SentenceDifference]:
+        return [
+            SentenceDifference(
+                *(i + 1, of.sources[i], of.references[i]),
+                *(baseline.translations[i], output.translations[i]),
+                *(float(before[i]), float(after[i])),
+            )
+            for i in order[:SENTENCES].tolist()
+        ]
+
+    best, worst = (np.argsort(sign * gain, kind="stable") for sign in (-1, 1))
+    better, worse = int((gain > 0).sum()), int((gain < 0).sum())
+    return Difference(
+        output.name,
+        sentences(best[:better]),
+        sentences(worst[:worse]),
+        *ngram_differences(baseline.translations, output.translations, of.references),
+        *(better, worse, len(gain) - better - worse),
+    )

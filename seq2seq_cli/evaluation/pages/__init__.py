@@ -1,0 +1,1 @@
+"""Pages in HTML: each is one file that needs no network."""

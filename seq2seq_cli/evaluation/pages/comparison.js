@@ -1,0 +1,33 @@
+// Sorts and filters the sentences of a comparison.
+const list = document.getElementById("sentences");
+const order = document.getElementById("order");
+const filter = document.getElementById("filter");
+const count = document.getElementById("count");
+const articles = Array.from(list.children);
+const texts = new Map(articles.map((each) => [each, each.textContent.toLowerCase()]));
+
+const value = (each, key) => Number(each.dataset[key]);
+const orders = {
+  number: (a, b) => value(a, "number") - value(b, "number"),
+  gain: (a, b) => value(b, "gain") - value(a, "gain"),
+  loss: (a, b) => value(a, "gain") - value(b, "gain"),
+};
+
+function sort() {
+  articles.sort(orders[order.value]);
+  list.append(...articles);
+}
+
+function show() {
+  const wanted = filter.value.toLowerCase();
+  let shown = 0;
+  for (const each of articles) {
+    each.hidden = !texts.get(each).includes(wanted);
+    shown += each.hidden ? 0 : 1;
+  }
+  count.textContent = `${shown} of ${articles.length} sentences`;
+}
+
+order.addEventListener("change", sort);
+filter.addEventListener("input", show);
+show();

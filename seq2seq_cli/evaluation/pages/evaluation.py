@@ -1,0 +1,27 @@
+"""The page of an evaluation: scores, groups, calibration and the worst sentences."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from seq2seq_cli.evaluation.analysis import ScoredOutput
+from seq2seq_cli.evaluation.pages.comparison import marked
+from seq2seq_cli.evaluation.systems import EvaluationSet
+from seq2seq_cli.html.single_file import SingleFilePage
+
+_PAGE = SingleFilePage(Path(__file__).parent, "evaluation.html.j2", ["style.css"])
+
+
+def evaluation_page(of: EvaluationSet, results: Sequence[ScoredOutput]) -> str:
+    """Return the page as HTML.
+
+    Args:
+        of: the test set.
+        results: of one or more systems or checkpoints, with their details.
+    """
+    return _PAGE.render(
+        f"Scores on {of.name}",
+        sentences=len(of.sources),
+        references=sum(map(len, of.references)),
+        results=results,
+        marked=marked,
+    )

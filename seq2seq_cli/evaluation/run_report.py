@@ -1,0 +1,147 @@
+"""What a report says of a run, gathered from its folder; the weights are not read."""
+
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from seq2seq_cli.attention.evolution import Evolution, evolutions, thinned
+from seq2seq_cli.errors import CheckpointError
+from seq2seq_cli.evaluation.faults import Faults
+from seq2seq_cli.evaluation.metrics import MetricScore
+from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.summary import RunSummary, changed_keys, summarise
+
+POINTS = 1000
+"""Points of a curve; those of longer trainings are thinned out."""
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """The attention of a translated sentence.
+
+    Attributes:
+        source_tokens, target_tokens: as written, EOS included.
+        weights: for each target token a weight for each source token.
+    """
+
+    source_tokens: list[str]
+    target_tokens: list[str]
+    weights: list[list[float]]
+
+
+@dataclass(frozen=True)
+class SplitScores:
+    """What a run's model gives on its test split.
+
+    Attributes:
+        checkpoint: that was used.
+        search: how was translated.
+        sentences: how many.
+        scores: by each metric, with intervals.
+        faults: shares of translations with faults.
+        maps: of a few sentences.
+    """
+
+    checkpoint: str
+    search: str
+    sentences: int
+    scores: list[MetricScore]
+    faults: Faults
+    maps: list[AttentionMap]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A dev sentence with its translations in the order of the validations.
+
+    Attributes:
+        source, reference: the pair.
+        translations: (update, text), without those that repeat the one before.
+    """
+
+    source: str
+    reference: str
+    translations: list[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """A run as a report shows it.
+
+    Attributes:
+        summary: its figures.
+        config: all values by dotted key; empty if the config is damaged.
+        changed: those that differ from the defaults.
+        start: the entry of metrics.jsonl about data, model and device; empty in earlier runs.
+        training, validations: the entries of metrics.jsonl, at most POINTS of training.
+        diagnoses: the problems that were found while training.
+        samples: dev sentences over time.
+        evolutions: the attention in dev sentences over time, if it was kept.
+        versions: of the packages, at the last checkpoint.
+        command: that repeats the training.
+        test: what the model gives on the test split; None if it was not asked.
+    """
+
+    summary: RunSummary
+    config: dict[str, Any]
+    changed: dict[str, Any]
+    start: dict[str, Any]
+    training: list[dict[str, Any]]
+    validations: list[dict[str, Any]]
+    diagnoses: list[dict[str, Any]]
+    samples: list[Sample]
+    evolutions: list[Evolution]
+    versions: dict[str, str]
+    command: str
+    test: SplitScores | None = None
+
+
+def gather(run: Run, test: SplitScores | None = None) -> RunReport:
+    """Return what a report says of a run.
+
+    Args:
+        run: the run's folder.
+        test: what its model gives on the test split, if that was computed.
+    """
+    summary = summarise(run)
+    config = run.config() if summary.model else None
+    entries = run.metrics()
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        by_kind.setdefault(str(entry.get("kind")), []).append(entry)
+    validations = by_kind.get("validation", [])
+    return RunReport(
+        summary,
+        config.flat() if config else {},
+        changed_keys(config) if config else {},
+        by_kind.get("start", [{}])[0],
+        thinned(by_kind.get("training", []), POINTS),
+        validations,
+        by_kind.get("diagnosis", []),
+        samples_of(validations),
+        evolutions(run.attention.read()),
+        _versions(run),
+        f"s2s train --config {shlex.quote(str(run.path / 'config.toml'))}",
+        test,
+    )
+
+
+def samples_of(validations: Sequence[dict[str, Any]]) -> list[Sample]:
+    """Return the dev sentences that every validation translated, with their translations."""
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for entry in validations:
+        for source, reference, translation in entry.get("samples", []):
+            translations = found.setdefault((source, reference), [])
+            if not translations or translations[-1][1] != translation:
+                translations.append((entry["step"], translation))
+    return [Sample(*pair, translations) for pair, translations in found.items()]
+
+
+def _versions(run: Run) -> dict[str, str]:
+    for path in checkpoints(run.checkpoints):
+        with suppress(CheckpointError):  # the summary says what is damaged
+            return Checkpoint(path).state.versions
+    return {}

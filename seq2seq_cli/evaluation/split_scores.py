@@ -1,0 +1,38 @@
+"""What a run's model gives on its test split, for a report."""
+
+from seq2seq_cli.data.tokenizers.pair import spread
+from seq2seq_cli.decoding.loading import LoadedRun
+from seq2seq_cli.evaluation.analysis import score_output
+from seq2seq_cli.evaluation.metrics import Bootstrap
+from seq2seq_cli.evaluation.run_report import AttentionMap, SplitScores
+from seq2seq_cli.evaluation.systems import EvaluationSet
+from seq2seq_cli.evaluation.test_split import system_output
+from seq2seq_cli.work import ShowWork
+
+MAPS = 3
+_SHORT, _LONG = 4, 12  # words of a sentence whose attention is shown
+
+
+def split_scores(loaded: LoadedRun, of: EvaluationSet, show: ShowWork) -> SplitScores:
+    """Translate a test set, score it with intervals, and keep the attention of a few sentences."""
+    output = system_output(loaded, loaded.translator(), of, show)
+    scored = score_output(of, output, Bootstrap())
+    return SplitScores(
+        loaded.checkpoint,
+        loaded.decoding.description,
+        len(of.sources),
+        scored.scores,
+        scored.faults,
+        attention_maps(loaded, of),
+    )
+
+
+def attention_maps(loaded: LoadedRun, of: EvaluationSet) -> list[AttentionMap]:
+    """Return the attention of MAPS sentences, neither short nor long where there are such."""
+    medium = [text for text in of.sources if _SHORT <= len(text.split()) <= _LONG]
+    translator = loaded.translator(alignments=True, compiled=False)
+    return [
+        AttentionMap(found.source_tokens, found.target_tokens, found.weights)
+        for each in translator.translate(spread(medium or of.sources, MAPS))
+        if (found := each.alignment)
+    ]

@@ -1,0 +1,148 @@
+"""Where test sets come from: the splits of a corpus, files, and sacreBLEU's named sets.
+
+Lines are read as sacreBLEU's command line reads them: in UTF-8, without spaces at their ends.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from seq2seq_cli.config.data import DataConfig
+from seq2seq_cli.data.corpus import Corpus, read_same_corpus
+from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
+from seq2seq_cli.data.splits import group_references
+from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.evaluation.systems import EvaluationSet
+from seq2seq_cli.work import ShowWork, show_nothing
+
+
+def read_text(path: Path) -> list[str]:
+    """Return the lines of a text file, gzipped or not.
+
+    Raises:
+        DataError: naming the line that is not text.
+    """
+    lines = []
+    with open_text(path) as stream:
+        for number, line in enumerate(read_lines(str(path), stream), start=1):
+            if isinstance(line, BadLineError):
+                raise DataError(f"{path}:{number}: {line}. Correct the line")
+            lines.append(line.rstrip())
+    return lines
+
+
+def read_hypotheses(path: Path, sentences: int) -> list[str]:
+    """Return the lines of a file of translations, one per sentence of a test set.
+
+    Raises:
+        DataError: if it cannot be read, or has another number of lines.
+    """
+    lines = read_text(path)
+    if len(lines) != sentences:
+        raise DataError(
+            f"{path}: has {len(lines):,} lines, and the test set has {sentences:,} sentences. Each "
+            "line must be the translation of one source; `s2s export-split` writes the sources"
+        )
+    return lines
+
+
+def split_of(corpus: Corpus, split: str) -> EvaluationSet:
+    """Return the `dev` or `test` split of a corpus, with all references of each source."""
+    return EvaluationSet(split, *group_references(getattr(corpus, split)))
+
+
+def read_split(
+    data: DataConfig,
+    fingerprint: str | None,
+    run: str,
+    split: str,
+    show: ShowWork = show_nothing,
+) -> tuple[EvaluationSet, Corpus]:
+    """Return the `dev` or `test` split of a run, and its corpus.
+
+    Args:
+        data: the run's `[data]`, perhaps with a new path of the corpus.
+        fingerprint: of the corpus in training; None if it is not known.
+        run: the run's path, for errors.
+        split: `dev` or `test`.
+        show: shows how many pairs have been read.
+
+    Raises:
+        DataError: if the corpus cannot be read, or is not the one that the run was trained on.
+    """
+    corpus = read_same_corpus(data, fingerprint, run, show)
+    return split_of(corpus, split), corpus
+
+
+def read_files(source: Path, references: Sequence[Path]) -> EvaluationSet:
+    """Return a test set in parallel files: one of sources, one or more of references.
+
+    Raises:
+        DataError: if a file cannot be read, or the numbers of lines differ.
+    """
+    sources = read_text(source)
+    if not sources:
+        raise DataError(f"{source}: is empty. A test set needs a source per line")
+    columns = []
+    for path in references:
+        columns.append(read_text(path))
+        if len(columns[-1]) != len(sources):
+            raise DataError(
+                f"{source} has {len(sources):,} lines and {path} has {len(columns[-1]):,}: they "
+                "must correspond line by line"
+            )
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    return EvaluationSet(str(source), sources, rows)
+
+
+def read_tsv(path: Path) -> EvaluationSet:
+    """Return a test set in a file of lines "source TAB reference", with any number of references.
+
+    Raises:
+        DataError: naming the line that has no reference.
+    """
+    sources, references = [], []
+    for number, line in enumerate(read_text(path), start=1):
+        source, *wanted = line.split("\t")
+        if not wanted:
+            raise DataError(
+                f"{path}:{number}: 1 column where at least 2 are expected (source TAB reference)"
+            )
+        sources.append(source.rstrip())
+        references.append([reference.rstrip() for reference in wanted])
+    if not sources:
+        raise DataError(f"{path}: is empty. A test set needs a source per line")
+    return EvaluationSet(str(path), sources, references)
+
+
+def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
+    """Return one of sacreBLEU's test sets, which it downloads once.
+
+    Args:
+        name: such as wmt13.
+        languages: (source, target).
+
+    Raises:
+        UsageError: if there is no such set, or not for these languages.
+        DataError: if it cannot be downloaded.
+    """
+    from sacrebleu import utils
+
+    pair = "-".join(languages)
+    if name not in utils.get_available_testsets():
+        others = ", ".join(sorted(utils.get_available_testsets_for_langpair(pair))) or "none"
+        raise UsageError(
+            f"--test-set {name}: sacreBLEU has no such set. For {pair} it has: {others}"
+        )
+    if pair not in utils.get_langpairs_for_testset(name):
+        there = ", ".join(sorted(utils.get_langpairs_for_testset(name)))
+        raise UsageError(f"--test-set {name}: there is no {pair} in it; there is: {there}")
+    try:
+        source = Path(utils.get_source_file(name, pair))
+        references = [Path(path) for path in utils.get_reference_files(name, pair)]
+    except (Exception, SystemExit) as error:  # sacreBLEU exits where a download is damaged
+        raise DataError(
+            f"--test-set {name}: sacreBLEU could not download it ({error}). Check the network, or "
+            "give files by --source-file and --reference-file"
+        ) from error
+    found = read_files(source, references)
+    return EvaluationSet(f"{name} {pair}", found.sources, found.references)
