@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from seq2seq_cli.config.data import DataConfig, TokenizerConfig
+from seq2seq_cli.config.data import CATALOG, DataConfig, TokenizerConfig
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.pairs import Pairs, PairsInMemory
 from seq2seq_cli.data.prepared import Prepared, is_prepared
 from seq2seq_cli.data.reader import OpenCorpus, Reader
 from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, Pair, assign, pair_keys
 from seq2seq_cli.errors import DataError
+from seq2seq_cli.work import ShowWork, show_nothing, shown
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,16 @@ class Corpus:
         return len(self.train) + len(self.dev) + len(self.test)
 
 
-def read_corpus(config: DataConfig) -> Corpus:
+READING = "Reading the corpus"
+SPLITTING = "Splitting the corpus"
+
+
+def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
     """Read the corpus that `config` names, and split off what is not given apart.
+
+    Args:
+        config: the table `[data]`.
+        show: shows how many pairs have been read.
 
     Raises:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
@@ -59,12 +68,14 @@ def read_corpus(config: DataConfig) -> Corpus:
         return _open_prepared(Prepared(Path(str(config.corpus)), config))
     reader = Reader(config)
     corpora = reader.corpora()
+    total = reader.estimated_pairs()
     pairs: list[Pair] = []
     weights: list[float] = []
     for each in corpora:
-        pairs.extend(each.pairs)
+        pairs.extend(shown(each.pairs, show, READING, "pairs", total, len(pairs)))
         weights.extend([each.weight] * (len(pairs) - len(weights)))
     given = HeldOut.read(reader, corpora)
+    show(SPLITTING)
     keys = pair_keys(pairs)
     assigned = assign([keys], *given.to_split_off(config), config.split_seed)
     rows = {side: np.flatnonzero(assigned.sides == side) for side in (TRAIN, DEV, TEST, REPEATED)}
@@ -92,10 +103,40 @@ def read_corpus(config: DataConfig) -> Corpus:
     return corpus
 
 
+def read_same_corpus(
+    config: DataConfig, fingerprint: str | None, run: str, show: ShowWork = show_nothing
+) -> Corpus:
+    """Read the corpus that a run was trained on, which may have moved.
+
+    Args:
+        config: the run's `[data]`, perhaps with a new path of the corpus.
+        fingerprint: of the corpus in training; None if it is not known.
+        run: the run's path, for errors.
+        show: shows how many pairs have been read.
+
+    Raises:
+        DataError: if the corpus cannot be read, or is another one.
+    """
+    corpus = read_corpus(config, show)
+    if fingerprint is not None and corpus.fingerprint != fingerprint:
+        raise DataError(
+            f"{corpus.description}: is not what {run} was trained on (fingerprint "
+            f"{corpus.fingerprint[:12]}, then {fingerprint[:12]}), so its splits would not be the "
+            "same. Give the corpus it was trained on by --data"
+        )
+    return corpus
+
+
 def check_files(config: DataConfig) -> None:
     """Raise early the errors of `read_corpus` about files that are missing or of a wrong kind."""
     if not is_prepared(config.corpus):
         Reader(config).check_files()
+
+
+def needs_tensorflow(config: DataConfig) -> bool:
+    """Return whether a corpus is read by TensorFlow: a prepared one, or one of its catalog."""
+    names = [source.corpus for source in config.mixture]
+    return is_prepared(config.corpus) or any(name.startswith(CATALOG) for name in names)
 
 
 def _open_prepared(prepared: Prepared) -> Corpus:

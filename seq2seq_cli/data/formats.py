@@ -5,7 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from seq2seq_cli.data.files import is_file, readable
-from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
+from seq2seq_cli.data.lines import (
+    DAMAGE,
+    SAMPLED_BYTES,
+    BadLineError,
+    about,
+    estimated_lines,
+    open_text,
+    read_lines,
+)
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -33,6 +41,32 @@ def read_pairs(
         return read(path, order, columns, skip)
     source, target = find_parallel(path, languages)
     return _read_parallel(source, target, skip)
+
+
+def files_at(path: Path, languages: tuple[str, str]) -> list[Path]:
+    """Return the one file or the two parallel files of a path, as `read_pairs` takes it.
+
+    Raises:
+        DataError: if there are none.
+    """
+    return [path] if is_file(path) else [*find_parallel(path, languages)]
+
+
+def estimated_pairs(path: Path) -> int | None:
+    """Return about how many lines a file of `files_at` has, judged by its beginning.
+
+    It is None if the file cannot be read.
+    """
+    if not is_zip(path):
+        return estimated_lines(path)
+    member = zip_member(path)
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+            size = archive.getinfo(member).file_size
+            lines, read = len(stream.readlines(SAMPLED_BYTES)), stream.tell()
+    except DAMAGE:
+        return None
+    return lines if read >= size else about(lines * size / read)
 
 
 def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:

@@ -1,7 +1,5 @@
 """How many tokens each sentence of the training side has."""
 
-from collections.abc import Callable
-
 import numpy as np
 import tensorflow as tf
 
@@ -9,12 +7,14 @@ from seq2seq_cli.data.autotune import without_autotune
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.runtime.machine import cores
+from seq2seq_cli.work import ShowWork, show_nothing
 
+TOKENIZING = "Tokenizing the corpus"
 _BLOCK_PAIRS = 4096  # that are tokenized at once
 
 
 def token_lengths(
-    pairs: Pairs, tokenizers: Tokenizers, progress: Callable[[int], None] = lambda done: None
+    pairs: Pairs, tokenizers: Tokenizers, show: ShowWork = show_nothing
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of tokens of the source and of the target sentences.
 
@@ -23,7 +23,7 @@ def token_lengths(
     Args:
         pairs: the sentences.
         tokenizers: of both languages.
-        progress: called with the number of pairs that are counted.
+        show: shows how many pairs are counted.
 
     Returns:
         Two arrays, uint16 of shape [pairs]. EOS counts as a token; longer sentences have 65,535.
@@ -48,10 +48,11 @@ def token_lengths(
     both = np.empty((2, len(pairs)), np.uint16)
     starts = tf.data.Dataset.range(0, len(pairs), _BLOCK_PAIRS)
     done = 0
+    show(TOKENIZING, "pairs", done, len(pairs))
     for lengths in without_autotune(starts.map(count, cores())).as_numpy_iterator():
         both[:, done : done + lengths.shape[1]] = lengths
         done += lengths.shape[1]
-        progress(done)
+        show(TOKENIZING, "pairs", done, len(pairs))
     for i, side in enumerate(sides):
         pairs.keep_lengths(i, side.fingerprint, both[i])
     return both[0], both[1]

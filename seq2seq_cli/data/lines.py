@@ -2,6 +2,7 @@ r"""Lines of UTF-8 text. Only \n ends a line."""
 
 import gzip
 import lzma
+import os
 import unicodedata
 import zipfile
 import zlib
@@ -11,6 +12,12 @@ from pathlib import Path
 
 from seq2seq_cli.data.files import readable
 from seq2seq_cli.errors import DataError
+
+DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+"""What reading raises where a file is cut off or damaged."""
+
+SAMPLED_BYTES = 1 << 20
+"""Bytes of a file by which its number of lines is estimated."""
 
 
 class BadLineError(ValueError):
@@ -72,9 +79,51 @@ def read_lines(name: str, stream: Iterable[bytes]) -> Iterator[str | BadLineErro
                 yield decode_line(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
             except BadLineError as error:
                 yield error
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         if isinstance(error, OSError) and error.errno:  # OSErrors of gzip and bzip2 have no number
             raise DataError(f"{name}: cannot be read: {error.strerror}") from error
         raise DataError(
             f"{name}: cut off or damaged after line {number} ({error}). Download it again"
         ) from error
+
+
+def about(count: float) -> int:
+    """Return an estimate with two significant digits."""
+    return int(float(f"{count:.2g}"))
+
+
+def estimated_lines(path: Path) -> int | None:
+    """Return about how many lines a text file has, gzipped or not, judged by its first megabyte.
+
+    It is None if the file cannot be read, or not twice, as a pipe.
+    """
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as raw:
+            sample, size = raw.read(SAMPLED_BYTES), os.fstat(raw.fileno()).st_size
+    except OSError:
+        return None
+    is_whole = len(sample) >= size
+    text = _unpacked(sample, is_whole) if sample.startswith(b"\x1f\x8b") else sample
+    if text is None:
+        return None
+    lines = text.count(b"\n")
+    if is_whole:
+        return lines + (not text.endswith(b"\n") if text else 0)
+    return about(lines * size / len(sample))
+
+
+def _unpacked(packed: bytes, is_whole: bool) -> bytes | None:
+    """Return the content of the first part of a gzip file; None if it is damaged."""
+    parts = []
+    while packed:  # a file may have several members
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(packed))
+        except zlib.error:
+            return None
+        if not member.eof:
+            return None if is_whole else b"".join(parts)
+        packed = member.unused_data
+    return b"".join(parts)

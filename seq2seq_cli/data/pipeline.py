@@ -19,6 +19,7 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.runtime.parallel import CHEAP_SHAPE, cost_of_a_shape
 from seq2seq_cli.special_tokens import BOS
+from seq2seq_cli.work import ShowWork, show_nothing
 
 # A sampled segmentation has more tokens than the best one. So each pair is put into a batch for
 # pairs that are longer by this factor. A sentence whose sample is still too long keeps its best
@@ -63,6 +64,7 @@ class TrainingData:
         config: batch size, seed and maximum lengths.
         sampling_alpha: of subword regularisation; 0 for none.
         shape_cost: how much padding one more shape of batches must save in an epoch, in tokens.
+        show: shows how many pairs have been tokenized.
 
     Attributes:
         too_long: number of pairs left out for their length.
@@ -84,12 +86,13 @@ class TrainingData:
         config: TrainingConfig,
         sampling_alpha: float = 0.0,
         shape_cost: float = CHEAP_SHAPE,
+        show: ShowWork = show_nothing,
     ):
         self._pairs = pairs
         self._tokenizers = tokenizers
         self._seed = config.seed
         self._alpha = sampling_alpha
-        source_lengths, target_lengths = token_lengths(pairs, tokenizers)
+        source_lengths, target_lengths = token_lengths(pairs, tokenizers, show)
 
         fits = (source_lengths <= config.max_source_tokens) & (
             target_lengths <= config.max_target_tokens
@@ -129,11 +132,18 @@ class TrainingData:
         self.padding_share = 1 - (self.source_tokens + self.target_tokens) / positions
 
     @classmethod
-    def from_config(cls, corpus: Corpus, tokenizers: Tokenizers, config: Config) -> "TrainingData":
+    def from_config(
+        cls,
+        corpus: Corpus,
+        tokenizers: Tokenizers,
+        config: Config,
+        show: ShowWork = show_nothing,
+    ) -> "TrainingData":
         """Return the training side of a corpus, with few enough shapes for the device in use."""
         training = config.training
         cost = cost_of_a_shape(config.model.kind, training)
-        return cls(corpus.train, tokenizers, training, config.tokenizer.sampling_alpha, cost)
+        alpha = config.tokenizer.sampling_alpha
+        return cls(corpus.train, tokenizers, training, alpha, cost, show)
 
     def plan(self, epoch: int) -> Plan:
         """Return the batches of an epoch and their order; seed and epoch determine them."""

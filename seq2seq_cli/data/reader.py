@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from seq2seq_cli.config.data import CATALOG, CORPORA, CorpusConfig, DataConfig
-from seq2seq_cli.data.formats import read_pairs
+from seq2seq_cli.data.formats import estimated_pairs, files_at, read_pairs
 from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.named import files_of
 from seq2seq_cli.data.splits import Pair
@@ -53,6 +53,23 @@ class Reader:
             UsageError: if a corpus does not have the configured languages.
         """
         return [self._open(corpus) for corpus in self._config.mixture]
+
+    def estimated_pairs(self) -> int | None:
+        """Return about how many pairs the corpora have; None if one of them cannot tell.
+
+        Raises:
+            DataError: if a file is missing.
+        """
+        languages = self._config.source_language, self._config.target_language
+        total = 0
+        for corpus in self._config.mixture:
+            if corpus.corpus.startswith(CATALOG):
+                return None
+            pairs = estimated_pairs(files_at(files_of(corpus.corpus).train, languages)[0])
+            if pairs is None:
+                return None
+            total += pairs
+        return total
 
     def check_files(self) -> None:
         """Raise early the errors that `corpora` and `held_out` raise before they read a pair.

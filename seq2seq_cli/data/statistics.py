@@ -9,6 +9,7 @@ import numpy as np
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.splits import Pair, group_references, normalise
+from seq2seq_cli.work import ShowWork, show_nothing
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,18 @@ class Statistics:
     splits: list[SplitStatistics]
 
 
-def statistics(config: DataConfig) -> Statistics:
+def statistics(config: DataConfig, show: ShowWork = show_nothing) -> Statistics:
     """Read the corpus that `config` names, split it, and compute its statistics.
+
+    Args:
+        config: the table `[data]`.
+        show: shows how many pairs have been read.
 
     Raises:
         DataError: if it cannot be read or split.
     """
-    corpus = read_corpus(config)
+    corpus = read_corpus(config, show)
+    show("Counting words")
     splits = {"train": list(corpus.train), "dev": corpus.dev, "test": corpus.test}
     pairs = [pair for split in splits.values() for pair in split]
     train_words = [_words(pair[side] for pair in splits["train"]) for side in (0, 1)]

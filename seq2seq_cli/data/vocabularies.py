@@ -1,21 +1,42 @@
 """The vocabularies of a corpus: those it was prepared with, or learned from its training side."""
 
+from collections.abc import Iterator
+
 from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
+from seq2seq_cli.work import ShowWork, show_nothing, shown
+
+LEARNING = "Learning the vocabulary"
 
 
-def tokenizers_of(corpus: Corpus, config: TokenizerConfig) -> Tokenizers:
+def tokenizers_of(
+    corpus: Corpus, config: TokenizerConfig, show: ShowWork = show_nothing
+) -> Tokenizers:
     """Return the vocabularies that a corpus was prepared with, or learn them.
 
     Those of the preparation are used only if they were learned with the same `config`.
     """
     folder = corpus.vocabulary(config)
-    return Tokenizers.load(folder) if folder else learn_tokenizers(corpus.train, config)
+    return Tokenizers.load(folder) if folder else learn_tokenizers(corpus.train, config, show)
 
 
-def learn_tokenizers(pairs: Pairs, config: TokenizerConfig) -> Tokenizers:
-    """Learn the vocabularies from `tokenizer.training_pairs` pairs at most, evenly spaced."""
-    rows = spread(range(len(pairs)), config.training_pairs)
-    return train_tokenizers(*pairs.take(rows), config)
+def learn_tokenizers(
+    pairs: Pairs, config: TokenizerConfig, show: ShowWork = show_nothing
+) -> Tokenizers:
+    """Learn the vocabularies from `tokenizer.training_pairs` pairs at most, evenly spaced.
+
+    Args:
+        pairs: the training side.
+        config: the table `[tokenizer]`.
+        show: shows how many sentences have been read. What follows has no measure.
+    """
+    sides = pairs.take(spread(range(len(pairs)), config.training_pairs))
+    sources, targets = (_told(side, show) for side in sides)
+    return train_tokenizers(sources, targets, config)
+
+
+def _told(sentences: list[str], show: ShowWork) -> Iterator[str]:
+    yield from shown(sentences, show, LEARNING, "sentences read", len(sentences))
+    show(LEARNING)

@@ -1,9 +1,11 @@
+import gzip
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from seq2seq_cli.config.data import CORPORA, DataConfig
+from seq2seq_cli.config.data import CORPORA, CorpusConfig, DataConfig
 from seq2seq_cli.data.named import NAMED
 from seq2seq_cli.data.reader import Reader
 from seq2seq_cli.errors import DataError, UsageError
@@ -115,3 +117,18 @@ def test_bad_line_is_named_or_skipped_on_request(tsv, content, message):
 
 def test_file_without_pairs_is_refused(tsv):
     assert error_of(tsv("\n\n")) == "pairs.tsv: there is no sentence pair in it"
+
+
+def test_the_number_of_pairs_is_estimated_for_every_format(tsv, tmp_path):
+    lines = b"a\tb\n" * 7
+    one = tsv(lines)
+    (tmp_path / "p.en.gz").write_bytes(gzip.compress(b"a\n" * 5))
+    (tmp_path / "p.es").write_bytes(b"b\n" * 5)
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.txt", lines)
+    corpora = {str(one): 7, str(tmp_path / "p"): 5, str(tmp_path / "x.zip"): 7}
+    for corpus, pairs in corpora.items():
+        assert Reader(DataConfig(corpus=corpus)).estimated_pairs() == pairs
+    mixed = DataConfig(sources=[CorpusConfig(corpus=corpus) for corpus in corpora])
+    assert Reader(mixed).estimated_pairs() == 19
+    assert Reader(DataConfig(corpus="tfds:opus/medical")).estimated_pairs() is None

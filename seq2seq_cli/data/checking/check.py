@@ -1,7 +1,6 @@
 """`s2s data check`: the problems in a corpus' files, and a cleaned copy of it."""
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from seq2seq_cli.data.checking.wording import findings_of
 from seq2seq_cli.data.named import Files, files_of
 from seq2seq_cli.data.prepared import is_prepared
 from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.work import ShowWork, show_nothing, shown
 
 UNSEEN_LIMIT = 0.01
 """A larger share of characters that the training side never has is a finding."""
@@ -27,7 +27,7 @@ _LEAKS = {"dev": Kind.IN_DEV, "test": Kind.IN_TEST}
 def check(
     config: DataConfig,
     fix: Path | None = None,
-    progress: Callable[[str, int], None] = lambda stage, lines: None,
+    show: ShowWork = show_nothing,
 ) -> Findings:
     """Look for all problems in a corpus' files, and write a cleaned copy if asked.
 
@@ -35,7 +35,7 @@ def check(
         config: names the corpus and, if there are any, the dev and test files.
         fix: where the training file's cleaned copy goes: a file, or for parallel files the PREFIX;
             gzipped if it ends in .gz.
-        progress: called with the name of a stage that begins, and the lines that it has done: 0.
+        show: shows the stages, and how many lines each has done.
 
     Raises:
         DataError: if a file cannot be read at all, or no line of it is left for the copy.
@@ -48,21 +48,17 @@ def check(
     outputs = new_outputs(fix, line_files["train"]) if fix else []
     files = {}
     for split, lines in line_files.items():
-        progress(f"Reading {split}", 0)
-        files[split] = FlaggedFile(split, lines, with_keys)
-    progress("Comparing lines", 0)
+        files[split] = FlaggedFile(split, lines, with_keys, show)
+    show("Comparing lines")
     for file, other in combinations(files.values(), 2):  # train, dev, test: in this order
         file.flag_leaks(other, _LEAKS[other.split])
     findings: list[Finding] = []
     characters: dict[str, list[Counter[str]]] = {}
     for split, file in files.items():
         file.flag_duplicates()
-        progress(f"Judging the lines of {split}", 0)
         file.flag_outliers()
         found, characters[split] = findings_of(file)
         findings += found
-    if fix:
-        progress("Writing", 0)
     return Findings(
         [
             CheckedFile(split, file.lines.names, len(file.flags), file.judged)
@@ -75,7 +71,7 @@ def check(
             if split != "train"
             for side, language in enumerate(file.lines.languages)
         ],
-        _write(files["train"], outputs) if fix else None,
+        _write(files["train"], outputs, show) if fix else None,
     )
 
 
@@ -106,12 +102,13 @@ def _unseen(split: str, language: str, found: Counter[str], known: Counter[str])
     return Unseen(split, language, rate, commonest, rate > UNSEEN_LIMIT)
 
 
-def _write(file: FlaggedFile, outputs: list[Path]) -> Fixed:
+def _write(file: FlaggedFile, outputs: list[Path], show: ShowWork) -> Fixed:
     """Write the cleaned copy, and count what was done."""
     kept = file.kept
     if not kept.any():
         raise DataError(f"{file.lines.names[0]}: no line is left to be written by --fix")
-    write_lines(file.lines, kept, outputs)
+    lines = shown(file.lines, show, "Writing the copy", "lines", len(kept))
+    write_lines(file.lines.is_parallel, lines, kept, outputs)
     left_out = _first_kinds(file.flags[~kept] & ~np.uint16(REPAIRED))
     repaired = _first_kinds(file.flags[kept])
     return Fixed([str(path) for path in outputs], int(kept.sum()), left_out, repaired)

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
@@ -9,7 +10,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq_cli.data.checking.inspection import LineFile
+from seq2seq_cli.data.checking.inspection import Line, LineFile
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.errors import UsageError
 
@@ -31,8 +32,16 @@ def new_outputs(out: Path, lines: LineFile) -> list[Path]:
     return outputs
 
 
-def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -> None:
+def write_lines(
+    is_parallel: bool, lines: Iterable[Line], kept: NDArray[np.bool_], outputs: list[Path]
+) -> None:
     """Write the kept lines, repaired, into temporary files, and rename these to the outputs.
+
+    Args:
+        is_parallel: whether each side goes to a file of its own.
+        lines: all lines.
+        kept: which of them are written.
+        outputs: one path, or two.
 
     Raises:
         DiskError: if they cannot be written.
@@ -46,7 +55,7 @@ def write_lines(lines: LineFile, kept: NDArray[np.bool_], outputs: list[Path]) -
             ]
             for row, line in enumerate(lines):
                 if kept[row]:
-                    cells = line.cells if lines.is_parallel else ["\t".join(line.cells)]
+                    cells = line.cells if is_parallel else ["\t".join(line.cells)]
                     for stream, cell in zip(streams, cells, strict=True):
                         stream.write(f"{cell}\n".encode())
         with writable(outputs[0]):

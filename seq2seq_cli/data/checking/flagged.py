@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from seq2seq_cli.data.checking.inspection import LineFile
+from seq2seq_cli.data.checking.inspection import Line, LineFile
 from seq2seq_cli.data.checking.kinds import REPAIRED, Kind
 from seq2seq_cli.data.checking.outliers import (
     ENOUGH,
@@ -22,6 +22,7 @@ from seq2seq_cli.data.checking.outliers import (
 )
 from seq2seq_cli.data.splits import normalise
 from seq2seq_cli.errors import DataError
+from seq2seq_cli.work import ShowWork, show_nothing, shown
 
 _BLOCK_LINES = 8192  # that are judged for their language at once
 
@@ -33,6 +34,7 @@ class FlaggedFile:
         split: train, dev or test.
         lines: the file's lines.
         with_keys: whether to keep hashes of the normalised sentences, by which leaks are found.
+        show: shows how many lines have been read, each time.
 
     Attributes:
         flags: uint16 for each line, the `Kind`s that it is flagged with.
@@ -43,8 +45,9 @@ class FlaggedFile:
         DataError: if the file has no line, or cannot be read at all.
     """
 
-    def __init__(self, split: str, lines: LineFile, with_keys: bool):
+    def __init__(self, split: str, lines: LineFile, with_keys: bool, show: ShowWork = show_nothing):
         self.split, self.lines, self.with_keys = split, lines, with_keys
+        self._show = show
         self.partners: dict[Kind, Ints] = {}
         self.judged = False
         self._measure()
@@ -53,7 +56,8 @@ class FlaggedFile:
         """Read all lines; keep the problems and the measures of each."""
         flags, pairs = array("H"), array("q")
         lengths, marks, names, keys = array("i"), array("B"), array("Q"), array("q")
-        for line in self.lines:
+        total = self.lines.estimated_lines()
+        for line in shown(self.lines, self._show, f"Reading {self.split}", "lines", total):
             flags.append(line.problems)
             pairs.append(hash(line[:2]))
             for text in line[:2]:
@@ -115,31 +119,40 @@ class FlaggedFile:
         """Flag lines that differ from the rest, and repeat until the rest has no such lines."""
         lags = np.zeros(len(self.flags), np.int64)
         languages = Languages()
-        for _, texts in self._texts(self.kept):
+        for _, texts in self._texts(self.kept, "learning both languages"):
             languages.learn(texts)
         self.judged = bool(self.kept.sum() >= ENOUGH)
         while (kept := self.kept).sum() >= ENOUGH:
             rows = np.flatnonzero(kept)
             lengths = self._lengths[rows]
             self._flag(Kind.RATIO, rows[extreme_ratios(lengths)])
+            self._show(f"Judging {self.split}: lengths and order")
             lags[rows] = slips(lengths, self._marks[rows], self._names[rows])
             self._flag(Kind.MISALIGNED, rows[lags[rows] != 0])
-            for numbers, texts in self._texts(kept):
+            for numbers, texts in self._texts(kept, "languages"):
                 self._flag(Kind.LANGUAGE, numbers[languages.wrong(texts)])
             if (self.kept == kept).all():
                 break
-            for _, texts in self._texts(kept & ~self.kept):
+            for _, texts in self._texts(kept & ~self.kept, "what is left"):
                 languages.forget(texts)
         self.partners[Kind.MISALIGNED] = lags[np.flatnonzero(lags)]
 
     def _flag(self, kind: Kind, rows: Ints) -> None:
         self.flags[rows] |= np.uint16(kind)
 
-    def _texts(self, chosen: Bools) -> Iterator[tuple[Ints, tuple[list[str], list[str]]]]:
+    def read_again(self, purpose: str) -> Iterator[Line]:
+        """Yield the lines once more, and show how many there were."""
+        return shown(
+            self.lines, self._show, f"Judging {self.split}: {purpose}", "lines", len(self.flags)
+        )
+
+    def _texts(
+        self, chosen: Bools, purpose: str
+    ) -> Iterator[tuple[Ints, tuple[list[str], list[str]]]]:
         """Yield the chosen lines in blocks: their indices, and both sides' sentences."""
         rows: list[int] = []
         sides: tuple[list[str], list[str]] = ([], [])
-        for row, line in enumerate(self.lines):
+        for row, line in enumerate(self.read_again(purpose)):
             if chosen[row]:
                 rows.append(row)
                 sides[0].append(line.source)

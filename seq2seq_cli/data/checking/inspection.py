@@ -12,8 +12,8 @@ from typing import NamedTuple
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.checking.kinds import Kind
 from seq2seq_cli.data.checking.repair import SUSPECT, repair, visible
-from seq2seq_cli.data.files import is_file, readable
-from seq2seq_cli.data.formats import column_order, find_parallel, is_zip, zip_member
+from seq2seq_cli.data.files import readable
+from seq2seq_cli.data.formats import column_order, estimated_pairs, files_at, is_zip, zip_member
 from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
 
 
@@ -48,7 +48,7 @@ class LineFile:
 
     def __init__(self, path: Path, config: DataConfig):
         self.languages = (config.source_language, config.target_language)
-        self.paths = [path] if is_file(path) else [*find_parallel(path, self.languages)]
+        self.paths = files_at(path, self.languages)
         self.is_parallel = len(self.paths) == 2
         self.names = [str(p) for p in self.paths]
         self._columns = (0, 1)
@@ -65,6 +65,10 @@ class LineFile:
         """
         with ExitStack() as stack:
             yield from self._judge(self._rows(stack))
+
+    def estimated_lines(self) -> int | None:
+        """Return about how many lines there are; None if that cannot be told."""
+        return estimated_pairs(self.paths[0])
 
     def _rows(self, stack: ExitStack) -> Iterator[list[str | BadLineError | None]]:
         """Yield the columns of each line; for a TSV line that cannot be read, only the error."""

@@ -31,7 +31,7 @@ def findings_of(file: FlaggedFile) -> tuple[list[Finding], list[Counter[str]]]:
     examples: dict[Kind, list[str]] = {kind: [] for kind in Kind}
     characters: list[Counter[str]] = [Counter(), Counter()]
     kept = file.kept
-    for row, line in enumerate(file.lines):
+    for row, line in enumerate(file.read_again("examples")):
         for kind, partner in wanted.get(row, ()):
             examples[kind].append(f"{_describe(line)}{partner}")
         if kept[row] and file.with_keys:

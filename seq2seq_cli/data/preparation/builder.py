@@ -7,11 +7,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.preparation.chunked import ChunkedCorpus, Progress
+from seq2seq_cli.data.preparation.chunked import ChunkedCorpus
 from seq2seq_cli.data.preparation.chunks import write_records, write_shard
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.prepared import WEIGHTS
 from seq2seq_cli.data.splits import TRAIN
+from seq2seq_cli.work import ShowWork
 
 
 class PairsBuilder(  # type: ignore[call-arg]
@@ -24,7 +25,7 @@ class PairsBuilder(  # type: ignore[call-arg]
         config: of the corpus.
         corpus: the corpus in chunks.
         pool: the processes that write.
-        progress: called with "Writing" and the number of pairs that are written or being written.
+        show: shows how many pairs are written or being written.
     """
 
     name = "pairs"
@@ -36,12 +37,12 @@ class PairsBuilder(  # type: ignore[call-arg]
         config: Config,
         corpus: ChunkedCorpus,
         pool: Processes,
-        progress: Progress,
+        show: ShowWork,
     ):
         self._languages = config.data.source_language, config.data.target_language
         self._corpus = corpus
         self._pool = pool
-        self._progress = progress
+        self._show = show
         super().__init__(data_dir=str(folder), file_format="array_record")
 
     def _info(self) -> Any:
@@ -69,13 +70,14 @@ class PairsBuilder(  # type: ignore[call-arg]
         """
         chunks, sides, held_out, _ = self._corpus
         total = sum(count > 0 for count in counts)
+        total_pairs = sum(chunk.pairs for chunk in chunks)
         number = done = 0
         for chunk, side, count in zip(chunks, sides, counts, strict=True):
             shard = self._shard("train", number, total) if count else None
             self._pool.submit(write_shard, chunk.path, side, shard, self._languages)
             number += count > 0
             done += chunk.pairs
-            self._progress("Writing", done)
+            self._show("Writing", "pairs", done, total_pairs)
         shards = self._pool.results()
         lengths = {"train": [count for count in counts if count]}
         for name in ("dev", "test"):

@@ -1,6 +1,6 @@
 """A corpus in chunks on disk, with the split of each pair."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import describe, too_small
+from seq2seq_cli.data.corpus import READING, SPLITTING, describe, too_small
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.preparation.chunks import keep_chunk
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.reader import OpenCorpus, Reader
 from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, assign
-
-Progress = Callable[[str, int], None]
-"""Called with the name of a stage, and the number of pairs that it has done."""
+from seq2seq_cli.work import ShowWork
 
 CHUNK_PAIRS = 1 << 16
 
@@ -50,9 +48,7 @@ class ChunkedCorpus(NamedTuple):
     metadata: dict[str, Any]
 
 
-def read_in_chunks(
-    config: Config, folder: Path, pool: Processes, progress: Progress
-) -> ChunkedCorpus:
+def read_in_chunks(config: Config, folder: Path, pool: Processes, show: ShowWork) -> ChunkedCorpus:
     """Write all pairs into chunks below `folder`, and assign each pair to a split.
 
     Raises:
@@ -60,9 +56,9 @@ def read_in_chunks(
     """
     reader = Reader(config.data)
     corpora = reader.corpora()
-    chunks = _write_chunks(corpora, folder, pool, progress)
+    chunks = _write_chunks(corpora, reader.estimated_pairs(), folder, pool, show)
     held_out = HeldOut.read(reader, corpora)
-    progress("Splitting", sum(chunk.pairs for chunk in chunks))
+    show(SPLITTING)
     assigned = assign(_Keys(chunks), *held_out.to_split_off(config.data), config.data.split_seed)
     for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
         if not getattr(held_out, name, None) and not (assigned.sides == number).any():
@@ -89,16 +85,21 @@ def read_in_chunks(
 
 
 def _write_chunks(
-    corpora: Sequence[OpenCorpus], folder: Path, pool: Processes, progress: Progress
+    corpora: Sequence[OpenCorpus],
+    total: int | None,
+    folder: Path,
+    pool: Processes,
+    show: ShowWork,
 ) -> list[Chunk]:
     chunks: list[Chunk] = []
     done = 0
+    show(READING, "pairs", done, total)
     for corpus in corpora:
         while pairs := list(islice(corpus.pairs, CHUNK_PAIRS)):
             chunks.append(Chunk(folder / str(len(chunks)), len(pairs), corpus.weight))
             pool.submit(keep_chunk, pairs, chunks[-1].path)
             done += len(pairs)
-            progress("Reading", done)
+            show(READING, "pairs", done, total and max(done, total))
     pool.results()
     return chunks
 

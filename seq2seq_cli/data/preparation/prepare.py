@@ -15,21 +15,24 @@ from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.lengths import token_lengths
 from seq2seq_cli.data.preparation.builder import PairsBuilder
-from seq2seq_cli.data.preparation.chunked import Progress, read_in_chunks
+from seq2seq_cli.data.preparation.chunked import read_in_chunks
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.prepared import VOCABULARY, is_prepared
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import cores
+from seq2seq_cli.work import ShowWork, show_nothing
 
 
-def prepare(config: Config, path: Path, progress: Progress, processes: int | None = None) -> Corpus:
+def prepare(
+    config: Config, path: Path, show: ShowWork = show_nothing, processes: int | None = None
+) -> Corpus:
     """Read, split and write the corpus that `config` names. An error leaves nothing behind.
 
     Args:
         config: its tables `[data]` and `[tokenizer]` are used.
         path: the folder to make.
-        progress: called with the name of a stage, and the number of pairs that it has done.
+        show: shows the stages, and how many pairs each has done.
         processes: number of processes; None for one per core.
 
     Returns:
@@ -53,12 +56,12 @@ def prepare(config: Config, path: Path, progress: Progress, processes: int | Non
         (partial / "chunks").mkdir(parents=True)
         try:
             with Processes(processes or cores()) as pool:
-                chunked = read_in_chunks(config, partial / "chunks", pool, progress)
-                builder = PairsBuilder(partial, config, chunked, pool, progress)
+                chunked = read_in_chunks(config, partial / "chunks", pool, show)
+                builder = PairsBuilder(partial, config, chunked, pool, show)
                 with contextlib.redirect_stdout(io.StringIO()):  # TensorFlow Datasets prints to it
                     builder.download_and_prepare()
             made = Path(builder.data_dir)
-            _learn(made, config, progress)
+            _learn(made, config, show)
             for file in [*made.rglob("*"), made]:
                 _sync(file)
             made.rename(path)
@@ -68,15 +71,14 @@ def prepare(config: Config, path: Path, progress: Progress, processes: int | Non
     return read_corpus(config.data.moved_to(str(path)))
 
 
-def _learn(made: Path, config: Config, progress: Progress) -> None:
+def _learn(made: Path, config: Config, show: ShowWork) -> None:
     """Learn the vocabulary of a data set, and count the tokens of its sentences."""
     train = read_corpus(config.data.moved_to(str(made))).train
-    progress("Learning the vocabulary", 0)
-    tokenizers = learn_tokenizers(train, config.tokenizer)
+    tokenizers = learn_tokenizers(train, config.tokenizer, show)
     (made / VOCABULARY).mkdir()
     for name, content in tokenizers.files().items():
         (made / VOCABULARY / name).write_bytes(content)
-    token_lengths(train, tokenizers, lambda done: progress("Counting tokens", done))
+    token_lengths(train, tokenizers, show)
 
 
 def _sync(path: Path) -> None:

@@ -291,8 +291,12 @@ class TestFix:
 def test_the_stages_of_a_check_are_told(tsv, tmp_path):
     told = []
     config = DataConfig(corpus=str(tsv("a\tb\n")), dev=str(tsv("c\td\n", "dev.tsv")))
-    check(config, tmp_path / "out.tsv", lambda stage, lines: told.append(stage))
+    check(config, tmp_path / "out.tsv", lambda *counts: told.append(counts))
+    judging = ("learning both languages", "examples")
     assert told == [
-        *("Reading train", "Reading dev", "Comparing lines"),
-        *("Judging the lines of train", "Judging the lines of dev", "Writing"),
+        *((f"Reading {split}", "lines", 0, 1) for split in ("train", "dev")),
+        ("Comparing lines",),
+        *((f"Judging train: {what}", "lines", 0, 1) for what in judging),
+        *((f"Judging dev: {what}", "lines", 0, 1) for what in judging),
+        ("Writing the copy", "lines", 0, 1),
     ]

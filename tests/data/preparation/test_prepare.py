@@ -56,7 +56,7 @@ def prepared(config, tmp_path_factory):
     path = tmp_path_factory.mktemp("prepared") / "toy"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunked, "CHUNK_PAIRS", 100)
-        prepare(config, path, lambda stage, done: None, processes=2)
+        prepare(config, path, processes=2)
     return path
 
 
@@ -124,7 +124,7 @@ def test_weights_are_kept(tmp_path, small_chunks):
         {"corpus": str(tmp_path / "b")},
     ]
     config = tiny_config(None, data__sources=sources)
-    prepare(config, tmp_path / "out", lambda stage, done: None)
+    prepare(config, tmp_path / "out")
     found, expected = opened(config, tmp_path / "out"), read_corpus(config.data)
     assert found.train.weights.tolist() == expected.train.weights.tolist()
     assert set(found.train.weights.tolist()) == {2.5, 1.0}
@@ -132,7 +132,7 @@ def test_weights_are_kept(tmp_path, small_chunks):
 
 def test_what_exists_is_not_overwritten(config, prepared):
     with pytest.raises(UsageError) as caught:
-        prepare(config, prepared, lambda stage, done: None)
+        prepare(config, prepared)
     assert str(caught.value) == (
         f"{prepared}: exists already. Remove it, or prepare into another folder"
     )
@@ -144,21 +144,21 @@ def test_nothing_is_left_of_a_preparation_that_fails(config, tmp_path, monkeypat
 
     monkeypatch.setattr(builder, "write_shard", full)
     with pytest.raises(DiskError, match=r"out: cannot be written: No space left on device"):
-        prepare(config, tmp_path / "out", lambda stage, done: None)
+        prepare(config, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_bad_line_is_named_and_nothing_is_left(tmp_path, small_chunks):
     (tmp_path / "x.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS) + "one\n")
     with pytest.raises(DataError, match=r"x\.tsv:509: 1 column where 2 are expected"):
-        prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out", lambda stage, done: None)
+        prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["x.tsv"]
 
 
 def test_a_corpus_too_small_is_refused(tmp_path, small_chunks):
     (tmp_path / "x.tsv").write_text("a\tb\n")
     with pytest.raises(DataError, match="its 1 pairs, in 1 independent groups, leave nothing for"):
-        prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out", lambda stage, done: None)
+        prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out")
 
 
 def test_other_settings_than_the_prepared_ones_are_refused(config, prepared):
@@ -178,7 +178,7 @@ def test_other_settings_than_the_prepared_ones_are_refused(config, prepared):
 
 def test_a_damaged_shard_is_named(config, tmp_path, small_chunks):
     path = tmp_path / "out"
-    prepare(config, path, lambda stage, done: None)
+    prepare(config, path)
     shard = sorted(path.glob("pairs-train*"))[1]
     size = shard.stat().st_size
     with shard.open("r+b") as file:
@@ -197,16 +197,16 @@ def test_a_damaged_shard_is_named(config, tmp_path, small_chunks):
 def test_a_broken_link_where_the_folder_would_be_is_refused_at_once(config, tmp_path):
     (tmp_path / "out").symlink_to("nowhere")
     with pytest.raises(UsageError, match="out: exists already"):
-        prepare(config, tmp_path / "out", lambda stage, done: None)
+        prepare(config, tmp_path / "out")
 
 
 def test_a_folder_name_that_no_disk_takes_is_a_disk_error(config, tmp_path):
     with pytest.raises(DiskError, match="cannot be written: File name too long"):
-        prepare(config, tmp_path / ("x" * 300), lambda stage, done: None)
+        prepare(config, tmp_path / ("x" * 300))
 
 
 def test_a_prepared_corpus_is_not_prepared_again(config, prepared, tmp_path):
     again = config.model_copy(update={"data": config.data.moved_to(str(prepared))})
     with pytest.raises(UsageError, match="has been prepared already"):
-        prepare(again, tmp_path / "out", lambda stage, done: None)
+        prepare(again, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,161 @@
+"""Write the splits of a corpus as plain files, which any other toolkit can read.
+
+The files have one sentence per line. Line n of a file belongs to line n of the others of its split.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from seq2seq_cli.data.corpus import Corpus
+from seq2seq_cli.data.splits import Pair, group_references
+from seq2seq_cli.errors import DiskError, UsageError, os_reason
+
+INDEX = "split.json"
+
+
+@dataclass(frozen=True)
+class ExportedSplit:
+    """A split that was written.
+
+    Attributes:
+        lines: of each file.
+        references: target sentences in all, each counted once.
+        files: their names; the source, the first references, further references.
+    """
+
+    lines: int
+    references: int
+    files: list[str]
+
+
+@dataclass(frozen=True)
+class Export:
+    """What `split.json` says of the files beside it.
+
+    Attributes:
+        corpus: its name and files.
+        fingerprint: of the corpus.
+        source_language, target_language: the languages.
+        splits: what was written, by the name of the split.
+        line_breaks: number of sentences with line breaks in them, which became spaces.
+    """
+
+    corpus: str
+    fingerprint: str
+    source_language: str
+    target_language: str
+    splits: dict[str, ExportedSplit]
+    line_breaks: int
+
+
+def check_new_folder(folder: Path) -> None:
+    """Check that a folder can be made, so that nothing is overwritten.
+
+    Raises:
+        UsageError: if something is there.
+        DiskError: if its parent does not exist.
+    """
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(f"{folder}: exists already; nothing is overwritten. Give a new folder")
+    if not folder.absolute().parent.is_dir():
+        raise DiskError(f"{folder}: there is no folder {folder.parent}. Make it first")
+
+
+def export(corpus: Corpus, languages: tuple[str, str], folder: Path) -> Export:
+    """Write the splits of a corpus into a new folder, as a whole or not at all.
+
+    The train split is `train.SOURCE` and `train.TARGET`, a pair per line, and `train.weights` if
+    pairs have weights. The dev and test splits have a line for each distinct source. Their first
+    references are in `test.TARGET`, further ones in `test.TARGET.2`, `test.TARGET.3` and so on. A
+    source with fewer references than another has its first one again there.
+
+    Args:
+        corpus: to write.
+        languages: (source, target), the endings of the files.
+        folder: to make. It may be there if it is empty.
+
+    Raises:
+        UsageError: if the folder has something in it.
+        DiskError: if it cannot be written.
+    """
+    check_new_folder(folder)
+    with _complete_folder(folder) as partial:
+        writer = _Writer(partial)
+        splits = {
+            "train": _export_train(writer, corpus, languages),
+            **{name: _export_held_out(writer, corpus, name, languages) for name in ("dev", "test")},
+        }
+        exported = Export(
+            corpus.description, corpus.fingerprint, *languages, splits, writer.line_breaks
+        )
+        index = json.dumps(asdict(exported), indent=2, ensure_ascii=False)
+        (partial / INDEX).write_text(index + "\n", encoding="utf-8")
+    return exported
+
+
+def _export_train(writer: "_Writer", corpus: Corpus, languages: tuple[str, str]) -> ExportedSplit:
+    files = [f"train.{language}" for language in languages]
+    for side, name in enumerate(files):
+        writer.write(name, (pair[side] for pair in corpus.train))
+    if corpus.train.weights is not None:
+        files.append("train.weights")
+        writer.write(files[-1], (f"{weight:g}" for weight in corpus.train.weights.tolist()))
+    return ExportedSplit(len(corpus.train), len(corpus.train), files)
+
+
+def _export_held_out(
+    writer: "_Writer", corpus: Corpus, name: str, languages: tuple[str, str]
+) -> ExportedSplit:
+    pairs: list[Pair] = getattr(corpus, name)
+    sources, references = group_references(pairs)
+    files = [f"{name}.{languages[0]}"]
+    writer.write(files[0], sources)
+    for rank in range(max(map(len, references))):
+        files.append(f"{name}.{languages[1]}" + (f".{rank + 1}" if rank else ""))
+        writer.write(files[-1], (each[rank if rank < len(each) else 0] for each in references))
+    return ExportedSplit(len(sources), sum(map(len, references)), files)
+
+
+class _Writer:
+    """Writes files of one sentence per line into a folder.
+
+    Attributes:
+        line_breaks: number of sentences whose line breaks became spaces.
+    """
+
+    def __init__(self, folder: Path):
+        self.line_breaks = 0
+        self._folder = folder
+
+    def write(self, name: str, sentences: Iterable[str]) -> None:
+        with (self._folder / name).open("w", encoding="utf-8", newline="\n") as file:
+            for sentence in sentences:
+                if "\n" in sentence or "\r" in sentence:
+                    self.line_breaks += 1
+                    sentence = " ".join(sentence.replace("\r", "\n").split("\n"))
+                file.write(sentence + "\n")
+
+
+@contextmanager
+def _complete_folder(folder: Path) -> Iterator[Path]:
+    """Yield a folder with another name, which gets the name of `folder` at the end."""
+    partial = folder.absolute().with_name(f".{folder.absolute().name}.partial")
+    try:
+        if partial.exists():  # left by an export that was killed
+            shutil.rmtree(partial)
+        partial.mkdir()
+        yield partial
+        partial.rename(folder)
+    except OSError as error:
+        raise DiskError(
+            f"{folder}: cannot be written: {os_reason(error)}. Free some space, or give another "
+            "folder"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
