@@ -9,21 +9,31 @@ from typing import Annotated
 import typer
 
 from seq2seq_cli.cli.ablate import ablate
+from seq2seq_cli.cli.attention import attention
 from seq2seq_cli.cli.bench import bench_app
+from seq2seq_cli.cli.checkpoints import checkpoints_app
+from seq2seq_cli.cli.compare import compare
 from seq2seq_cli.cli.config import config_app
 from seq2seq_cli.cli.data import data_app
 from seq2seq_cli.cli.evaluate import evaluate
+from seq2seq_cli.cli.explain import explain
+from seq2seq_cli.cli.export_split import export_split
 from seq2seq_cli.cli.files import open_standard_streams
 from seq2seq_cli.cli.init import init
+from seq2seq_cli.cli.play import play
+from seq2seq_cli.cli.report import make_report
+from seq2seq_cli.cli.runs import runs_app
 from seq2seq_cli.cli.score import score
 from seq2seq_cli.cli.selftest import selftest
-from seq2seq_cli.cli.suggestions import Command
+from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.cli.train import train
 from seq2seq_cli.cli.translate import translate
+from seq2seq_cli.cli.watch import watch
 from seq2seq_cli.errors import RunInterruptedError, S2SError
 
 app = typer.Typer(
     name="s2s",
+    cls=CommandGroup,
     help="Train, use and score sequence-to-sequence translation models with attention.",
     epilog="After `s2s --install-completion`, Tab completes commands, options, runs and configs.",
     no_args_is_help=True,
@@ -35,11 +45,20 @@ app.command(cls=Command)(init)
 app.command(cls=Command)(train)
 app.command(cls=Command)(translate)
 app.command(cls=Command)(score)
+app.command(cls=Command)(attention)
+app.command(cls=Command)(explain)
+app.command(cls=Command)(play)
 app.command("eval", cls=Command)(evaluate)
+app.command(cls=Command)(compare)
+app.command("report", cls=Command)(make_report)
+app.command(cls=Command)(watch)
+app.command("export-split", cls=Command)(export_split)
 app.command(cls=Command)(ablate)
 app.command(cls=Command)(selftest)
 app.add_typer(data_app, name="data")
+app.add_typer(runs_app, name="runs")
 app.add_typer(config_app, name="config")
+app.add_typer(checkpoints_app, name="checkpoints")
 app.add_typer(bench_app, name="bench")
 
 

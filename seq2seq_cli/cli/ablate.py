@@ -12,16 +12,20 @@ from seq2seq_cli.cli.options import (
     ConfigOption,
     DataOption,
     DeviceOption,
+    EpochsOption,
     JsonOption,
     QuietOption,
+    SeedOption,
     SetOption,
     SourceOption,
+    StepsOption,
     TargetOption,
     config_layers,
     corpus_flags,
     find_data,
     set_model,
     start_tensorflow,
+    training_flags,
 )
 
 
@@ -37,34 +41,34 @@ def ablate(
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of each training.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Updates of each training.")] = None,
+    epochs: EpochsOption = None,
+    steps: StepsOption = None,
     budget: BudgetOption = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of each training.")] = None,
+    seed: SeedOption = None,
     equal_parameters: Annotated[
         bool,
-        typer.Option("--equal-parameters", help="Give all as many weights as the first, by width."),
+        typer.Option(
+            "--equal-parameters", help="Choose widths that give all as many weights as the first."
+        ),
     ] = False,
     settings: SetOption = None,
     device: DeviceOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train several models alike and compare them in one table; repeat it to continue."""
+    """Train several models alike and compare them in one table; the same command continues."""
     from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.config.training import TrainingConfig
+    from seq2seq_cli.runs.disk import check_writable
     from seq2seq_cli.training.events import Phase
 
     layers = config_layers(
         config,
         settings,
         *corpus_flags(data, source, target),
-        ("training.epochs", epochs, "--epochs"),
-        ("training.steps", steps, "--steps"),
-        ("training.seed", seed, "--seed"),
-        ("training.device", device, "--device"),
+        *training_flags(device, epochs, steps, seed),
         budget=budget,
     )
     configs = {}
@@ -74,6 +78,7 @@ def ablate(
             set_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
+    check_writable(folder)
     find_data(variant.data, quiet)
     with TrainingDisplay(quiet=quiet) as display:
         display(Phase("Starting TensorFlow"))

@@ -30,7 +30,7 @@ from seq2seq_cli.cli.options import (
     start_tensorflow,
     warn,
 )
-from seq2seq_cli.cli.suggestions import Command
+from seq2seq_cli.cli.suggestions import Command, CommandGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from seq2seq_cli.decoding.speed import DecodingSpeed
     from seq2seq_cli.training.speed import TrainingSpeed
 
-bench_app = typer.Typer(no_args_is_help=True, help="Measure speed and memory.")
+bench_app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Measure speed and memory.")
 
 TrialsOption = Annotated[int, typer.Option(help="Trials after a warm-up.", min=1)]
 
@@ -63,7 +63,9 @@ def bench_train(
 ) -> None:
     """Measure how fast a model trains, where the time goes, and with what memory."""
     from seq2seq_cli.cli import console
+    from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.training.events import Phase
 
     layers = config_layers(
         config,
@@ -75,11 +77,14 @@ def bench_train(
     )
     resolved = load_config(*layers)
     find_data(resolved.data, quiet)
+    # Lines, since a display that moves would slow the trials.
+    display = TrainingDisplay(quiet=quiet, is_live=False)
+    display(Phase("Starting TensorFlow"))
     device_used = start_tensorflow(resolved.training.device, resolved.training)
 
     from seq2seq_cli.training.speed import measure_training
 
-    found = measure_training(resolved, steps, trials, _told(quiet))
+    found = measure_training(resolved, steps, trials, _told(quiet), display)
     record = {"model": resolved.model.description, "device": device_used, **asdict(found)}
     rows = _training_rows(resolved, device_used, found)
     emit(Result(record, console.two_columns(rows)), as_json)
@@ -158,7 +163,7 @@ def bench_decode(
     from seq2seq_cli.decoding.loading import load_ensemble
     from seq2seq_cli.decoding.speed import measure_decoding
 
-    chosen = _sentences(input_file, found.configs[0])[:sentences]
+    chosen = _sentences(input_file, found.configs[0], quiet)[:sentences]
     loaded = load_ensemble(found.runs, warn, found.configs)
     speed = measure_decoding(loaded.translator(), chosen, trials, memory, _told(quiet))
     beams = loaded.decoding.beam
@@ -175,14 +180,16 @@ def _told(quiet: bool) -> "Callable[[str], None]":
     return (lambda line: None) if quiet else console.show_notice
 
 
-def _sentences(input_file: Path | None, config: "Config") -> list[str]:
+def _sentences(input_file: Path | None, config: "Config", quiet: bool) -> list[str]:
     """Return the lines of a file, or the sources of the test split."""
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.data.corpus import read_corpus
     from seq2seq_cli.data.splits import group_references
     from seq2seq_cli.decoding.lines import in_windows
 
     if input_file is None:
-        return group_references(read_corpus(config.data).test)[0]
+        with work_progress(not quiet) as show:
+            return group_references(read_corpus(config.data, show).test)[0]
     with open_input(input_file) as (stream, name):
         lines = in_windows(stream, name, str, lambda lines, first: lines, "read")
         return [line for _, line, _ in lines]

@@ -15,9 +15,11 @@ from seq2seq_cli.cli.options import (
     config_layers,
     corpus_flags,
 )
-from seq2seq_cli.cli.suggestions import Command
+from seq2seq_cli.cli.suggestions import Command, CommandGroup
 
-config_app = typer.Typer(no_args_is_help=True, help="Show and check configurations.")
+config_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="Show and check configurations."
+)
 
 
 @config_app.command("show", cls=Command)

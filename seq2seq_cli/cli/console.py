@@ -1,31 +1,71 @@
 """What several commands print, drawn by Rich."""
 
-from rich.console import Console
+import os
+
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-stdout = Console()
-stderr = Console(stderr=True)
+_UNLIMITED = 10_000  # columns
+
+
+def _console(stderr: bool = False) -> Console:
+    """Return a console that folds lines on a terminal, or where COLUMNS gives a width."""
+    console = Console(stderr=stderr)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNLIMITED
+    return console
+
+
+stdout = _console()
+stderr = _console(stderr=True)
 
 
 def show_error(message: str) -> None:
     """Print an error to stderr."""
-    stderr.print(Text("error: ", style="bold red") + Text(message), soft_wrap=True)
+    _show(Text("error: ", style="bold red") + Text(message))
 
 
 def show_warning(message: str) -> None:
     """Print a warning to stderr."""
-    stderr.print(Text("warning: ", style="bold yellow") + Text(message), soft_wrap=True)
+    _show(Text("warning: ", style="bold yellow") + Text(message))
 
 
 def show_notice(message: str) -> None:
     """Print a notice to stderr."""
-    stderr.print(Text(message), soft_wrap=True)
+    _show(Text(message))
 
 
-def show_rows(rows: list[tuple[str, str]], to: Console = stdout) -> None:
-    """Print labels with their texts, in two columns."""
-    to.print(two_columns(rows))
+def show_next(command: str) -> None:
+    """Print to stderr what to do next, on one line, so that it can be copied."""
+    stderr.print(Text(f"Next: {command}"), soft_wrap=True)
+
+
+def _show(text: Text) -> None:
+    """Print a text to stderr; a terminal folds it between words."""
+    stderr.print(text, soft_wrap=not stderr.is_terminal)
+
+
+def show_rows(rows: list[tuple[str, str]], to: Console | None = None) -> None:
+    """Print labels with their texts, in two columns; to stdout if nothing else is given."""
+    show_drawn(two_columns(rows), to)
+
+
+def show_drawn(drawn: RenderableType, to: Console | None = None) -> None:
+    """Print something that Rich draws, without the spaces at the ends of its lines in a file.
+
+    Args:
+        drawn: what to print.
+        to: where; None for stdout.
+    """
+    to = to or stdout
+    if to.is_terminal:
+        to.print(drawn)
+        return
+    with to.capture() as captured:
+        to.print(drawn)
+    for line in captured.get().splitlines():
+        to.print(Text(line.rstrip()), soft_wrap=True)
 
 
 def duration(seconds: float) -> str:
@@ -36,6 +76,16 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02d} min"
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d} h"
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes in words."""
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write 1 epoch or 1,200 epochs."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def two_columns(rows: list[tuple[str, str]]) -> Table:

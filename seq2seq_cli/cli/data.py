@@ -21,7 +21,7 @@ from seq2seq_cli.cli.options import (
     find_data,
     start_tensorflow,
 )
-from seq2seq_cli.cli.suggestions import Command
+from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from seq2seq_cli.data.corpus import Corpus
     from seq2seq_cli.data.statistics import SplitStatistics, Statistics
 
-data_app = typer.Typer(no_args_is_help=True, help="Download and look at corpora.")
+data_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="Download, check and prepare corpora."
+)
 
 
 @data_app.command(cls=Command)
@@ -60,12 +62,14 @@ def stats(
     as_json: JsonOption = False,
 ) -> None:
     """Show sizes, lengths, splits and coverage of a corpus."""
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
     find_data(resolved.data, quiet)
-    found = statistics(resolved.data)
+    with work_progress(not quiet) as show:
+        found = statistics(resolved.data, show)
     emit(Result(asdict(found), _drawn_statistics(found)), as_json)
 
 
@@ -81,8 +85,8 @@ def data_check(
             metavar="OUT",
             help="Write a cleaned copy of the corpus, not of the dev and test files, in its own "
             "format, gzipped if OUT ends in .gz; of parallel files, OUT is the PREFIX. Mojibake "
-            "and control characters are put right; lines with any other finding are left out, "
-            "those that are only suspicious (ratio, language, numbers, misaligned) too.",
+            "and control characters are put right. Lines with any other finding are left out, "
+            "even if they are only suspicious (ratio, language, numbers, misaligned).",
         ),
     ] = None,
     settings: SetOption = None,
@@ -96,8 +100,8 @@ def data_check(
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
     find_data(resolved.data, quiet)
-    with work_progress("lines", not quiet) as progress:
-        findings = check(resolved.data, fix, progress)
+    with work_progress(not quiet) as show:
+        findings = check(resolved.data, fix, show)
     record = {**asdict(findings), "is_clean": findings.is_clean}
     emit(Result(record, _drawn_findings(findings)), as_json)
     if not findings.is_clean:
@@ -115,7 +119,7 @@ def prepare(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a corpus as a data set on disk, which need not fit in memory. Train on it by --data."""
+    """Write a corpus as a data set on disk, which need not fit in memory; train on it by --data."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
 
@@ -125,8 +129,8 @@ def prepare(
 
     from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
-    with work_progress("pairs", not quiet) as progress:
-        corpus = prepare_corpus(resolved, folder, progress)
+    with work_progress(not quiet) as show:
+        corpus = prepare_corpus(resolved, folder, show)
     emit(_prepared(corpus, folder), as_json)
 
 

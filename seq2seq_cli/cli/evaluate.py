@@ -1,18 +1,19 @@
-"""The command that scores a run on its held-out pairs: eval."""
+"""The command that scores runs, or the translations of another system: eval."""
 
-from dataclasses import asdict
-from enum import Enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seq2seq_cli.cli.files import Result, check_output, emit, open_output
+from seq2seq_cli.cli.files import Result, check_input, check_output, emit, open_output, write_file
 from seq2seq_cli.cli.options import (
     BatchTokensOption,
     BeamOption,
     DataOption,
     DeviceOption,
+    FoundRuns,
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
@@ -23,29 +24,80 @@ from seq2seq_cli.cli.options import (
     corpus_flags,
     decoding_flags,
     find_data,
+    find_plain_data,
     find_runs,
     start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.test_sets import (
+    ConfidenceOption,
+    Corpus,
+    ReferenceFileOption,
+    SeedOption,
+    SetChoice,
+    SourceFileOption,
+    Split,
+    SplitOption,
+    TestSetOption,
+    TrainingFileOption,
+    TsvOption,
+    chosen_set,
+)
+from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.evaluation.analysis import ScoredOutput
+    from seq2seq_cli.evaluation.calibration import Calibration
+    from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
+    from seq2seq_cli.work import ShowWork
 
 
-class Split(str, Enum):
-    """The held-out splits."""
-
-    dev = "dev"
-    test = "test"
+CheckpointOption = Annotated[
+    list[str] | None,
+    typer.Option(help="best, last, all, or an update such as 1200. Default: best."),
+]
+HypothesesOption = Annotated[
+    Path | None,
+    typer.Option(help="Score the translations in a file, one per line, not those of a run."),
+]
+ResamplesOption = Annotated[int, typer.Option(help="Resamples of --confidence.", min=2)]
+DetailsOption = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Print scores by length and by rare words, calibration, and the worst sentences.",
+    ),
+]
+RowsOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write sources, translations and references (TSV)."),
+]
+SaveOption = Annotated[
+    Path | None, typer.Option(help="Save the translations for `s2s compare` (JSON Lines).")
+]
+PageOption = Annotated[Path | None, typer.Option(help="Write a page with all details.")]
 
 
 def evaluate(
     run: RunsOption = None,
-    split: Annotated[Split, typer.Option(help="Which held-out pairs.")] = Split.test,
+    checkpoint: CheckpointOption = None,
+    split: SplitOption = Split.test,
+    source_file: SourceFileOption = None,
+    reference_file: ReferenceFileOption = None,
+    tsv: TsvOption = None,
+    test_set: TestSetOption = None,
+    hypotheses: HypothesesOption = None,
+    confidence: ConfidenceOption = False,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 12345,
+    details: DetailsOption = False,
+    training_file: TrainingFileOption = None,
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write sources, translations and references (TSV)."),
-    ] = None,
+    output: RowsOption = None,
+    save_translations: SaveOption = None,
+    html: PageOption = None,
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     batch_tokens: BatchTokensOption = None,
@@ -54,44 +106,199 @@ def evaluate(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run by BLEU and chrF on its leak-free test split."""
-    if output:
-        check_output(output)
-    found = find_runs(
-        run,
-        settings,
-        *corpus_flags(None, source, target),
-        *decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens),
-    )
-    corpus = found.configs[0].data
-    if data is not None:
-        corpus = corpus.moved_to(data)
-    find_data(corpus, quiet)
-    device_used = start_tensorflow(device or "auto")
+    """Score a run by BLEU, chrF, chrF++ and TER on its leak-free test split, or other sentences."""
+    choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
+    choice.check()
+    flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
+    _check_files(output, save_translations, html, hypotheses)
+    if hypotheses:
+        _check_no_model(settings, checkpoint, device, flags)
+    wanted = checkpoint or ["best"]
+    if (output or save_translations) and (len(wanted) > 1 or wanted == ["all"]):
+        raise UsageError("--output and --save-translations take one --checkpoint; give one")
+    found = corpus = None
+    detailed = details or bool(html)
+    if run or not hypotheses or choice.is_split:
+        found = find_runs(run, settings, *corpus_flags(None, source, target), *flags)
+        corpus = _corpus(found, data)
+        if choice.is_split or (detailed and not training_file):
+            (find_plain_data if hypotheses else find_data)(corpus.data, quiet)
+    device_used = "" if hypotheses else start_tensorflow(device or "auto")
+    asked = _Asked(choice, wanted, (resamples, seed) if confidence else None, detailed)
+    languages = _languages(corpus, source, target)
+    of, results = _score(asked, found, corpus, hypotheses, languages, quiet)
+    shown = results if details else [replace(scored, details=None) for scored in results]
+    _show(asked, of, shown, device_used, as_json)
+    # The scores have been printed, whatever happens to the files.
+    _write(of, results, output, save_translations, html)
 
-    from seq2seq_cli.cli.console import two_columns
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is scored, and how.
+
+    Attributes:
+        choice: of the test set.
+        checkpoints: names as --checkpoint takes them.
+        interval: resamples and seed of --confidence, if it is given.
+        detailed: whether what stands behind the scores is computed.
+    """
+
+    choice: SetChoice
+    checkpoints: list[str]
+    interval: tuple[int, int] | None
+    detailed: bool
+
+
+def _score(
+    asked: _Asked,
+    found: FoundRuns | None,
+    corpus: Corpus | None,
+    hypotheses: Path | None,
+    languages: tuple[str, str] | None,
+    quiet: bool,
+) -> "tuple[EvaluationSet, list[ScoredOutput]]":
+    """Return the test set, and the scores of the given translations or of each checkpoint."""
     from seq2seq_cli.cli.progress import work_progress
-    from seq2seq_cli.decoding.loading import load_ensemble
-    from seq2seq_cli.evaluation.test_split import evaluate as evaluate_run
+    from seq2seq_cli.evaluation.analysis import find_details, score_output
+    from seq2seq_cli.evaluation.metrics import Bootstrap
 
-    loaded = load_ensemble(found.runs, warn, found.configs)
-    with work_progress("sentences", not quiet) as progress:
-        evaluation = evaluate_run(loaded, corpus, split.value, progress=progress)
-    scores, search = evaluation.scores, loaded.decoding.description
-    record = {
-        **{"run": evaluation.run, "checkpoint": evaluation.checkpoint, "split": split.value},
-        **asdict(scores),
-        **{"search": search, "device": device_used},
-    }
-    rows = [
-        ("run", f"{evaluation.run}, {evaluation.checkpoint}, {search}"),
-        (split.value, f"{scores.sentences:,} sentences, {scores.references:,} references"),
-        ("BLEU", f"{scores.bleu:.2f}   {scores.bleu_signature}"),
-        ("chrF", f"{scores.chrf:.2f}   {scores.chrf_signature}"),
-    ]
-    emit(Result(record, two_columns(rows)), as_json)
-    # The scores have been printed, whatever happens to the file.
+    bootstrap = Bootstrap(*asked.interval) if asked.interval else None
+    results = []
+    with work_progress(not quiet) as show:
+        of, words = chosen_set(asked.choice, corpus, languages, asked.detailed, show)
+        if hypotheses or not found:
+            outputs = _given(hypotheses, of)
+        else:
+            outputs = _translated(found, asked, of, show)
+        for system, calibration in outputs:
+            behind = find_details(of, system, words, calibration) if asked.detailed else None
+            results.append(score_output(of, system, bootstrap, behind))
+    return of, results
+
+
+def _show(
+    asked: _Asked,
+    of: "EvaluationSet",
+    results: "list[ScoredOutput]",
+    device: str,
+    as_json: bool,
+) -> None:
+    from seq2seq_cli.cli import evaluation_display as display
+
+    where = {"split": asked.choice.split} if asked.choice.is_split else {}
+    if not as_json and len(results) > 1:
+        names = [scored.output.name for scored in results]
+        table = display.score_table(names, [scored.scores for scored in results])
+        emit(Result(None, table), as_json)
+        return
+    for scored in results:
+        record = display.evaluation_record(scored, of, where, device)
+        emit(Result(record, display.drawn_evaluation(scored, of)), as_json)
+
+
+def _check_files(
+    output: Path | None, saved: Path | None, html: Path | None, hypotheses: Path | None
+) -> None:
+    files = (("--output", output), ("--save-translations", saved), ("--html", html))
+    for option, path in files:
+        if path:
+            check_output(path, hypotheses, option)
+    if hypotheses:
+        check_input(hypotheses, "--hypotheses")
+
+
+def _check_no_model(
+    settings: list[str] | None,
+    checkpoint: list[str] | None,
+    device: str | None,
+    flags: Sequence[tuple[str, Any, str]],
+) -> None:
+    """Check that no option of a model is given beside --hypotheses.
+
+    Raises:
+        UsageError: naming the option.
+    """
+    given = [("--set", settings), ("--checkpoint", checkpoint), ("--device", device)]
+    given += [(option, value) for _, value, option in flags]
+    for option, value in given:
+        if value:
+            raise UsageError(f"{option} is for a run, and --hypotheses has translations already")
+
+
+def _corpus(found: FoundRuns, data: str | None) -> Corpus:
+    run, config = found.runs[0], found.configs[0].data
+    moved = config if data is None else config.moved_to(data)
+    return Corpus(moved, run.data_fingerprint(), str(run.path))
+
+
+def _languages(
+    corpus: Corpus | None, source: str | None, target: str | None
+) -> tuple[str, str] | None:
+    if corpus:
+        return corpus.data.source_language, corpus.data.target_language
+    return (source, target) if source and target else None
+
+
+def _given(
+    hypotheses: Path | None, of: "EvaluationSet"
+) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
+    from seq2seq_cli.evaluation.systems import SystemOutput
+    from seq2seq_cli.evaluation.test_sets import read_hypotheses
+
+    assert hypotheses
+    lines = read_hypotheses(hypotheses, len(of.sources))
+    yield SystemOutput(str(hypotheses), lines, origin={"hypotheses": str(hypotheses)}), None
+
+
+def _translated(
+    found: FoundRuns, asked: _Asked, of: "EvaluationSet", show: "ShowWork"
+) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
+    """Yield the translations by each checkpoint, and its calibration if details are wanted."""
+    from seq2seq_cli.decoding.loading import at_checkpoint, load_ensemble, load_run
+    from seq2seq_cli.evaluation.calibration import calibrate
+    from seq2seq_cli.evaluation.test_split import system_output
+    from seq2seq_cli.runs.selection import select
+
+    run = found.runs[0]
+    if len(found.runs) > 1:
+        if asked.checkpoints != ["best"]:
+            raise UsageError("--checkpoint is for one run; several runs are an ensemble")
+        chosen, loaded = [], load_ensemble(found.runs, warn, found.configs)
+    else:
+        chosen = [each for name in asked.checkpoints for each in select(run, name, warn)]
+        loaded = load_run(run, warn, found.configs[0], chosen[0])
+    translator, scorer = loaded.translator(), loaded.scorer()
+    for number in range(max(len(chosen), 1)):
+        if number:
+            loaded = at_checkpoint(loaded, chosen[number])
+        output = system_output(loaded, translator, of, show)
+        calibration = None
+        if asked.detailed:
+            firsts = [references[0] for references in of.references]
+            pairs = list(zip(of.sources, firsts, strict=True))
+            calibration = calibrate(*scorer.predictions(pairs))
+        yield output, calibration
+
+
+def _write(
+    of: "EvaluationSet",
+    results: "list[ScoredOutput]",
+    output: Path | None,
+    saved: Path | None,
+    html: Path | None,
+) -> None:
+    system = results[0].output
     if output:
         with open_output(output) as write:
-            for row in evaluation.rows():
-                write("\t".join(row))
+            rows = zip(of.sources, system.translations, of.references, strict=True)
+            for source, translation, references in rows:
+                write("\t".join([source, translation, *references]))
+    if saved:
+        from seq2seq_cli.evaluation.systems import to_jsonl
+
+        write_file(saved, to_jsonl(of, system).encode(), "--save-translations")
+    if html:
+        from seq2seq_cli.evaluation.pages.evaluation import evaluation_page
+
+        write_file(html, evaluation_page(of, results).encode(), "--html")

@@ -8,7 +8,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TextIO
 
@@ -53,7 +53,7 @@ def emit(result: Result, as_json: bool, write: Callable[[str], None] | None = No
     else:
         from seq2seq_cli.cli import console
 
-        console.stdout.print(result.shown)
+        console.show_drawn(result.shown)
 
 
 def print_line(line: str) -> None:
@@ -119,8 +119,8 @@ def check_files(has_arguments: bool, input_file: Path | None, output: Path | Non
         check_output(output, input_file)
 
 
-def check_input(path: Path) -> None:
-    """Check that the file of --input exists and can be read.
+def check_input(path: Path, option: str = "--input") -> None:
+    """Check that the file of --input, or of another option, exists and can be read.
 
     Raises:
         UsageError: if there is no such file.
@@ -129,17 +129,17 @@ def check_input(path: Path) -> None:
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except FileNotFoundError as error:
-        raise UsageError(f"--input {path}: no such file") from error
+        raise UsageError(f"{option} {path}: no such file") from error
     except OSError as error:
-        raise DataError(f"--input {path}: cannot be read: {os_reason(error)}") from error
+        raise DataError(f"{option} {path}: cannot be read: {os_reason(error)}") from error
     if is_folder:
-        raise DataError(f"--input {path}: cannot be read: it is a folder. Give a text file")
+        raise DataError(f"{option} {path}: cannot be read: it is a folder. Give a text file")
     if not os.access(path, os.R_OK):
-        raise DataError(f"--input {path}: cannot be read: you have no permission")
+        raise DataError(f"{option} {path}: cannot be read: you have no permission")
 
 
-def check_output(path: Path, input_file: Path | None = None) -> None:
-    """Check that the file of --output can be written, and is not the input.
+def check_output(path: Path, input_file: Path | None = None, option: str = "--output") -> None:
+    """Check that the file of --output, or of another option, can be written and is not the input.
 
     The file is not changed.
 
@@ -148,7 +148,7 @@ def check_output(path: Path, input_file: Path | None = None) -> None:
         DiskError: if it cannot be written.
     """
     if input_file and os.path.exists(path) and path.samefile(input_file):
-        raise UsageError(f"--output {path} is the --input, and would overwrite it; take another")
+        raise UsageError(f"{option} {path} is the --input, and would overwrite it; take another")
     folder = path.parent
     if os.path.isdir(path):
         problem = "it is a folder. Give the path of a file"
@@ -158,7 +158,23 @@ def check_output(path: Path, input_file: Path | None = None) -> None:
         problem = "you have no permission. Give another path"
     else:
         return
-    raise DiskError(f"--output {path}: cannot be written: {problem}")
+    raise DiskError(f"{option} {path}: cannot be written: {problem}")
+
+
+def write_file(path: Path, content: bytes, option: str) -> None:
+    """Write a file whole, or leave what was there.
+
+    Raises:
+        DiskError: naming the option, if it cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise DiskError(f"{option} {path}: cannot be written: {os_reason(error)}") from error
 
 
 @contextmanager

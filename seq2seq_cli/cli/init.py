@@ -3,7 +3,7 @@
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -38,9 +38,15 @@ def init(
 ) -> None:
     """Write a config for a corpus, with sizes and a schedule that suit its number of pairs."""
     from seq2seq_cli.cli import console
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.config.overrides import Overrides
-    from seq2seq_cli.config.starter import starter_values, to_commented_toml
+    from seq2seq_cli.config.starter import (
+        in_words,
+        rough_seconds,
+        starter_values,
+        to_commented_toml,
+    )
     from seq2seq_cli.data.corpus import read_corpus
 
     if os.path.lexists(path):
@@ -48,11 +54,13 @@ def init(
     (given,) = config_layers(None, settings, *corpus_flags(data, source, target), model=model)
     config = load_config(given)
     find_data(config.data, quiet)
-    corpus = read_corpus(config.data)
+    with work_progress(not quiet) as show:
+        corpus = read_corpus(config.data, show)
     pairs = len(corpus.train)
 
     values = Overrides()
-    chosen = starter_values(config.model.kind, pairs, _common_length(corpus.train))
+    lengths = _lengths(corpus.train)
+    chosen = starter_values(config.model.kind, pairs, lengths.common)
     for key, value in {**_data_values(config.data), **chosen}.items():
         values.set(key, value, "s2s init")
     for key, value in given.items():
@@ -60,16 +68,22 @@ def init(
             values.set(key, value, given.origins[key])
     load_config(values)
 
+    time = in_words(rough_seconds({**chosen, **values}, pairs, lengths.mean))
     train = f"s2s train --config {shlex.quote(str(path))}"
     heading = (
         f"A config for {corpus.description}: {pairs:,} training pairs.\n\n"
         f"  {train}\n\n"
+        f"Roughly {time} on two CPU cores; --dry-run estimates the time on this machine, and\n"
+        "--budget limits it.\n\n"
         "Sizes and schedule follow from the number of pairs by rules of thumb. Keys that are not\n"
         "here have their defaults; `s2s config show` prints all keys."
     )
     _write(path, to_commented_toml(values, heading))
     if not quiet:
-        console.show_notice(f"{path} is for {pairs:,} training pairs. Next: {train}")
+        console.show_notice(
+            f"{path} is for {pairs:,} training pairs: roughly {time} on two CPU cores."
+        )
+        console.show_next(train)
 
 
 def _data_values(data: "DataConfig") -> dict[str, Any]:
@@ -83,12 +97,24 @@ def _data_values(data: "DataConfig") -> dict[str, Any]:
     }
 
 
-def _common_length(pairs: "Pairs") -> int:
-    """Return the number of words that one sentence in a hundred exceeds."""
+class _Lengths(NamedTuple):
+    """How many words sentences have.
+
+    common: the number that one sentence in a hundred exceeds.
+    mean: on average.
+    """
+
+    common: int
+    mean: float
+
+
+def _lengths(pairs: "Pairs") -> _Lengths:
+    """Count the words of evenly spaced sentences."""
     import numpy as np
 
     sides = pairs.take(range(0, len(pairs), -(-len(pairs) // _SAMPLE)))
-    return int(np.percentile([len(text.split()) for side in sides for text in side], 99))
+    words = [len(text.split()) for side in sides for text in side]
+    return _Lengths(int(np.percentile(words, 99)), float(np.mean(words)))
 
 
 def _write(path: Path, text: str) -> None:

@@ -86,16 +86,30 @@ AttentionOption = Annotated[
         autocompletion=completion.attentions,
     ),
 ]
+EpochsOption = Annotated[
+    int | None, typer.Option("--epochs", help="Stop each training after this number of epochs.")
+]
+StepsOption = Annotated[
+    int | None, typer.Option("--steps", help="Stop each training after this number of updates.")
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Determines all that is random in each training.")
+]
 BudgetOption = Annotated[
     str | None,
     typer.Option(help="Stop each training after a time: 90s, 10m, 1.5h.", metavar="TIME"),
 ]
 BeamOption = Annotated[
-    int | None, typer.Option("--beam", help="Hypotheses followed; 1 is greedy.", metavar="K")
+    int | None,
+    typer.Option(
+        "--beam", help="Number of hypotheses that the search keeps; 1 is greedy.", metavar="K"
+    ),
 ]
 LengthPenaltyOption = Annotated[
     float | None,
-    typer.Option("--length-penalty", help="Power of the length that divides scores.", metavar="A"),
+    typer.Option(
+        "--length-penalty", help="Divide scores by the length to this power.", metavar="A"
+    ),
 ]
 BatchTokensOption = Annotated[
     int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
@@ -159,6 +173,18 @@ def corpus_flags(data: str | None, source: str | None, target: str | None) -> li
     ]
 
 
+def training_flags(
+    device: str | None, epochs: int | None, steps: int | None, seed: int | None
+) -> list[Flag]:
+    """Return the flags of --device, --epochs, --steps and --seed."""
+    return [
+        ("training.device", device, "--device"),
+        ("training.epochs", epochs, "--epochs"),
+        ("training.steps", steps, "--steps"),
+        ("training.seed", seed, "--seed"),
+    ]
+
+
 def decoding_flags(**values: Any) -> list[Flag]:
     """Return the flags of options that are called like keys of `[decoding]`."""
     return [
@@ -208,6 +234,15 @@ def find_data(config: "DataConfig", quiet: bool = False) -> None:
     check_files(config)
     if any(source.corpus == "tatoeba" for source in config.mixture):
         fetch_tatoeba(quiet)
+
+
+def find_plain_data(config: "DataConfig", quiet: bool = False) -> None:
+    """Do as `find_data`, and import TensorFlow in silence if the corpus is read by it."""
+    from seq2seq_cli.data.corpus import needs_tensorflow
+
+    find_data(config, quiet)
+    if needs_tensorflow(config):
+        start_tensorflow("cpu")
 
 
 def fetch_tatoeba(quiet: bool = False) -> None:

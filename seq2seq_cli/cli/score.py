@@ -1,5 +1,6 @@
 """The command that scores given translations: score."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -79,11 +80,12 @@ def score(
         if source is not None and translation is not None:
             show(1, (source, translation), scorer.score([(source, translation)])[0])
             return
-        shown = bool(output) and not quiet
-        with line_progress(shown) as advance, open_input(input_file) as (stream, name):
-            for scored_line in score_lines(scorer, stream, name):
-                show(*scored_line)
-                advance()
+        is_shown = not quiet and (bool(output) or not sys.stdout.isatty())
+        progress = line_progress("Scoring", input_file, is_shown)
+        with progress as show_done, open_input(input_file) as (stream, name):
+            for number, pair, scored in score_lines(scorer, stream, name):
+                show(number, pair, scored)
+                show_done(number)
 
 
 def _result(pair: "Pair", scored: "Score", with_tokens: bool) -> Result:

@@ -11,6 +11,7 @@ from seq2seq_cli.cli.options import (
     DeviceOption,
     JsonOption,
     ModelOption,
+    QuietOption,
     RunOption,
     SetOption,
     config_layers,
@@ -32,12 +33,14 @@ def selftest(
     attention: AttentionOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check properties that every model must have, on a run's model or a new one of a config.
 
     The exit code is 1 if a property does not hold.
     """
+    from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.runs.run import find_run
 
@@ -50,7 +53,8 @@ def selftest(
 
     from seq2seq_cli.evaluation.selftest import check_fresh, check_run
 
-    checks = check_run(chosen, warn) if chosen else check_fresh(resolved)
+    with work_progress(not quiet) as show:
+        checks = check_run(chosen, warn, show) if chosen else check_fresh(resolved, show)
     record = [
         {"property": check.name, "deviation": check.deviation, "holds": check.holds}
         for check in checks

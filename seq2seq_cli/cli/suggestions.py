@@ -1,12 +1,45 @@
-"""What may be meant by an option that does not exist."""
+"""What a command's help says of its options, and what may be meant by one that does not exist."""
 
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+
+# What an option takes, in place of the names that types have in Python.
+_TAKEN = {
+    "<bool>": "",
+    "<float range>": "X",
+    "<float>": "X",
+    "<int range>": "N",
+    "<int>": "N",
+    "<list[Path]>": "PATH",
+    "<list[path]>": "PATH",
+    "<list[str]>": "TEXT",
+    "<path>": "PATH",
+    "<str>": "TEXT",
+}
+
+
+def _name_what_is_taken(parameters: list[Any], ctx: Any) -> list[Any]:
+    for parameter in parameters:
+        if parameter.param_type_name == "option" and parameter.metavar is None:
+            parameter.metavar = _TAKEN.get(str(parameter.display_type(ctx)))
+    return parameters
+
+
+class CommandGroup(TyperGroup):
+    """Commands with a common name."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options and arguments; see TyperGroup."""
+        return _name_what_is_taken(super().get_params(ctx), ctx)
 
 
 class Command(TyperCommand):
     """A command that answers an unknown option with the config's keys of that name."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options and arguments; see TyperCommand."""
+        return _name_what_is_taken(super().get_params(ctx), ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; see TyperCommand."""

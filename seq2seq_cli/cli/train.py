@@ -11,16 +11,20 @@ from seq2seq_cli.cli.options import (
     ConfigOption,
     DataOption,
     DeviceOption,
+    EpochsOption,
     ModelOption,
     QuietOption,
     RunOption,
+    SeedOption,
     SetOption,
     SourceOption,
+    StepsOption,
     TargetOption,
     config_layers,
     corpus_flags,
     find_data,
     start_tensorflow,
+    training_flags,
 )
 from seq2seq_cli.errors import UsageError
 
@@ -40,24 +44,26 @@ def train(
     source: SourceOption = None,
     target: TargetOption = None,
     device: DeviceOption = None,
-    epochs: Annotated[int | None, typer.Option(help="Stop after this number of epochs.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Stop after this number of updates.")] = None,
+    epochs: EpochsOption = None,
+    steps: StepsOption = None,
     budget: BudgetOption = None,
-    seed: Annotated[int | None, typer.Option(help="Determines the whole training.")] = None,
+    seed: SeedOption = None,
     run: RunOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the run's last checkpoint.")
     ] = False,
     settings: SetOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done and needed; make no run.")
+        bool,
+        typer.Option("--dry-run", help="Show what would be done, in what time; make no run."),
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
     """Train a model, into the next numbered folder below runs/."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.config.files import load_config
-    from seq2seq_cli.runs.run import check_startable, find_run, resumed_config
+    from seq2seq_cli.runs.resuming import resumed_config
+    from seq2seq_cli.runs.run import check_startable, find_run
 
     if resume and dry_run:
         raise UsageError("--dry-run is for a new training; leave out --resume")
@@ -65,16 +71,13 @@ def train(
         config,
         settings,
         *corpus_flags(data, source, target),
-        ("training.device", device, "--device"),
-        ("training.epochs", epochs, "--epochs"),
-        ("training.steps", steps, "--steps"),
-        ("training.seed", seed, "--seed"),
+        *training_flags(device, epochs, steps, seed),
         model=model,
         attention=attention,
         budget=budget,
     )
     resumed = find_run(run, console.show_warning) if resume else None
-    resolved = resumed_config(resumed, *layers) if resumed else load_config(*layers)
+    resolved = resumed_config(resumed, *layers, raising=True) if resumed else load_config(*layers)
     check_startable(resumed, run)
     find_data(resolved.data, quiet)
     if dry_run:
@@ -122,4 +125,4 @@ def _show_end(result: "Result") -> None:
     )
     took = console.duration(result.seconds)
     console.show_notice(f"Ended after {result.step} steps and {took}: {result.reason}{best}.")
-    console.show_notice(f'Next: s2s translate --run {result.run} "I like apples."')
+    console.show_next(f's2s translate --run {result.run} "I like apples."')

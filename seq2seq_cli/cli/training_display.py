@@ -18,7 +18,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seq2seq_cli.cli.console import duration, show_rows, stderr, two_columns
+from seq2seq_cli.cli.console import counted, duration, show_rows, stderr
+from seq2seq_cli.cli.stages import Stage, StageLines, stage_row
 from seq2seq_cli.training.events import Event, Heading, Notice, Phase, Progress, Summary, Validation
 
 if TYPE_CHECKING:
@@ -34,22 +35,23 @@ class TrainingDisplay:
     Args:
         to: the console to print on.
         quiet: whether to show notices alone.
+        is_live: whether a part of the screen moves, where that can be.
     """
 
     SECONDS_BETWEEN_LINES = 10.0
 
-    def __init__(self, to: Console = stderr, quiet: bool = False) -> None:
+    def __init__(self, to: Console = stderr, quiet: bool = False, is_live: bool = True) -> None:
         self._to = to
         self._quiet = quiet
-        self._phase: Phase | None = None
-        self._phase_began = 0.0
+        self._stage: Stage | None = None
+        self._lines = StageLines(self._write_line)
         self._spinner = Spinner("dots")
         self._progress: Progress | None = None
         self._last_line = 0.0
         self._open = contextlib.ExitStack()
         self._live = (
             Live(console=to, get_renderable=self._frame, refresh_per_second=8)
-            if to.is_interactive and not quiet
+            if to.is_interactive and is_live and not quiet
             else None
         )
 
@@ -57,6 +59,8 @@ class TrainingDisplay:
         if self._live:
             self._open.enter_context(_on_own_descriptor(self._to))
             self._open.enter_context(self._live)
+        elif not self._quiet:
+            self._open.enter_context(self._lines)
         return self
 
     def __exit__(
@@ -65,7 +69,7 @@ class TrainingDisplay:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._phase = None
+        self._end_phase()
         self._open.close()
 
     def __call__(self, event: Event) -> None:
@@ -77,44 +81,50 @@ class TrainingDisplay:
                 self._progress = None
                 show_rows(summary_rows(event), self._to)
             case Heading() | Notice():
-                self._to.print(Text(event.text, style="dim"), soft_wrap=True)
+                self._write_line(event.text)
             case Phase():
                 self._begin(event)
             case Progress():
-                self._phase = None
+                self._end_phase()
                 self._progress = event
                 now = time.monotonic()
                 if not self._live and now - self._last_line >= self.SECONDS_BETWEEN_LINES:
                     self._last_line = now
                     self._to.print(_progress_line(event), soft_wrap=True, highlight=False)
             case Validation():
-                self._phase = None
+                self._end_phase()
                 if self._progress:
                     self._progress = replace(self._progress, dev_bleu=event.dev_bleu)
                 _show_validation(event, self._to)
 
     def _begin(self, phase: Phase) -> None:
-        if self._phase is None or phase.text != self._phase.text:
-            self._phase_began = time.monotonic()
-            if not self._live:
-                self._to.print(Text(phase.text, style="dim"), soft_wrap=True)
-        self._phase = phase
-        if self._live:
+        counts = (phase.text, phase.unit, phase.done, phase.total)
+        is_new = self._stage is None or phase.text != self._stage.text
+        self._stage = Stage.after(self._stage, time.monotonic(), *counts)
+        if not self._live:
+            if is_new:
+                self._write_line(phase.text)
+                self._lines.printed()
+            self._lines(*counts)
+        elif is_new:
             self._live.refresh()
+
+    def _end_phase(self) -> None:
+        self._stage = None
+        self._lines.end_stage()
+
+    def _write_line(self, text: str) -> None:
+        self._to.print(Text(text, style="dim"), soft_wrap=not self._to.is_terminal)
 
     def _frame(self) -> RenderableType:
         """Return the live part: how far training is, and what is being done."""
         # Another thread calls this, so each is read once.
-        progress, phase = self._progress, self._phase
+        progress, stage = self._progress, self._stage
         parts: list[RenderableType] = []
         if progress:
             parts += _progress_panel(progress, self._to.width)
-        if phase:
-            text = f"{phase.text}: {phase.detail}" if phase.detail else phase.text
-            elapsed = duration(time.monotonic() - self._phase_began)
-            row = Table.grid(padding=(0, 1))
-            row.add_row(self._spinner, Text(text), Text(elapsed, style="dim", no_wrap=True))
-            parts.append(row)
+        if stage:
+            parts.append(stage_row(stage, self._spinner, time.monotonic()))
         return Group(*parts)
 
 
@@ -141,9 +151,9 @@ def summary_rows(event: Summary) -> list[tuple[str, str]]:
     """Return labels and texts that say what a training is about to do."""
     data, model, training = event.config.data, event.config.model, event.config.training
     limits = [
-        training.epoch_limit and f"{training.epoch_limit} epochs",
-        training.steps and f"{training.steps} steps",
-        training.budget_seconds and f"{training.budget_seconds / 60:g} minutes",
+        training.epoch_limit and counted(training.epoch_limit, "epoch"),
+        training.steps and counted(training.steps, "step"),
+        training.budget_seconds and duration(training.budget_seconds),
     ]
     dropped = [f"{count:,} {reason}" for reason, count in event.dropped.items() if count]
     if training.batch_pairs:
@@ -186,12 +196,29 @@ def plan_rows(plan: "Plan") -> list[tuple[str, str]]:
     most = f"at most {plan.updates:,}" if plan.updates else "as many as the time allows"
     updates = f"{most}; fewer if dev BLEU does not rise in {training.patience} validations"
     memory = (
-        f"at least {_gigabytes(plan.memory.total)}: weights, gradients and Adam's moments "
+        f"at least {_gigabytes(plan.memory.total)}: weights, gradients and optimizer "
         f"{_gigabytes(plan.memory.state)}, logits of a batch {_gigabytes(plan.memory.logits)}"
     )
     if plan.available_memory is not None:
         memory += f"; {_gigabytes(plan.available_memory)} are available"
-    return [*summary_rows(plan.summary), ("updates", updates), ("memory", memory)]
+    return [
+        *summary_rows(plan.summary),
+        ("updates", updates),
+        ("time", _time_needed(plan)),
+        ("memory", memory),
+    ]
+
+
+def _time_needed(plan: "Plan") -> str:
+    """Return an estimate of the time of a training in words."""
+    each, compilation = plan.times.update, duration(plan.times.compilation)
+    if plan.updates is None or plan.validations is None:
+        made = max(0.0, plan.seconds - plan.times.compilation) / each
+        parts = f"at most {made:,.0f} updates of {1000 * each:,.0f} ms, and validations"
+    else:
+        parts = f"{plan.updates:,} updates of {1000 * each:,.0f} ms, without "
+        parts += counted(plan.validations, "validation")
+    return f"about {duration(plan.seconds)} (an estimate): compilation {compilation}, {parts}"
 
 
 def _gigabytes(number: int) -> str:
@@ -246,8 +273,8 @@ def _show_validation(event: Validation, to: Console) -> None:
             f"loss {event.dev_loss:.3f}, after {duration(event.seconds)}",
             style="bold green" if event.is_best else "bold",
         ),
-        soft_wrap=True,
+        soft_wrap=not to.is_terminal,
     )
     for source, reference, translation in event.samples:
         rows = [("  source", source), ("  reference", reference), ("  translation", translation)]
-        to.print(two_columns(rows))
+        show_rows(rows, to)

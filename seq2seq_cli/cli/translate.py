@@ -52,12 +52,17 @@ TemperatureOption = Annotated[
     float | None, typer.Option(help="Sampling: above 1 more varied, below 1 less.")
 ]
 TopKOption = Annotated[
-    int | None, typer.Option("--top-k", help="Sampling: from the K most probable tokens.")
+    int | None, typer.Option("--top-k", help="Sampling: the N most probable tokens.")
 ]
 TopPOption = Annotated[
-    float | None, typer.Option("--top-p", help="Sampling: from tokens that make up this much.")
+    float | None,
+    typer.Option("--top-p", help="Sampling: only the most probable tokens, up to this sum."),
 ]
 SeedOption = Annotated[int | None, typer.Option(help="Sampling: determines the random draws.")]
+MBROption = Annotated[
+    int | None,
+    typer.Option("--mbr", help="Return the most typical of N beams or samples.", metavar="N"),
+]
 MaxLengthOption = Annotated[
     int | None, typer.Option("--max-length", help="Maximum number of tokens of a translation.")
 ]
@@ -82,6 +87,7 @@ def translate(
     run: RunsOption = None,
     beam: BeamOption = None,
     n_best: NBestOption = None,
+    mbr: MBROption = None,
     length_penalty: LengthPenaltyOption = None,
     sample: SampleOption = False,
     temperature: TemperatureOption = None,
@@ -101,15 +107,13 @@ def translate(
 ) -> None:
     """Translate sentences, a file or stdin: one line out for each line in."""
     check_files(bool(sentences), input_file, output)
-    for number, sentence in enumerate(sentences or [], start=1):
-        check_text(sentence, f"sentence {number}")
-    check_text(prefix, "--prefix")
+    _check_texts(sentences or [], prefix)
     if seed is not None and not sample:
         raise UsageError("--seed is for --sample; a search for the best draws nothing")
     found = find_runs(
         run,
         settings,
-        *decoding_flags(beam=beam, n_best=n_best, length_penalty=length_penalty),
+        *decoding_flags(beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty),
         *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
         *decoding_flags(seed=seed, max_length=max_length, batch_tokens=batch_tokens),
     )
@@ -135,6 +139,12 @@ def translate(
         else:
             shows = not quiet and (bool(output) or not sys.stdout.isatty())
             _translate_stream(translator, input_file, shows, writer)
+
+
+def _check_texts(sentences: Sequence[str], prefix: str) -> None:
+    for number, sentence in enumerate(sentences, start=1):
+        check_text(sentence, f"sentence {number}")
+    check_text(prefix, "--prefix")
 
 
 class _Writer(NamedTuple):
@@ -199,10 +209,11 @@ def _translate_stream(
     from seq2seq_cli.cli.progress import line_progress
     from seq2seq_cli.decoding.translator import translate_lines
 
-    with line_progress(shows) as advance, open_input(input_file) as (stream, name):
+    progress = line_progress("Translating", input_file, shows)
+    with progress as show, open_input(input_file) as (stream, name):
         for number, source, found in translate_lines(translator, stream, name):
             writer(number, source, found)
-            advance()
+            show(number)
 
 
 def _prompts(history: Path) -> Generator[str, None, None]:

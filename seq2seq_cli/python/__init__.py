@@ -6,9 +6,10 @@ Strings go in and strings come out; a list gives a list. Errors that you can act
 
 import os
 
+from seq2seq_cli.attention.maps import Attention
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.python.model import Attention, Model, ScoredTranslation, warn
+from seq2seq_cli.python.model import Model, ScoredTranslation, warn
 from seq2seq_cli.python.options import options_as_keywords
 from seq2seq_cli.runs.run import find_run
 from seq2seq_cli.runtime import devices, parallel, tensorflow

@@ -3,13 +3,11 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-import numpy as np
-
+from seq2seq_cli.attention.maps import Attention
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.python.options import options_as_keywords, with_options
@@ -17,7 +15,7 @@ from seq2seq_cli.python.options import options_as_keywords, with_options
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from seq2seq_cli.decoding.alignment import Alignment
+    from seq2seq_cli.attention.reader import AttentionReader
     from seq2seq_cli.decoding.loading import LoadedRun
     from seq2seq_cli.decoding.translator import Translation, Translator
     from seq2seq_cli.python.options import Options
@@ -35,39 +33,12 @@ class ScoredTranslation(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, eq=False)
-class Attention:
-    """The attention of a translation's tokens to the tokens of its source.
-
-    Attributes:
-        axes: the attributes that name the rows and the columns of `weights`.
-        source: the sentence.
-        translation: its translation.
-        source_tokens: tokens of the source as written, </s> included; ▁ is a space.
-        target_tokens: the same of the translation; without </s> if it was cut.
-        weights: float64 [target tokens, source tokens], rounded to five decimals; a row is the
-            attention of one target token, and sums to 1.
-        words: (source word, target word) for each target word, counted from 0. Words are separated
-            by spaces.
-    """
-
-    axes: ClassVar[tuple[str, str]] = ("target_tokens", "source_tokens")
-
-    source: str
-    translation: str
-    source_tokens: list[str]
-    target_tokens: list[str]
-    weights: np.ndarray
-    words: list[tuple[int, int]]
-
-
 class _Search(NamedTuple):
     """What a translator is made for."""
 
     decoding: DecodingConfig
     prefix: str = ""
     replace_unknown: bool = False
-    alignments: bool = False
 
 
 class Model:
@@ -233,11 +204,15 @@ class Model:
         return scores[0] if isinstance(source, str) else scores
 
     def attention(self, sentence: str, translation: str | None = None) -> Attention:
-        """Return the attention of each token of a translation to the tokens of its source.
+        """Return what the model attends to where it reads a sentence and a translation.
 
             >>> found = model.attention("I like apples.")
             >>> found.weights.shape == (len(found.target_tokens), len(found.source_tokens))
             True
+            >>> found.word_weights.shape == (len(found.target_words), len(found.source_words))
+            True
+
+        In a notebook the result shows itself as a heat map.
 
         Args:
             sentence: the source.
@@ -252,37 +227,18 @@ class Model:
         _strings([sentence, translation or ""], "sentence and translation")
         if not sentence.strip():
             raise UsageError("a blank sentence has no tokens to attend to")
-        if self._loaded.member_tokenizers:
-            raise UsageError(
-                "the source vocabularies of these runs differ, so they do not attend to the same "
-                "tokens. Load one run"
-            )
-        if translation is None:
-            search = _Search(self.decoding, alignments=True)
-            with options_as_keywords():
-                (best,) = self._translations(search, [sentence])
-            translation, found = best.text, best.alignment
-            assert found is not None
-        else:
-            found = self._given_alignment(sentence, translation)
-        weights = np.array(found.weights)
-        return Attention(
-            sentence, translation, found.source_tokens, found.target_tokens, weights, found.words
-        )
+        with options_as_keywords():
+            found = self._reader.read([(sentence, translation)])[0]
+        assert found is not None
+        for side in found.cut:
+            _warn_of_cut("sentence" if side == "source" else side, self.decoding)
+        return found
 
-    def _given_alignment(self, sentence: str, translation: str) -> "Alignment":
-        from seq2seq_cli.decoding.alignment import align, forced_attention
-        from seq2seq_cli.decoding.encoding import encode_sentences
+    @cached_property
+    def _reader(self) -> "AttentionReader":
+        from seq2seq_cli.attention.reader import AttentionReader
 
-        tokenizers = self._loaded.tokenizers
-        sides = ((sentence, tokenizers.source), (translation, tokenizers.target))
-        encoded = [encode_sentences([side], [text], self.decoding)[0] for text, side in sides]
-        for name, each in zip(("sentence", "translation"), encoded, strict=True):
-            if each.cut:
-                _warn_of_cut(name, self.decoding)
-        source, target = (each.ids[0] for each in encoded)
-        weights = forced_attention(self._loaded.model, source, target)
-        return align(tokenizers, source.tolist(), target.tolist(), weights)
+        return AttentionReader(self._loaded)
 
     def _translations(self, search: _Search, texts: list[str]) -> "list[Translation]":
         self._searched[search] += len(texts)
@@ -297,7 +253,6 @@ class Model:
             search.decoding,
             prefix=search.prefix,
             replace_unknown=search.replace_unknown,
-            alignments=search.alignments,
             compiled=compiled,
         )
 

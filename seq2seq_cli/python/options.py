@@ -19,6 +19,8 @@ class Options(TypedDict, total=False):
     """
 
     beam: int
+    mbr: int
+    mbr_utility: Literal["chrf", "bleu"]
     length_penalty: float
     length_penalty_kind: Literal["gnmt", "simple"]
     coverage_penalty: float

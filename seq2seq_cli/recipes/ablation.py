@@ -15,8 +15,9 @@ from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes.parameter_matching import with_equal_parameters
 from seq2seq_cli.runs.disk import disk_errors, write_durably
-from seq2seq_cli.runs.run import Run, resumed_config
-from seq2seq_cli.training.events import Heading, Notice, OnEvent, Phase
+from seq2seq_cli.runs.resuming import resumed_config
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.training.events import Heading, Notice, OnEvent, Phase, showing_phases
 from seq2seq_cli.training.loop import train
 
 
@@ -110,7 +111,8 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
         on_event(Notice(text))
 
     loaded = load_run(run, warn)
-    scores = evaluate(loaded, config.data, "test").scores
+    show = showing_phases(on_event)
+    scores = evaluate(loaded, config.data, "test", show=show).scores
     weights = loaded.model.trainable_variables
     rates = [entry["pairs_per_second"] for entry in run.metrics() if "pairs_per_second" in entry]
     row = Row(

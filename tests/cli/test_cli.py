@@ -1,5 +1,6 @@
 """The command line as a whole, and the commands `config show` and `config check`."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from seq2seq_cli.cli import app
 
 README = Path(__file__).parents[2] / "README.md"
+COMMAND_LINE = README.parent / "docs" / "command-line.md"
 
 
 def commands() -> list[str]:
@@ -32,11 +34,12 @@ def has_option(command: str, option: str) -> bool:
 
 
 @pytest.mark.parametrize("command", commands())
-def test_every_command_has_help_and_stands_in_the_readme(command):
+def test_every_command_has_help_and_stands_in_the_docs(command):
     result = CliRunner().invoke(app, [*command.split(), "--help"])
     assert result.exit_code == 0
     assert len(result.output.split("Usage")[1]) > 100
-    assert f"s2s {command}" in README.read_text(encoding="utf-8")
+    assert f"s2s {command.split()[0]}" in README.read_text(encoding="utf-8")
+    assert f"| `s2s {command}` | " in COMMAND_LINE.read_text(encoding="utf-8")
 
 
 def test_every_option_has_help():
@@ -47,6 +50,17 @@ def test_every_option_has_help():
             assert getattr(parameter, "help", None), f"{command.name} {parameter.name}"
 
     check(typer.main.get_command(app))
+
+
+@pytest.mark.parametrize("command", ["", "data", *commands()])
+def test_help_fits_on_narrow_terminals_and_shows_no_types_of_python(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "62")
+    monkeypatch.setenv("TERMINAL_WIDTH", "62")
+    lines = CliRunner().invoke(app, [*command.split(), "--help"]).output.splitlines()
+    assert max(map(len, lines)) <= 62
+    options = "\n".join(line for line in lines if line.startswith("│ -"))
+    assert not re.search("<(bool|float|int|path|str|list)\\b", options)
+    assert not re.search("--[a-z-]*…", options)  # nothing is cut
 
 
 def test_colours_are_off_when_nobody_wants_them(home):
@@ -88,7 +102,8 @@ def test_languages_can_be_given_wherever_a_corpus_can(command, option):
 @pytest.mark.parametrize(
     "command",
     [
-        *("train", "translate", "score", "eval", "ablate", "init", "bench train", "bench decode"),
+        *("train", "translate", "score", "eval", "ablate", "selftest", "init"),
+        *("bench train", "bench decode"),
         *("data download", "data stats", "data check", "data prepare"),
     ],
 )

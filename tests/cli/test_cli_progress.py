@@ -6,12 +6,7 @@ import pytest
 from rich.console import Console
 
 from seq2seq_cli.cli import console
-from seq2seq_cli.cli.progress import (
-    WorkLines,
-    download_progress,
-    line_progress,
-    work_progress,
-)
+from seq2seq_cli.cli.progress import download_progress, line_progress, work_progress
 
 
 @pytest.fixture
@@ -31,10 +26,10 @@ def no_terminal(monkeypatch) -> io.StringIO:
 
 
 def show_work(shown: bool) -> None:
-    with work_progress("pairs", shown) as progress:
-        progress("Reading", 0)
-        progress("Reading", 1000)
-        progress("Writing", 10, 2000)
+    with work_progress(shown) as show:
+        show("Reading", "pairs", 0)
+        show("Reading", "pairs", 1000)
+        show("Writing", "pairs", 10, 2000)
 
 
 def show_download(shown: bool) -> None:
@@ -43,12 +38,7 @@ def show_download(shown: bool) -> None:
         progress(2, 2)
 
 
-def show_lines(shown: bool) -> None:
-    with line_progress(shown) as advance:
-        advance()
-
-
-@pytest.mark.parametrize("show", [show_work, show_download, show_lines])
+@pytest.mark.parametrize("show", [show_work, show_download])
 def test_progress_is_shown_or_not(show, terminal):
     show(False)
     assert terminal.getvalue() == ""
@@ -57,9 +47,9 @@ def test_progress_is_shown_or_not(show, terminal):
 
 
 def test_a_terminal_shows_each_stage_with_its_count(terminal):
-    with work_progress("pairs") as progress:
-        progress("Reading", 1000)
-        progress("Writing", 10, 2000)
+    with work_progress() as show:
+        show("Reading", "pairs", 1000)
+        show("Writing", "pairs", 10, 2000)
     shown = terminal.getvalue()
     assert "Reading" in shown
     assert "1,000 pairs" in shown
@@ -68,25 +58,15 @@ def test_a_terminal_shows_each_stage_with_its_count(terminal):
 
 def test_elsewhere_quick_work_prints_nothing(no_terminal):
     show_work(True)
-    show_lines(True)
     assert no_terminal.getvalue() == ""
 
 
-def test_elsewhere_a_line_says_every_so_often_how_far_the_work_is(no_terminal):
-    now = [0.0]
-    progress = WorkLines("sentences", lambda: now[0])
-    for now[0], stage, done, total in (
-        (1.0, "Reading", 0, None),
-        (9.0, "Reading", 0, None),
-        (12.0, "Reading", 5000, None),
-        (20.0, "Translating", 0, 900),
-        (30.0, "Translating", 300, 900),
-        (31.0, "Translating", 310, 900),
-        (50.0, "Checking", 0, None),
-    ):
-        progress(stage, done, total)
-    assert no_terminal.getvalue().splitlines() == [
-        "Reading: 5,000 sentences",
-        "Translating: 300 of 900 sentences, 20 s left",
-        "Checking",
-    ]
+def test_lines_of_a_file_are_counted_of_how_many_there_are(terminal, tmp_path):
+    path = tmp_path / "in"
+    path.write_text("a\nb\n")
+    with line_progress("Scoring", path, True) as show:
+        show(1)
+    assert "1 of 2 lines" in terminal.getvalue()
+    with line_progress("Scoring", None, True) as show:
+        show(1234)
+    assert "1,234 lines" in terminal.getvalue()

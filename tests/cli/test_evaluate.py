@@ -6,7 +6,7 @@ import re
 import pytest
 from conftest import invoke, s2s, s2s_process
 
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import CheckpointError, UsageError
 
 
 def test_eval_searches_and_averages_as_it_is_told(home, trained):
@@ -51,3 +51,53 @@ def test_languages_are_those_of_a_corpus_that_moved(home, corpus, tmp_path):
 def test_a_setting_of_a_trained_run_is_of_decoding_whatever_options_there_are(home):
     with pytest.raises(UsageError, match="--set data.source_language: a trained run takes only"):
         invoke("eval", "--set", "data.source_language=de")
+
+
+def test_each_checkpoint_of_a_run_has_its_scores(home, trained):
+    lines = invoke("eval", "--json", "--checkpoint", "all")
+    records = {record["checkpoint"]: record for record in map(json.loads, lines)}
+    there = sorted(path.name for path in (trained / "checkpoints").iterdir())
+    assert list(records) == there
+    assert len(there) > 1
+    best = json.loads(invoke("eval", "--json")[0])
+    assert records[best["checkpoint"]] == best
+    last = json.loads(invoke("eval", "--json", "--checkpoint", "last")[0])
+    assert last == records[there[-1]]
+    code, out, _ = s2s("eval", "--checkpoint", "best", "--checkpoint", there[0])
+    assert code == 0
+    assert out.count(there[0]) + out.count(best["checkpoint"]) >= 2
+
+
+def test_details_of_a_run(home):
+    record = json.loads(invoke("eval", "--json", "--details")[0])
+    assert sum(each["sentences"] for each in record["by_length"]) == record["sentences"]
+    assert sum(each["sentences"] for each in record["by_rarest_word"]) == record["sentences"]
+    assert len(record["worst"]) == 20
+    calibration = record["calibration"]
+    assert calibration["tokens"] > record["sentences"]
+    assert 0 <= calibration["error"] <= 1
+    assert record["outputs"]["cut"] == 0
+
+
+def test_translations_that_reach_the_maximum_length_are_cut(home):
+    options = ["--set", "decoding.max_length=3"]
+    assert json.loads(invoke("eval", "--json", *options)[0])["outputs"]["cut"] == 1
+
+
+def test_a_run_translates_other_sentences(home, tmp_path):
+    path = tmp_path / "other.tsv"
+    path.write_text("I see one cats.\tyo mirar un gatos.\n", encoding="utf-8")
+    record = json.loads(invoke("eval", "--json", "--tsv", str(path))[0])
+    assert (record["sentences"], record["test_set"]) == (1, str(path))
+    assert "split" not in record
+
+
+def test_checkpoints_that_are_not_there_are_refused(home, trained):
+    with pytest.raises(UsageError, match="'newest' is no checkpoint: give best, last, all"):
+        invoke("eval", "--checkpoint", "newest")
+    with pytest.raises(CheckpointError, match="has no checkpoint of update 7. It has: "):
+        invoke("eval", "--checkpoint", "7")
+    with pytest.raises(UsageError, match="--checkpoint is for one run"):
+        invoke("eval", "--checkpoint", "last", "--run", trained.name, "--run", trained.name)
+    with pytest.raises(UsageError, match="take one --checkpoint"):
+        invoke("eval", "--checkpoint", "all", "--output", "x")

@@ -53,11 +53,13 @@ def test_a_dry_run_shows_what_would_be_done_and_writes_nothing(corpus, workdir):
     code, out, err = s2s(*command, "--dry-run")
     assert code == 0
     assert list(workdir.iterdir()) == []
-    assert "Making the vocabulary" in err
+    assert "Learning the vocabulary" in err
     rows = dict(re.findall(r"^(\w+) +(.+?) *$", out, re.MULTILINE))
     assert rows["run"] == "runs/001-rnn-additive"
     batches = int(rows["batches"].split()[0])
     assert rows["updates"].startswith(f"at most {3 * batches}; fewer if dev BLEU does not rise")
+    updates = f"{3 * batches} updates of"
+    assert re.match(rf"about \d+ s \(an estimate\): .* {updates} \d+ ms", rows["time"])
     assert re.match(r"at least 0\.\d\d GB", rows["memory"])
     # What the training shows is the same.
     code, _, err = s2s(*command)
@@ -109,6 +111,7 @@ def test_bad_input_is_named_and_nothing_is_written(arguments, code, message, wor
         (["--resume", "--run", "used"], 5, "runs/used: process PID is training"),
         (["--data", "none.tsv"], 3, "none.tsv: no such file"),
         (["--data", "tatoeba", "--set", "data.dev=none.tsv"], 3, "none.tsv: no such file"),
+        (["--run", "taken/x"], 7, "taken/x: cannot be written: Not a directory"),
         (["--run", "a\nb"], 2, r"--run 'a\nb': a run's name cannot have control characters"),
     ],
 )
@@ -122,6 +125,7 @@ def test_what_can_be_refused_early_is_refused_without_tensorflow(
     used, begun = Run(Path("runs/used")), Run(Path("runs/begun"))
     used.write(tiny_config(None), {})
     begun.path.mkdir()
+    Path("taken").write_text("a file")
     with used.lock(), begun.lock():
         found, out, err = s2s("train", *arguments)
     assert (found, out) == (code, "")

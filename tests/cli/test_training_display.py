@@ -12,7 +12,7 @@ from seq2seq_cli.cli.training_display import TrainingDisplay, plan_rows, summary
 from seq2seq_cli.runtime import tensorflow as tensorflow_import
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.training.events import Heading, Notice, Phase, Progress, Summary, Validation
-from seq2seq_cli.training.plan import Plan
+from seq2seq_cli.training.plan import Plan, Times
 from seq2seq_cli.training.requirements import MemoryNeeds
 
 PROGRESS = Progress(
@@ -81,20 +81,28 @@ def test_a_summary_names_what_applies():
     assert rows["splits"].endswith("; 7 train pairs share a sentence with the others")
     assert rows["dropped"] == "nothing"
     assert rows["batches"].startswith("1,800 per epoch, of 64 pairs each, ")
-    assert rows["until"] == "4 steps or 1.5 minutes"
+    assert rows["until"] == "4 steps or 1:30 min"
     assert rows["measured"] == "float32 1.2 ms, bfloat16 2.0 ms"
 
 
-def test_a_plan_adds_updates_and_memory():
-    planned = Plan(SUMMARY, 5400, MemoryNeeds(10**9, 5 * 10**8), 8 * 10**9)
+def test_a_plan_adds_updates_time_and_memory():
+    times = Times(compilation=20.0, update=0.05)
+    planned = Plan(SUMMARY, 5400, 3, times, MemoryNeeds(10**9, 5 * 10**8), 8 * 10**9)
     rows = plan_rows(planned)
-    assert rows[:-2] == summary_rows(SUMMARY)
-    assert dict(rows[-2:]) == {
+    assert rows[:-3] == summary_rows(SUMMARY)
+    assert dict(rows[-3:]) == {
+        "time": "about 4:50 min (an estimate): compilation 20 s, 5,400 updates of 50 ms, "
+        "without 3 validations",
         "updates": "at most 5,400; fewer if dev BLEU does not rise in 8 validations",
-        "memory": "at least 1.50 GB: weights, gradients and Adam's moments 1.00 GB, logits of a "
+        "memory": "at least 1.50 GB: weights, gradients and optimizer 1.00 GB, logits of a "
         "batch 0.50 GB; 8.00 GB are available",
     }
-    rows = dict(plan_rows(replace(planned, updates=None, available_memory=None)))
+    budget = replace(SUMMARY, config=tiny_config(None, training__budget_seconds=120.0))
+    rows = dict(plan_rows(replace(planned, summary=budget, updates=None, available_memory=None)))
+    assert rows["time"] == (
+        "about 2:00 min (an estimate): compilation 20 s, at most 2,000 updates of 50 ms, and "
+        "validations"
+    )
     assert rows["updates"].startswith("as many as the time allows; fewer if")
     assert rows["memory"].endswith("logits of a batch 0.50 GB")
 
@@ -150,10 +158,10 @@ def test_a_phase_is_shown_with_its_time_until_the_next_event_of_its_kind(monkeyp
     now = 100.0
     monkeypatch.setattr(module.time, "monotonic", lambda: now)
     display = TrainingDisplay(terminal(60))
-    display(Phase("Compiling for 12 shapes"))
+    display(Phase("Compiling", "shapes", 0, 12))
     now = 107.0
-    display(Phase("Compiling for 12 shapes", "3 done"))
-    assert "Compiling for 12 shapes: 3 done 7 s" in screen(display, 60)[0]
+    display(Phase("Compiling", "shapes", 3, 12))
+    assert "Compiling: 3 of 12 shapes 7 s, 21 s left" in screen(display, 60)[0]
     display(Phase("Validating"))
     assert "Validating 0 s" in screen(display, 60)[0]
     display(Notice("something"))
@@ -168,20 +176,20 @@ def test_a_phase_is_shown_with_its_time_until_the_next_event_of_its_kind(monkeyp
 def test_training_stays_in_view_while_it_validates():
     display = TrainingDisplay(terminal())
     display(PROGRESS)
-    display(Phase("Validating", "loss"))
+    display(Phase("Validating", "sentences", 30, 90))
     lines = "".join(screen(display))
     assert "123,456" in lines
-    assert "Validating: loss" in lines
+    assert "Validating: 30 of 90 sentences" in lines
 
 
 def test_without_a_terminal_each_phase_is_a_line_when_it_begins():
     console = Console(width=40, file=io.StringIO())
     with TrainingDisplay(console) as display:
         for done in range(3):
-            display(Phase("Compiling for a good many shapes of batches", f"{done} done"))
+            display(Phase("Compiling for a good many shapes of batches", "done", done, 3))
         for _ in range(2):
-            display(Phase("Validating", "translations"))
-            display(Phase("Validating", "loss"))
+            display(Phase("Validating", "sentences"))
+            display(Phase("Validating", "batches"))
             display(VALIDATION)
     lines = console.file.getvalue().split("\n")
     assert lines[0] == "Compiling for a good many shapes of batches"

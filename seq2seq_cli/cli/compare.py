@@ -1,0 +1,125 @@
+"""The command that compares systems on the same sentences: compare."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seq2seq_cli.cli.compared_systems import find_set, find_system, outputs_of
+from seq2seq_cli.cli.files import Result, check_output, emit, print_line, write_file
+from seq2seq_cli.cli.options import (
+    BatchTokensOption,
+    BeamOption,
+    DataOption,
+    DeviceOption,
+    JsonOption,
+    LengthPenaltyOption,
+    QuietOption,
+    RunOption,
+    SetOption,
+    SourceOption,
+    TargetOption,
+    decoding_flags,
+    start_tensorflow,
+)
+from seq2seq_cli.cli.test_sets import (
+    ReferenceFileOption,
+    SeedOption,
+    SetChoice,
+    SourceFileOption,
+    Split,
+    SplitOption,
+    TestSetOption,
+    TrainingFileOption,
+    TsvOption,
+)
+from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.evaluation.comparison import Comparison
+
+
+HTMLOption = Annotated[
+    Path | None, typer.Option(help="Write a page with all outputs side by side.")
+]
+MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a table in Markdown.")]
+
+
+def compare(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="RUN, RUN@CHECKPOINT, a file of `s2s eval --save-translations`, or a file of "
+            "translations, one per line. The first is the baseline.",
+            metavar="A B...",
+        ),
+    ],
+    run: RunOption = None,
+    split: SplitOption = Split.test,
+    source_file: SourceFileOption = None,
+    reference_file: ReferenceFileOption = None,
+    tsv: TsvOption = None,
+    test_set: TestSetOption = None,
+    training_file: TrainingFileOption = None,
+    resamples: Annotated[int, typer.Option(help="Of the paired bootstrap.", min=2)] = 1000,
+    trials: Annotated[int, typer.Option(help="Of the randomisation.", min=2)] = 10_000,
+    seed: SeedOption = 12345,
+    data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    beam: BeamOption = None,
+    length_penalty: LengthPenaltyOption = None,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    html: HTMLOption = None,
+    markdown: MarkdownOption = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print a table in LaTeX.")] = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare systems that translated the same sentences, with tests of significance."""
+    _check_options(systems, [as_json, markdown, latex])
+    choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
+    choice.check()
+    if html:
+        check_output(html, option="--html")
+    flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
+    found = [find_system(name, settings, flags) for name in systems]
+    if any(system.run for system in found):
+        start_tensorflow(device or "auto")
+
+    from seq2seq_cli.cli.progress import work_progress
+    from seq2seq_cli.evaluation import comparison
+    from seq2seq_cli.evaluation.significance import Resampling
+
+    with work_progress(not quiet) as show:
+        of, words, owner = find_set(found, choice, run, data, (source, target), quiet, show)
+        outputs = outputs_of(found, of, owner, choice, show)
+        show("Testing significance")
+        compared = comparison.compare(of, outputs, words, Resampling(resamples, trials, seed))
+    _show(compared, markdown, latex, as_json)
+    if html:
+        from seq2seq_cli.evaluation.pages.comparison import comparison_page
+
+        write_file(html, comparison_page(compared, of, outputs).encode(), "--html")
+
+
+def _check_options(systems: list[str], formats: list[bool]) -> None:
+    if len(systems) < 2:
+        raise UsageError("one system cannot be compared; name two or more, or use s2s eval")
+    if sum(formats) > 1:
+        raise UsageError("--json, --markdown and --latex exclude each other; give one of them")
+
+
+def _show(compared: "Comparison", markdown: bool, latex: bool, as_json: bool) -> None:
+    from seq2seq_cli.cli.comparison_display import drawn_comparison
+    from seq2seq_cli.evaluation import tables
+
+    if markdown:
+        print_line(tables.to_markdown(compared).rstrip())
+    elif latex:
+        print_line(tables.to_latex(compared).rstrip())
+    else:
+        emit(Result(asdict(compared), drawn_comparison(compared)), as_json)

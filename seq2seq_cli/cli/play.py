@@ -1,0 +1,40 @@
+"""The command of a terminal program in which translations grow: play."""
+
+import importlib.util
+import sys
+from typing import Annotated
+
+import typer
+
+from seq2seq_cli.cli.files import check_text
+from seq2seq_cli.cli.options import (
+    DeviceOption,
+    RunOption,
+    SetOption,
+    find_runs,
+    start_tensorflow,
+    warn,
+)
+from seq2seq_cli.errors import UsageError
+
+
+def play(
+    sentence: Annotated[str, typer.Argument(help="A sentence to begin with.")] = "",
+    run: RunOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+) -> None:
+    """Watch a translation grow, look at alternatives, and go on from one (needs `s2s[play]`)."""
+    check_text(sentence, "the sentence")
+    if importlib.util.find_spec("textual") is None:
+        raise UsageError("play needs Textual. Install it: pip install 's2s[play]'")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("play needs a terminal; `s2s explain` prints the same for a pipe")
+    found = find_runs([run] if run else None, settings)
+    start_tensorflow(device or "auto")
+
+    from seq2seq_cli.attention.growing import Grower
+    from seq2seq_cli.cli.play_app import Play
+    from seq2seq_cli.decoding.loading import load_run
+
+    Play(Grower(load_run(found.runs[0], warn, found.configs[0])), sentence).run()

@@ -1,0 +1,164 @@
+"""The options that say which sentences are scored, and the test set that they mean."""
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seq2seq_cli.cli.files import check_input
+from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config.data import DataConfig
+    from seq2seq_cli.evaluation.systems import EvaluationSet
+    from seq2seq_cli.work import ShowWork
+
+
+class Split(str, Enum):
+    """The held-out splits."""
+
+    dev = "dev"
+    test = "test"
+
+
+SplitOption = Annotated[
+    Split, typer.Option(help="Which held-out pairs: dev or test.", metavar="SPLIT")
+]
+SourceFileOption = Annotated[
+    Path | None, typer.Option(help="Score other sentences: a file of sources, one per line.")
+]
+ReferenceFileOption = Annotated[
+    list[Path] | None,
+    typer.Option(help="References of --source-file, line by line; several are all counted."),
+]
+TsvOption = Annotated[
+    Path | None,
+    typer.Option(help="Score other sentences: a file of lines source TAB reference [TAB …]."),
+]
+TestSetOption = Annotated[
+    str | None,
+    typer.Option(help="Score one of sacreBLEU's test sets, such as wmt13.", metavar="NAME"),
+]
+TrainingFileOption = Annotated[
+    Path | None,
+    typer.Option(help="Training sources, by whose words sentences are grouped; of the run if not."),
+]
+ConfidenceOption = Annotated[
+    bool, typer.Option("--confidence", help="Print 95 % intervals, by bootstrap resampling.")
+]
+SeedOption = Annotated[
+    int, typer.Option(help="Determines the resamples; sacreBLEU's is 12345.", min=1)
+]
+
+
+@dataclass(frozen=True)
+class SetChoice:
+    """What the options say of the sentences to score."""
+
+    split: str
+    source_file: Path | None = None
+    reference_files: list[Path] | None = None
+    tsv: Path | None = None
+    test_set: str | None = None
+    training_file: Path | None = None
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the sentences are of a run's split."""
+        return not (self.source_file or self.tsv or self.test_set)
+
+    def check(self) -> None:
+        """Check that the options fit together, and that their files are there.
+
+        Raises:
+            UsageError: if not.
+        """
+        given = {
+            "--source-file": self.source_file,
+            "--tsv": self.tsv,
+            "--test-set": self.test_set,
+        }
+        names = [name for name, value in given.items() if value is not None]
+        if len(names) > 1:
+            raise UsageError(f"{names[0]} and {names[1]} exclude each other; give one of them")
+        if bool(self.source_file) != bool(self.reference_files):
+            raise UsageError("--source-file and --reference-file belong together; give both")
+        for option, files in (
+            ("--source-file", [self.source_file]),
+            ("--reference-file", self.reference_files or []),
+            ("--tsv", [self.tsv]),
+            ("--training-file", [self.training_file]),
+        ):
+            for file in files:
+                if file:
+                    check_input(file, option)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Where the splits and the training sources of a run are.
+
+    Attributes:
+        data: the run's `[data]`, perhaps with a new path of the corpus.
+        fingerprint: of the corpus in training, if it is known.
+        run: the run's path, for errors.
+    """
+
+    data: "DataConfig"
+    fingerprint: str | None
+    run: str
+
+
+def chosen_set(
+    choice: SetChoice,
+    corpus: Corpus | None,
+    languages: tuple[str, str] | None,
+    needs_words: bool,
+    show: "ShowWork",
+) -> "tuple[EvaluationSet, Counter[str] | None]":
+    """Return the test set, and how often each word occurs in the training sources.
+
+    Args:
+        choice: of the test set.
+        corpus: of the run; None if there is none.
+        languages: (source, target) of a named test set.
+        needs_words: whether words are counted, if training sources are known.
+        show: shows how far each stage is.
+
+    Raises:
+        UsageError: if there is no run and the options name no test set.
+        DataError: if the test set or the corpus cannot be read.
+    """
+    from seq2seq_cli.data.corpus import read_same_corpus
+    from seq2seq_cli.evaluation import test_sets
+    from seq2seq_cli.evaluation.breakdown import count_words
+
+    training = None
+    if choice.source_file and choice.reference_files:
+        found = test_sets.read_files(choice.source_file, choice.reference_files)
+    elif choice.tsv:
+        found = test_sets.read_tsv(choice.tsv)
+    elif choice.test_set:
+        if languages is None:
+            raise UsageError("--test-set needs the languages: give --run, or --source and --target")
+        show("Reading the test set")
+        found = test_sets.read_named(choice.test_set, languages)
+    elif corpus:
+        split = choice.split
+        found, training = test_sets.read_split(*_given(corpus), split, show)
+    else:
+        raise UsageError("nothing says which sentences to score; give --run or --source-file")
+    if not needs_words:
+        return found, None
+    if choice.training_file:
+        return found, count_words(test_sets.read_text(choice.training_file))
+    if corpus and not training:
+        training = read_same_corpus(*_given(corpus), show)
+    return found, count_words(source for source, _ in training.train) if training else None
+
+
+def _given(corpus: Corpus) -> "tuple[DataConfig, str | None, str]":
+    return corpus.data, corpus.fingerprint, corpus.run

@@ -1,0 +1,48 @@
+"""The command `compare` on runs and checkpoints."""
+
+import json
+import shutil
+
+import pytest
+from conftest import invoke, toy_pairs
+
+from seq2seq_cli.errors import DataError
+
+FAST = ["--resamples", "20", "--trials", "20", "--json"]
+
+
+def test_checkpoints_of_a_run_are_compared(home, trained):
+    first, *_, last = sorted(path.name for path in (trained / "checkpoints").iterdir())
+    names = [f"{trained.name}@{first}", f"{trained.name}@last", str(trained / "checkpoints" / last)]
+    record = json.loads(invoke("compare", *names, *FAST)[0])
+    assert record["sentences"] > 10
+    assert first in record["systems"][0]
+    assert last in record["systems"][1]
+    bleu, *_ = record["metrics"]
+    assert bleu["systems"][1] == {**bleu["systems"][2]}
+    assert record["by_rarest_word"]
+    alone = json.loads(invoke("eval", "--json", "--checkpoint", first)[0])
+    assert bleu["systems"][0]["score"] == alone["bleu"]
+
+
+def test_a_run_is_compared_with_a_file_on_its_split(home, trained, tmp_path):
+    invoke("export-split", str(tmp_path / "split"), "--run", trained.name)
+    perfect = str(tmp_path / "split/test.es")
+    record = json.loads(invoke("compare", trained.name, perfect, *FAST)[0])
+    assert record["metrics"][0]["systems"][1]["score"] == pytest.approx(100)
+    by_split = json.loads(invoke("compare", perfect, perfect, "--run", trained.name, *FAST)[0])
+    assert by_split["sentences"] == record["sentences"]
+
+
+def test_a_run_of_another_split_is_refused(home, trained, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    config = (other / "config.toml").read_text("utf-8")
+    assert "split_seed = 0" in config
+    (other / "config.toml").write_text(config.replace("split_seed = 0", "split_seed = 1"), "utf-8")
+    with pytest.raises(DataError, match="did not translate the same test set"):
+        invoke("compare", trained.name, str(other), *FAST)
+    tsv = tmp_path / "set.tsv"
+    tsv.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()[:9]), encoding="utf-8")
+    record = json.loads(invoke("compare", trained.name, str(other), "--tsv", str(tsv), *FAST)[0])
+    assert record["sentences"] == 9
