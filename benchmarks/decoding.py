@@ -165,10 +165,16 @@ def ctranslate(
     return translate
 
 
-def joey(python: str, folder: Path, beam: int, batch: int) -> Program:
-    """Return Joey NMT's search with its own model; its time excludes loading."""
+def joey(python: str, folder: Path, beam: int, batch: int, sentences: list[str]) -> Program:
+    """Return Joey NMT's search with its own model; its time excludes loading.
+
+    It translates the sentences in this order, and scores them, for which any file will do.
+    """
     model = Joey.load(python, folder)
-    split = Path(model.config["data"]["train"]).with_name("test")
+    split = folder / "by-length"
+    for language in ("en", "es"):
+        lines = "".join(f"{sentence}\n" for sentence in sentences)
+        split.with_name(f"{split.name}.{language}").write_text(lines, "utf-8")
 
     def translate() -> tuple[list[list[int]], float]:
         translations, seconds = model.translate(split, beam, batch)
@@ -192,7 +198,9 @@ def main() -> None:
     run = Run(run_path(options.run))
     loaded = load_run(run, print)
     sentences, _ = group_references(read_corpus(run.config().data).test)
-    rows = sorted(token_ids(loaded.tokenizers.source, sentences), key=len, reverse=True)
+    ids = token_ids(loaded.tokenizers.source, sentences)
+    longest_first = sorted(range(len(ids)), key=lambda k: len(ids[k]), reverse=True)
+    rows = [ids[k] for k in longest_first]
     batches = [rows[i : i + options.batch] for i in range(0, len(rows), options.batch)]
     transformer = isinstance(loaded.model, Transformer)
     programs: dict[tuple[int, str], Program] = {}
@@ -206,7 +214,8 @@ def main() -> None:
                 program = ctranslate(loaded.model, size, beam, batches, at_once)
                 programs[beam, f"CTranslate2, {at_once} at once"] = program
         if options.joey:
-            given = (options.joey, options.joey_model, beam, options.batch)
+            ordered = [sentences[k] for k in longest_first]
+            given = (options.joey, options.joey_model, beam, options.batch, ordered)
             programs[beam, "Joey NMT"] = joey(*given)
     first = {key: program()[0] for key, program in programs.items()}  # warms up
     rates: dict[tuple[int, str], list[float]] = {key: [] for key in programs}

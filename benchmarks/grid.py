@@ -76,7 +76,7 @@ def loss_after(setup: Setup, steps: int) -> float:
     schedule = Schedule(setup.config.training, setup.data.steps_per_epoch)
     losses = []
     for step, batch in enumerate(itertools.islice(setup.data.batches(epoch=0), steps)):
-        losses.append(updater.update(batch, step, schedule.learning_rate(step, 0))[0])
+        losses.append(updater.update([batch], step, schedule.learning_rate(step, 0))[0])
     return float(np.mean(losses[-MEASURED_STEPS:]))
 
 

@@ -6,59 +6,65 @@ import re
 import signal
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.export import export
 from seq2seq_cli.data.lengths import token_lengths
-from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.data.vocabularies import learn_tokenizers
-from seq2seq_cli.decoding.encoding import token_ids
 from seq2seq_cli.runtime.machine import cores, processor_name
 
 UNITS, LAYERS, HEADS, INNER_UNITS, VOCABULARY = 256, 4, 4, 1024, 8000
 LENGTH = 64  # tokens of the longest sentence
+S2S = [sys.executable, "-m", "seq2seq_cli"]
 
 
 class Material:
     """The corpus and the vocabulary, as files that every program reads.
 
-    Attributes:
-        folder: has train.en, train.es, dev.en, ..., model.spm and vocabulary.txt.
+    Args:
+        folder: will have them; a split that is there is used again.
         data: the corpus, as `--data` takes it.
-        sources: the distinct source sentences of `dev` and of `test`, sorted by length.
-        references: the references of each.
+
+    Attributes:
+        split: the folder that `s2s export-split` writes.
+        data: the corpus.
+        model: the SentencePiece model; its pieces are in vocabulary.txt.
         tokens_per_pair: mean number of target tokens per training pair, EOS included.
     """
 
     def __init__(self, folder: Path, data: str):
-        self.folder = folder
         self.data = data
+        self.split = folder / "split"
         tables = {"data": {"corpus": data}, "tokenizer": {"vocabulary_size": VOCABULARY}}
         config = Config.model_validate(tables)
         corpus = read_corpus(config.data)
+        if not self.split.exists():
+            export(corpus, ("en", "es"), self.split)
         tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
         self.model = folder / "model.spm"
         self.model.write_bytes(tokenizers.source.serialise())
         pieces = tokenizers.source.pieces(list(range(4, tokenizers.source.vocabulary_size)))
-        (folder / "vocabulary.txt").write_text("\n".join(pieces) + "\n", "utf-8")
-        self._write("train", list(corpus.train))
-        self.sources: dict[str, list[str]] = {}
-        self.references: dict[str, list[list[str]]] = {}
-        for name in ("dev", "test"):
-            grouped = zip(*group_references(getattr(corpus, name)), strict=True)
-            rows = sorted(grouped, key=lambda row: len(token_ids(tokenizers.source, [row[0]])[0]))
-            self.sources[name] = [source for source, _ in rows]
-            self.references[name] = [references for _, references in rows]
-            self._write(name, [(source, references[0]) for source, references in rows])
+        self.vocabulary = folder / "vocabulary.txt"
+        self.vocabulary.write_text("\n".join(pieces) + "\n", "utf-8")
         _, targets = token_lengths(corpus.train, tokenizers)
         self.tokens_per_pair = float(targets.mean())
 
-    def _write(self, name: str, pairs: list[Any]) -> None:
-        for side, language in enumerate(("en", "es")):
-            lines = "".join(f"{pair[side]}\n" for pair in pairs)
-            (self.folder / f"{name}.{language}").write_text(lines, "utf-8")
+    def test_set(self, name: str) -> list[str]:
+        """Return the options by which `s2s eval` and `s2s compare` take the split `name`."""
+        files = json.loads((self.split / "split.json").read_text("utf-8"))["splits"][name]["files"]
+        source, *references = (str(self.split / file) for file in files)
+        options = ["--source-file", source]
+        return options + [word for file in references for word in ("--reference-file", file)]
+
+    def scores(self, name: str, hypotheses: Path) -> dict[str, Any]:
+        """Return what `s2s eval` says of a file of translations of the split `name`."""
+        command = [*S2S, "eval", "--json", "--hypotheses", str(hypotheses), *self.test_set(name)]
+        found: dict[str, Any] = json.loads(run(command))
+        return found
 
 
 JOEY_TRAINING = {
@@ -144,7 +150,7 @@ class Joey:
         """
         side = {
             "level": "bpe",
-            "voc_file": f"{material.folder}/vocabulary.txt",
+            "voc_file": str(material.vocabulary),
             "tokenizer_type": "sentencepiece",
             "tokenizer_cfg": {"model_file": str(material.model)},
             "max_length": LENGTH,
@@ -156,8 +162,8 @@ class Joey:
             "use_cuda": False,
             "random_seed": 1,
             "data": {
-                "train": f"{material.folder}/train",
-                "dev": f"{material.folder}/dev",
+                "train": f"{material.split}/train",
+                "dev": f"{material.split}/dev",
                 "dataset_type": "plain",
                 "src": {"lang": "en", **side},
                 "trg": {"lang": "es", **side},

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from peers import LAYERS, VOCABULARY, Joey, Material, describe, run
+from peers import LAYERS, S2S, VOCABULARY, Joey, Material, describe, run
 
 
 def s2s(material: Material, kind: str, size: list[str], steps: int) -> float:
@@ -31,7 +31,7 @@ def s2s(material: Material, kind: str, size: list[str], steps: int) -> float:
     settings += [f"tokenizer.vocabulary_size={VOCABULARY}"]
     if kind == "transformer":
         settings += [f"model.encoder_layers={LAYERS}", f"model.decoder_layers={LAYERS}"]
-    command = [sys.executable, "-m", "seq2seq_cli", "bench", "train", "--json", "--trials", "1"]
+    command = [*S2S, "bench", "train", "--json", "--trials", "1"]
     command += ["--model", kind, "--data", material.data, "--steps", str(steps)]
     for setting in settings:
         command += ["--set", setting]

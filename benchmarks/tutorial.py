@@ -1,13 +1,19 @@
-"""Training speed of models like those of TensorFlow's and Keras' tutorials, of Keras' layers.
+"""Models like those of TensorFlow's and Keras' tutorials, of Keras' layers: speed and translations.
 
     python benchmarks/tutorial.py --model transformer --batch 64 --steps 60
     python benchmarks/tutorial.py --model rnn --batch 64 --steps 60 --loop s2s
+    python benchmarks/tutorial.py --model rnn --split split --seconds 600 --output tutorial.es
 
 `nmt_with_attention` has a bidirectional GRU, a GRU decoder and, after it, attention to the
 encoder's values. `transformer` has the post-norm stacks of Vaswani et al. (2017). `--loop fit`
 trains as the tutorials do: Keras' `fit` on batches of sentences in random order, padded to the
 longest, in float32. `--loop s2s` uses the same layers with the batches, loss and updates of s2s.
 The program prints JSON with the pairs per second, after as many batches for warming up.
+
+With `--split`, a folder of `s2s export-split`, it trains on train.en and train.es by `fit` for so
+many seconds, and writes greedy translations of dev.en. The model reads all earlier tokens again for
+each token, as Keras' example does. The optimizer is that of the tutorials: Adam with a learning
+rate of 0.001, or of the schedule of Vaswani et al. (2017).
 """
 
 import argparse
@@ -15,6 +21,7 @@ import itertools
 import json
 import math
 import time
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -23,14 +30,15 @@ from keras import layers
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pairs import Pairs
+from seq2seq_cli.data.pairs import Pairs, PairsInMemory
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import learn_tokenizers
+from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.runtime.parallel import most_shards, share_threads
-from seq2seq_cli.special_tokens import BOS
+from seq2seq_cli.special_tokens import BOS, EOS
 from seq2seq_cli.training.step import Updater
 
 UNITS, INNER_UNITS, HEADS, LAYERS, DROPOUT = 256, 1024, 4, 4, 0.1
@@ -146,10 +154,21 @@ def masked_loss(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(losses * real) / tf.reduce_sum(real)
 
 
-def fit(
-    model: Seq2Seq, pairs: Pairs, tokenizers: Tokenizers, batch: int, steps: int, longest: int
-) -> float:
-    """Return the pairs per second of Keras' `fit`."""
+class Noam(keras.optimizers.schedules.LearningRateSchedule):
+    """The schedule of Vaswani et al. (2017), equation 3, with 4,000 updates of warm-up."""
+
+    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+        """Return the learning rate of an update."""
+        updates = tf.cast(step, tf.float32) + 1
+        return UNITS**-0.5 * tf.minimum(updates**-0.5, updates * 4000**-1.5)
+
+    def get_config(self) -> dict:
+        """Return nothing, for there are no arguments."""
+        return {}
+
+
+def batches(pairs: Pairs, tokenizers: Tokenizers, batch: int, longest: int) -> tf.data.Dataset:
+    """Return batches without end of sentences in random order, padded to the longest."""
 
     def ids(source: tf.Tensor, target: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
         sources = tokenizers.source.tokenize(source)
@@ -161,13 +180,17 @@ def fit(
 
     # A random order, since a corpus may be sorted by length.
     rows = np.random.default_rng(0).permutation(len(pairs))
-    data = (
+    return (
         tf.data.Dataset.from_tensor_slices(pairs.take(rows))
         .repeat()
         .batch(batch)
         .map(ids, tf.data.AUTOTUNE)
         .prefetch(tf.data.AUTOTUNE)
     )
+
+
+def fit(model: Seq2Seq, data: tf.data.Dataset, batch: int, steps: int) -> float:
+    """Return the pairs per second of Keras' `fit`."""
     ends: list[float] = []
     clock = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda batch, logs: ends.append(time.perf_counter())
@@ -178,6 +201,41 @@ def fit(
     return steps * batch / (ends[-1] - ends[steps - 1])
 
 
+def fit_for(model: Seq2Seq, data: tf.data.Dataset, kind: str, ends: float) -> None:
+    """Train by Keras' `fit` until `time.perf_counter` is `ends`."""
+
+    def stop(batch: int, logs: dict) -> None:
+        model.stop_training = time.perf_counter() >= ends
+
+    rate = 1e-3 if kind == "rnn" else Noam()
+    adam = keras.optimizers.Adam(rate, beta_2=0.999 if kind == "rnn" else 0.98, epsilon=1e-9)
+    clock = keras.callbacks.LambdaCallback(on_train_batch_end=stop)
+    model.compile(adam, masked_loss, jit_compile=False)
+    model.fit(data, epochs=1, steps_per_epoch=10**9, verbose=0, callbacks=[clock])
+
+
+def translate(
+    model: Seq2Seq, tokenizers: Tokenizers, sentences: list[str], batch: int
+) -> list[str]:
+    """Return greedy translations; each step reads all earlier tokens again."""
+
+    @tf.function(reduce_retracing=True)
+    def next_ids(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
+        logits_BTV = model((source_BS, target_BT))
+        return tf.argmax(logits_BTV[:, -1], axis=-1, output_type=tf.int32)
+
+    found: list[str] = []
+    for first in range(0, len(sentences), batch):
+        source_BS = padded(token_ids(tokenizers.source, sentences[first : first + batch]))
+        target_BT = np.full([len(source_BS), 1], BOS, np.int32)
+        most = 2 * source_BS.shape[1] + 10
+        while target_BT.shape[1] <= most and not (target_BT == EOS).any(axis=1).all():
+            following = next_ids(tf.constant(source_BS), tf.constant(target_BT)).numpy()
+            target_BT = np.concatenate([target_BT, following[:, np.newaxis]], axis=1)
+        found += tokenizers.target.detokenize(target_BT.tolist())
+    return found
+
+
 def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> float:
     """Return the pairs per second of the loop of s2s."""
     updater = Updater(model, config.training, shards=most_shards(config.training))
@@ -185,7 +243,7 @@ def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> fl
     def trial() -> float:
         began, pairs = time.perf_counter(), 0
         for number, batch in enumerate(itertools.islice(data.batches(epoch=0), steps)):
-            updater.update(batch, number, 1e-4)
+            updater.update([batch], number, 1e-4)
             pairs += int(batch.pairs)
         return pairs / (time.perf_counter() - began)
 
@@ -194,7 +252,7 @@ def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> fl
 
 
 def main() -> None:
-    """Print the pairs per second."""
+    """Print the pairs per second, or write translations."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", choices=["rnn", "transformer"], required=True)
     parser.add_argument("--loop", choices=["fit", "s2s"], default="fit")
@@ -202,7 +260,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--data", default="tatoeba")
     parser.add_argument("--tokenizer", help="a SentencePiece model")
+    parser.add_argument("--split", type=Path, help="a folder of s2s export-split")
+    parser.add_argument("--seconds", type=float, default=600, help="of the process, with --split")
+    parser.add_argument("--output", type=Path, default=Path("tutorial.es"), help="translations")
     options = parser.parse_args()
+    ends = time.perf_counter() + options.seconds
     use_device("cpu")
     training = {"batch_pairs": options.batch, "label_smoothing": 0.0}
     tokenizer = {"vocabulary_size": 8000, "model": options.tokenizer}
@@ -210,18 +272,30 @@ def main() -> None:
     config = Config.model_validate(tables)
     if options.loop == "s2s":
         share_threads(most_shards(config.training))
-    corpus = read_corpus(config.data)
-    tokenizers = learn_tokenizers(corpus.train, config.tokenizer)
+
+    def lines(name: str) -> list[str]:
+        return (options.split / name).read_text("utf-8").split("\n")[:-1]
+
+    if options.split:
+        pairs: Pairs = PairsInMemory(lines("train.en"), lines("train.es"))
+    else:
+        pairs = read_corpus(config.data).train
+    tokenizers = learn_tokenizers(pairs, config.tokenizer)
     make = TutorialRNN if options.model == "rnn" else TutorialTransformer
     model = make(tokenizers.target.vocabulary_size)
     ids = tf.ones([1, 2], tf.int32)
     model((ids, ids))
+    data = batches(pairs, tokenizers, options.batch, config.training.max_source_tokens)
+    if options.split:
+        fit_for(model, data, options.model, ends)
+        translations = translate(model, tokenizers, lines("dev.en"), options.batch)
+        options.output.write_text("".join(f"{text}\n" for text in translations), "utf-8")
+        return
     if options.loop == "fit":
-        longest = config.training.max_source_tokens
-        rate = fit(model, corpus.train, tokenizers, options.batch, options.steps, longest)
+        rate = fit(model, data, options.batch, options.steps)
     else:
-        data = TrainingData(corpus.train, tokenizers, config.training)
-        rate = update(model, config, data, options.steps)
+        updates = TrainingData(pairs, tokenizers, config.training)
+        rate = update(model, config, updates, options.steps)
     weights = sum(math.prod(v.shape) for v in model.trainable_variables)
     print(json.dumps({"pairs_per_second": rate, "parameters": weights}))
 

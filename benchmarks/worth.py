@@ -52,7 +52,7 @@ from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.runtime.parallel import share_threads
 from seq2seq_cli.special_tokens import BOS, EOS
-from seq2seq_cli.training import loss, step
+from seq2seq_cli.training import loss, optimizers
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.vocabularies import Vocabularies
 
@@ -162,7 +162,7 @@ TRAINING: dict[str, list[Patch]] = {
         (cross_entropy, "_maximum", lambda logits: tf.reduce_max(logits, axis=1)),
     ],
     "scan": [(*each, plain_scan) for each in SCANS],
-    "apply_adam": [(step, "Adam", keras.optimizers.Adam)],
+    "apply_adam": [(optimizers, "Adam", keras.optimizers.Adam)],
     "fused kernels and loops": [],
     "shards": [],
 }
@@ -226,11 +226,11 @@ def training(model: Seq2Seq, config: Config, precision: str, name: str = "") -> 
     batch = make_batch()
     with patched(TRAINING.get(name, [])):
         updater = Updater(model, config.training, precision, shards)
-        updater.update(batch, 0, 0.0)
+        updater.update([batch], 0, 0.0)
 
     def run() -> None:
         for number in range(UPDATES):
-            found, _ = updater.update(batch, number, 0.0)
+            found, _ = updater.update([batch], number, 0.0)
         float(found)
 
     return run
