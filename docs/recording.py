@@ -1,9 +1,9 @@
 """Draw a terminal with the first commands and what they print, as SVG.
 
-    python docs/recording.py --epochs 2
+    python docs/recording.py
 
-The commands run in a temporary folder. With --epochs 2 they take about four minutes on two CPU
-cores. Of the lines that show the progress of the training, only some are drawn.
+The commands run in a temporary folder. They take about five minutes on two CPU cores. Of the lines
+that show the progress of the training, only some are drawn.
 """
 
 import argparse

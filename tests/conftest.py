@@ -18,7 +18,7 @@ from seq2seq_cli.cli import app, main
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.runs.checkpoints import Position, State
+from seq2seq_cli.runs.state import Position, State
 from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 import_tensorflow()

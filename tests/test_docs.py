@@ -165,7 +165,7 @@ def test_pages_link_to_what_exists(page):
         name, _, anchor = target.partition("#")
         path = ((ROOT / page).parent / name).resolve() if name else ROOT / page
         assert path.exists(), target
-        if anchor:
+        if anchor and path.suffix == ".md":  # of our own pages it names a view
             assert anchor in anchors(path.read_text("utf-8")), target
 
 
@@ -223,7 +223,7 @@ def test_the_model_of_the_page_holds_what_every_model_must_and_learns(capsys):
     model, source_BS, target_BT = names["model"], names["source_BS"], names["target_BT"]
     updater = Updater(model, tiny_config("x", training__compile="graph").training)
     batch = Batch(source_BS, target_BT, tf.constant(2))
-    losses = [float(updater.update(batch, number, 0.05)[0]) for number in range(30)]
+    losses = [float(updater.update([batch], number, 0.05)[0]) for number in range(30)]
     assert losses[-1] < losses[0] / 2
     found = Search(model, DecodingConfig(beam=3))(source_BS, [5, 5])
     assert found.ids_BNT.shape == (2, 1, 5)
