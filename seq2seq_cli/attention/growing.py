@@ -77,7 +77,8 @@ class Grower:
         token = BOS
         while len(chosen) < longest and token != EOS:
             logits_BV, attention_BS, state = self._step(tf.constant([token]), state, memory)
-            logs_V = tf.nn.log_softmax(exclude_special_tokens(logits_BV))[0].numpy()
+            free_BV = exclude_special_tokens(logits_BV, self._loaded.model.target_tags)
+            logs_V = tf.nn.log_softmax(free_BV)[0].numpy()
             token = prefix[len(chosen)] if len(chosen) < len(prefix) else int(logs_V.argmax())
             best = np.argsort(-logs_V, kind="stable")[:ALTERNATIVES].tolist()
             alternatives.append(self._named(best, logs_V))

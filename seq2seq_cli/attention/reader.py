@@ -1,5 +1,6 @@
 """Compute the attention of sentences by a trained run."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -114,7 +115,8 @@ class AttentionReader:
             tf.constant(source_BS), tf.constant(padded(inputs))
         )
         arrays = {kind: [layer.numpy() for layer in layers] for kind, layers in maps.items()}
-        free_BTV = exclude_special_tokens(tf.reshape(logits_BTV, [-1, logits_BTV.shape[2]]))
+        logits_RV = tf.reshape(logits_BTV, [-1, logits_BTV.shape[2]])
+        free_BTV = exclude_special_tokens(logits_RV, self._loaded.model.target_tags)
         logs_BTV = tf.reshape(tf.nn.log_softmax(free_BTV), tf.shape(logits_BTV)).numpy()
         return [
             self._attention(pair, logs_BTV[b], _of_pair(arrays, b, pair, source_BS.shape[1]))
@@ -155,8 +157,8 @@ class AttentionReader:
 
 
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
-    """Return tokens with the words that they make. BOS at the beginning and EOS are words."""
-    before = [i for i in ids[:1] if i == BOS]
+    """Return tokens with the words that they make. BOS, EOS and tags are words of their own."""
+    before = [*itertools.takewhile(lambda i: i == BOS or tokenizer.is_tag(i), ids)]
     inner = [i for i in ids[len(before) :] if i != EOS]
     after = ids[len(before) + len(inner) :]
     indices, words = word_indices(tokenizer, inner)

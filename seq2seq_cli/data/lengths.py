@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from seq2seq_cli.data.autotune import without_autotune
 from seq2seq_cli.data.pairs import Pairs
-from seq2seq_cli.data.tokenizers.pair import Tokenizers
+from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -26,9 +26,24 @@ def token_lengths(
         show: shows how many pairs are counted.
 
     Returns:
-        Two arrays, uint16 of shape [pairs]. EOS counts as a token; longer sentences have 65,535.
+        Two arrays, uint16 of shape [pairs]. EOS counts as a token, and so do the tags that every
+        source begins with; longer sentences have 65,535.
     """
-    sides = (tokenizers.source, tokenizers.target)
+    sides = (tokenizers.source.original, tokenizers.target.original)
+    lengths = _text_lengths(pairs, sides, show)
+    tags = len(tokenizers.source.leading)
+    return (longer(lengths[0], tags) if tags else lengths[0]), lengths[1]
+
+
+def longer(lengths: np.ndarray, tokens: int | np.ndarray) -> np.ndarray:
+    """Return lengths (uint16) to which further tokens are added; 65,535 at most."""
+    return np.minimum(lengths.astype(np.int32) + tokens, np.iinfo(np.uint16).max).astype(np.uint16)
+
+
+def _text_lengths(
+    pairs: Pairs, sides: tuple[Tokenizer, Tokenizer], show: ShowWork
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of tokens as `token_lengths` does, of tokenizers without tags."""
     known = [pairs.known_lengths(i, side.fingerprint) for i, side in enumerate(sides)]
     if known[0] is not None and known[1] is not None:
         return known[0], known[1]

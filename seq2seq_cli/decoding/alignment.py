@@ -46,8 +46,9 @@ def align(
     source_indices, source_words = word_indices(tokenizers.source, _without_eos(source))
     target_indices, target_words = word_indices(tokenizers.target, _without_eos(target))
     by_word = np.zeros((len(target_indices), len(source_indices)))  # no more words than tokens
+    tags = sum(map(tokenizers.source.is_tag, source))  # they are no words, and come first
     for j, row in zip(target_indices, weights, strict=False):
-        for i, weight in zip(source_indices, row, strict=False):
+        for i, weight in zip(source_indices[tags:], row[tags:], strict=False):
             by_word[j, i] += weight
     by_word = by_word[: len(target_words), : len(source_words)]
     words = [(int(row.argmax()), j) for j, row in enumerate(by_word) if row.size]
@@ -73,13 +74,13 @@ def copy_unknown(
         sentence: the source.
         text: the translation, in which an unknown word reads "<unk>".
         ids: its ids.
-        weights: for each of these a row of weights over the source's words and EOS.
+        weights: for each of these a row of weights over the source's tags, words and EOS.
     """
     assert isinstance(tokenizers.source, Words)
     words = tokenizers.source.words(sentence)
     unknown = SPECIAL_PIECES[UNK]
     parts = text.split(unknown)
-    rows = weights[: len(ids)]
+    rows = weights[: len(ids), len(tokenizers.source.leading) :]
     copied = [words[r[: len(words)].argmax()] for i, r in zip(ids, rows, strict=True) if i == UNK]
     if len(parts) != len(copied) + 1:  # the text has "<unk>" of its own
         return text

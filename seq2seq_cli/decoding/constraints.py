@@ -30,9 +30,11 @@ def constrain(
     return follow_prefix(logits_RV, free_RV, t, prefix_BP)
 
 
-def exclude_special_tokens(logits_RV: tf.Tensor) -> tf.Tensor:
-    """Exclude the tokens that no translation contains: PAD and BOS."""
-    excluded = [IMPOSSIBLE if token in (PAD, BOS) else 0.0 for token in range(logits_RV.shape[1])]
+def exclude_special_tokens(logits_RV: tf.Tensor, tags: int) -> tf.Tensor:
+    """Exclude the tokens that no translation contains: PAD, BOS and the tags, the last ids."""
+    size = logits_RV.shape[1]
+    no_text = {PAD, BOS, *range(size - tags, size)}
+    excluded = [IMPOSSIBLE if token in no_text else 0.0 for token in range(size)]
     return logits_RV + tf.constant(excluded)
 
 

@@ -173,7 +173,7 @@ def _forced_logits(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
     begun_BT = tf.concat([tf.fill([batch, 1], BOS), target_BT[:, :-1]], axis=1)
     logits_BTV = model.decode(begun_BT, model.encode(source_BS))
     vocabulary = logits_BTV.shape[2]
-    return exclude_special_tokens(tf.reshape(logits_BTV, [-1, vocabulary]))
+    return exclude_special_tokens(tf.reshape(logits_BTV, [-1, vocabulary]), model.target_tags)
 
 
 def score_lines(scorer: Scorer, stream: RawIOBase, name: str) -> Iterator[tuple[int, Pair, Score]]:

@@ -175,7 +175,7 @@ class Search:
     ) -> tuple[Tensors, tf.Tensor | None, State]:
         """Return the candidates, the parent of each (None where k continues k), and the state."""
         logits_RV, attention_RS, state = predict(tf.reshape(p.live["token"], [-1]), p.state, memory)
-        model_RV = exclude_special_tokens(logits_RV)
+        model_RV = exclude_special_tokens(logits_RV, self._model.target_tags)
         free_RV = model_RV
         if (penalty := self._config.repetition_penalty) != 1:
             free_RV = penalise_repetition(model_RV, p.live["ids"], penalty)

@@ -22,7 +22,11 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies, seed: int | Non
         vocabularies: their sizes.
         seed: determines the initial weights. None: they are zeros, for a model that is loaded next.
     """
-    return ARCHITECTURES[type(config)](config, vocabularies, seed)
+    model = ARCHITECTURES[type(config)](config, vocabularies, seed)
+    if vocabularies.tags:
+        model.first_tag = vocabularies.source - vocabularies.tags
+    model.target_tags = vocabularies.tags if vocabularies.joint else 0
+    return model
 
 
 def count_weights(config: ModelConfig, vocabularies: Vocabularies) -> int:

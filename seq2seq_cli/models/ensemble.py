@@ -20,6 +20,7 @@ class Ensemble(Seq2Seq):
         super().__init__("ensemble")
         self.members = list(members)
         self.separate = separate
+        self.target_tags = self.members[0].target_tags
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:

@@ -67,7 +67,13 @@ class Seq2Seq(keras.Model):
 
     Attributes:
         dropout_key: determines the dropout masks of the next update.
+        first_tag: the first of the last ids of the source vocabulary, which are tags; None if there
+            are none.
+        target_tags: number of the last ids of the target vocabulary that are tags.
     """
+
+    first_tag: int | None = None
+    target_tags: int = 0
 
     def __init__(self, name: str):
         super().__init__(name=name)

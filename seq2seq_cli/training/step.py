@@ -186,7 +186,8 @@ class Updater:
                 if config.r_drop:  # each pair twice, with different dropout
                     source_BS = tf.concat([source_BS, source_BS], 0)
                     target_BT = tf.concat([target_BT, target_BT], 0)
-                source_BS = drop_words(source_BS, config.source_word_dropout, key, SOURCE)
+                rate, first_tag = config.source_word_dropout, model.first_tag
+                source_BS = drop_words(source_BS, rate, key, SOURCE, first_tag)
                 inputs_BT = drop_words(target_BT[:, :-1], config.target_word_dropout, key, TARGET)
                 memory = model.encode(source_BS, training=True)
                 logits_BTV = model.logits(model.hidden(inputs_BT, memory, training=True))

@@ -58,7 +58,7 @@ class TokenCounts:
 
 def _learned(tokenizer: Tokenizer) -> np.ndarray:
     """Return the ids of the pieces that were learned from a corpus."""
-    ids = np.arange(len(SPECIAL_PIECES), tokenizer.vocabulary_size)
+    ids = np.arange(len(SPECIAL_PIECES), tokenizer.text_size)
     if isinstance(tokenizer, Bytes):
         return ids[:0]
     is_byte = [piece.startswith("<0x") for piece in tokenizer.pieces(ids.tolist())]

@@ -10,8 +10,10 @@ from seq2seq_cli.special_tokens import EOS, UNK
 SOURCE, TARGET = 1 << 20, (1 << 20) + 1  # sites that no Dropout of a model has
 
 
-def drop_words(ids: tf.Tensor, rate: float, key: DropoutKey, site: int) -> tf.Tensor:
-    """Return ids of which a share is UNK; PAD, BOS and EOS stay.
+def drop_words(
+    ids: tf.Tensor, rate: float, key: DropoutKey, site: int, first_tag: int | None = None
+) -> tf.Tensor:
+    """Return ids of which a share is UNK; PAD, BOS, EOS and tags stay.
 
     Gal and Ghahramani (2016), section 4.2, and Bowman et al. (2016), section 3.1, drop words of the
     input so that a model relies less on single words. Here each token is dropped by itself.
@@ -21,9 +23,13 @@ def drop_words(ids: tf.Tensor, rate: float, key: DropoutKey, site: int) -> tf.Te
         rate: the share, rounded to a multiple of 1/256.
         key: determines which, with the site and the shard.
         site: SOURCE or TARGET.
+        first_tag: the first id that is a tag; None if there are no tags.
     """
     dropped = round(BYTES * rate)
     if not dropped:
         return ids
     bytes_ = random_bytes(key.value, [current().shard, site], tf.shape(ids))
-    return tf.where((ids > EOS) & (tf.cast(bytes_, tf.int32) < dropped), UNK, ids)
+    is_word = ids > EOS
+    if first_tag is not None:
+        is_word &= ids < first_tag
+    return tf.where(is_word & (tf.cast(bytes_, tf.int32) < dropped), UNK, ids)

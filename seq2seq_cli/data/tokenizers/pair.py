@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data.tokenizers.sentencepiece import SentencePiece, train_sentencepiece
@@ -18,6 +18,7 @@ from seq2seq_cli.data.tokenizers.words import (
     read_vocabulary,
 )
 from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.special_tokens import TO
 from seq2seq_cli.vocabularies import Vocabularies
 
 _INDEX = "tokenizer.json"
@@ -41,13 +42,13 @@ class Tokenizers:
     @property
     def joint(self) -> bool:
         """Whether both languages share one vocabulary."""
-        return self.source is self.target
+        return self.source.original is self.target.original
 
     @property
     def vocabularies(self) -> Vocabularies:
         """The sizes of the vocabularies, as models take them."""
         source, target = self.source.vocabulary_size, self.target.vocabulary_size
-        return Vocabularies(source, target, self.joint)
+        return Vocabularies(source, target, self.joint, len(self.source.tags))
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -56,15 +57,44 @@ class Tokenizers:
 
     def __str__(self) -> str:
         """Return the size and kind of the vocabularies in words."""
-        name = _NAMES[self.source.kind]
+        name, tags = _NAMES[self.source.kind], ""
+        if self.source.tags:
+            tags = f"; tags {' '.join(f'<{tag}>' for tag in self.source.tags)}"
         if self.joint:
-            return f"{self.source.vocabulary_size:,} {name}, shared by both languages"
-        sizes = f"{self.source.vocabulary_size:,} source and {self.target.vocabulary_size:,} target"
-        return f"{sizes} {name}"
+            return f"{self.source.text_size:,} {name}, shared by both languages{tags}"
+        sizes = f"{self.source.text_size:,} source and {self.target.text_size:,} target"
+        return f"{sizes} {name}{tags}"
+
+    def with_tags(self, tags: Sequence[str]) -> "Tokenizers":
+        """Return tokenizers of the same texts, of which the source's has these tags.
+
+        The target's has them, too, if both are one.
+        """
+        source = self.source.with_tags(tags)
+        return Tokenizers(source, source if self.joint else self.target)
+
+    def towards(self, language: str) -> "Tokenizers":
+        """Return tokenizers whose source sentences begin with the tag of a target language.
+
+        Without tags of languages, these are the tokenizers themselves.
+
+        Raises:
+            UsageError: if only other languages have tags.
+        """
+        if not self.source.languages:
+            return self
+        if language not in self.source.languages:
+            raise UsageError(
+                f"there is no tag <{TO}{language}> in the vocabulary, which has tags of "
+                f"{' and '.join(self.source.languages)}. Give one of these languages"
+            )
+        return Tokenizers(self.source.beginning_with([TO + language]), self.target)
 
     def files(self) -> dict[str, bytes]:
         """Return the contents of the files that `load` reads back, by name."""
-        index = {"kind": self.source.kind, "sha256": self.fingerprints}
+        index: dict[str, Any] = {"kind": self.source.kind, "sha256": self.fingerprints}
+        if self.source.tags:
+            index["tags"] = self.source.tags
         files = {
             _file_name(name, tokenizer.kind): tokenizer.serialise()
             for name, tokenizer in self._by_name().items()
@@ -88,7 +118,7 @@ class Tokenizers:
             found = {}
             for name, fingerprint in hashes.items():
                 path = folder / _file_name(name, kind)
-                found[name] = _read(path, kind)
+                found[name] = _read(path, kind).with_tags(_tags_of(index, name))
                 if found[name].fingerprint != fingerprint:
                     raise ValueError(f"not what {_INDEX} says")
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -171,6 +201,14 @@ def _read(path: Path, kind: str) -> Tokenizer:
     if kind == "wordpiece":
         return WordPiece(read_vocabulary(path.read_bytes()))
     return SentencePiece(path.read_bytes())
+
+
+def _tags_of(index: dict[str, Any], name: str) -> list[str]:
+    """Return the tags of a tokenizer by the index of its folder: only sources have any."""
+    tags = [] if name == "target" else index.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise ValueError(f"tags: {tags!r}")
+    return tags
 
 
 def _file_name(name: str, kind: str) -> str:

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from sentencepiece import sentencepiece_model_pb2
 
 from seq2seq_cli.config.data import TokenizerConfig
-from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES, Tokenizer, until_eos
+from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES, Tokenizer
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
 
@@ -126,23 +126,11 @@ class SentencePiece(Tokenizer):
             ids = ids.with_flat_values(tf.gather(self._ours, ids.flat_values))
         return ids
 
-    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
-        return self._processor.decode(
-            [
-                [self._models[i] for i in until_eos(sequence) if i not in (PAD, BOS)]
-                for sequence in ids
-            ]
-        )
+    def _texts(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return self._processor.decode([[self._models[i] for i in row] for row in ids])
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the written form of each id."""
-        return [
-            SPECIAL_PIECES[i]
-            if i < len(SPECIAL_PIECES)
-            else self._processor.id_to_piece(self._models[i])
-            for i in map(int, ids)
-        ]
+    def _piece(self, i: int) -> str:
+        return self._processor.id_to_piece(self._models[i])
 
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Sample a segmentation of each sentence, and return its ids, with EOS.
@@ -162,7 +150,7 @@ class SentencePiece(Tokenizer):
             drawn = self._processor.encode(
                 list(sentences), enable_sampling=True, nbest_size=-1, alpha=alpha, num_threads=1
             )
-        return [[*self._ours[ids].tolist(), EOS] for ids in drawn]
+        return [[*self.leading, *self._ours[ids].tolist(), EOS] for ids in drawn]
 
 
 def _reason(message: str) -> str:

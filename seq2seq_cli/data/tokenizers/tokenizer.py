@@ -1,27 +1,36 @@
 """The interface of every tokenizer, and the simplest one: bytes."""
 
+import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import tensorflow as tf
 
-from seq2seq_cli.special_tokens import EOS
+from seq2seq_cli.special_tokens import BOS, EOS, PAD, TO
 
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 SPACE = "▁"  # in pieces
 
 
 class Tokenizer(ABC):
-    """Strings to ids and back; the ids 0 to 3 are PAD, UNK, BOS and EOS.
+    """Strings to ids and back; the ids 0 to 3 are PAD, UNK, BOS and EOS, and the last are the tags.
+
+    A tag is a token before a source sentence that says of which corpus the pair is, or into which
+    language to translate. No text has its id, and it gives no text.
 
     Attributes:
         kind: one of the values of `tokenizer.kind`.
         vocabulary_size: number of ids.
+        tags: without their brackets; none before `with_tags`.
+        leading: ids of the tags that every sentence begins with; none before `beginning_with`.
     """
 
     kind: str
     vocabulary_size: int
+    tags: tuple[str, ...] = ()
+    leading: tuple[int, ...] = ()
+    _original: "Tokenizer | None" = None
 
     @abstractmethod
     def serialise(self) -> bytes:
@@ -32,17 +41,73 @@ class Tokenizer(ABC):
         """Return the ids (int32) of a vector of UTF-8 strings, without EOS."""
 
     @abstractmethod
-    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
+    def _texts(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text of each sequence, which has no tags and no special ids but UNK."""
 
     @abstractmethod
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the written form of each id, for people to read: ▁ is a space."""
+    def _piece(self, i: int) -> str:
+        """Return the written form of an id that is neither special nor a tag's."""
+
+    @property
+    def text_size(self) -> int:
+        """Number of ids without the tags."""
+        return self.vocabulary_size - len(self.tags)
+
+    @property
+    def languages(self) -> list[str]:
+        """The target languages that have tags."""
+        return [tag.removeprefix(TO) for tag in self.tags if tag.startswith(TO)]
+
+    @property
+    def original(self) -> "Tokenizer":
+        """The tokenizer that this one was made of by `with_tags` and `beginning_with`."""
+        return self._original or self
+
+    @property
+    def text_fingerprint(self) -> str:
+        """The SHA-256, in hexadecimal, of what determines the ids of a text."""
+        return hashlib.sha256(self.kind.encode() + b"\0" + self.serialise()).hexdigest()
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256, in hexadecimal, of what determines the ids."""
-        return hashlib.sha256(self.kind.encode() + b"\0" + self.serialise()).hexdigest()
+        """The SHA-256, in hexadecimal, of what determines all ids, those of the tags included."""
+        if not self.tags:
+            return self.text_fingerprint
+        return hashlib.sha256("\0".join([self.text_fingerprint, *self.tags]).encode()).hexdigest()
+
+    def with_tags(self, tags: Sequence[str]) -> "Tokenizer":
+        """Return a tokenizer of the same text with these tags in place of its own."""
+        tagged = self._copy()
+        tagged.vocabulary_size = self.text_size + len(tags)
+        tagged.tags, tagged.leading = tuple(tags), ()
+        return tagged
+
+    def beginning_with(self, tags: Sequence[str]) -> "Tokenizer":
+        """Return a tokenizer whose sentences begin with these of its tags."""
+        beginning = self._copy()
+        beginning.leading = tuple(map(self.tag_id, tags))
+        return beginning
+
+    def tag_id(self, tag: str) -> int:
+        """Return the id of a tag."""
+        return self.text_size + self.tags.index(tag)
+
+    def is_tag(self, i: int) -> bool:
+        """Return whether an id is that of a tag."""
+        return i >= self.text_size
+
+    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text of each sequence up to its EOS; PAD, BOS and tags give no text."""
+        return self._texts(
+            [
+                [i for i in until_eos(row) if i not in (PAD, BOS) and not self.is_tag(i)]
+                for row in ids
+            ]
+        )
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return the written form of each id, for people to read: ▁ is a space."""
+        return [self._written(int(i)) for i in ids]
 
     def tokenize(self, sentences: tf.Tensor) -> tf.RaggedTensor:
         """Return the ids (int32) of a vector of UTF-8 strings, each with EOS at its end.
@@ -50,7 +115,11 @@ class Tokenizer(ABC):
         It runs in the graph, so a `tf.data` map can call it.
         """
         ids = self._ids(sentences)
-        return tf.concat([ids, tf.fill([ids.nrows(), 1], EOS)], axis=1)
+        rows = ids.nrows()
+        parts = [ids, tf.fill([rows, 1], EOS)]
+        if self.leading:
+            parts.insert(0, tf.tile([self.leading], [rows, 1]))
+        return tf.concat(parts, axis=1)
 
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Return the ids of a sampled segmentation of each sentence, with EOS.
@@ -63,6 +132,16 @@ class Tokenizer(ABC):
             seed: determines the sample; at least 0 and below 2**32.
         """
         return self.tokenize(tf.constant(list(sentences), tf.string)).to_list()
+
+    def _written(self, i: int) -> str:
+        if i < len(SPECIAL_PIECES):
+            return SPECIAL_PIECES[i]
+        return f"<{self.tags[i - self.text_size]}>" if self.is_tag(i) else self._piece(i)
+
+    def _copy(self) -> "Tokenizer":
+        copied = copy.copy(self)
+        copied._original = self.original
+        return copied
 
 
 class Bytes(Tokenizer):
@@ -80,21 +159,13 @@ class Bytes(Tokenizer):
         ids = tf.cast(values, tf.int32) + len(SPECIAL_PIECES)
         return tf.RaggedTensor.from_row_lengths(ids, tf.strings.length(sentences))
 
-    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence up to its EOS; invalid UTF-8 becomes U+FFFD."""
+    def _texts(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the texts; invalid UTF-8 becomes U+FFFD."""
         first = len(SPECIAL_PIECES)
-        return [
-            bytes(i - first for i in until_eos(sequence) if i >= first).decode(errors="replace")
-            for sequence in ids
-        ]
-
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the ASCII character, or the byte's number."""
-        return [self._piece(int(i)) for i in ids]
+        return [bytes(i - first for i in row if i >= first).decode(errors="replace") for row in ids]
 
     def _piece(self, i: int) -> str:
-        if i < len(SPECIAL_PIECES):
-            return SPECIAL_PIECES[i]
+        """Return the ASCII character, or the byte's number."""
         byte = i - len(SPECIAL_PIECES)
         if byte == ord(" "):
             return SPACE

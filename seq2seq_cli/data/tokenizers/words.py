@@ -11,8 +11,8 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib
 
-from seq2seq_cli.data.tokenizers.tokenizer import SPACE, SPECIAL_PIECES, Tokenizer, until_eos
-from seq2seq_cli.special_tokens import BOS, PAD, UNK
+from seq2seq_cli.data.tokenizers.tokenizer import SPACE, SPECIAL_PIECES, Tokenizer
+from seq2seq_cli.special_tokens import UNK
 
 # Here ▁ is a space and NUL separates words. If the text itself has one of them, it is spelled with
 # a private character. That character itself is spelled twice, and is replaced first.
@@ -60,13 +60,14 @@ class Words(Tokenizer):
         split = _split(tf.constant([sentence], tf.string)).flat_values.numpy().tolist()
         return [_join([word.decode()]).strip() for word in split]
 
-    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
-        return [_join(_written(sequence, self._pieces, SPACE)) for sequence in ids]
+    def _texts(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return [
+            _join((SPACE if i == UNK else "") + self._pieces[i] for i in sequence)
+            for sequence in ids
+        ]
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the written form of each id."""
-        return [self._pieces[int(i)] for i in ids]
+    def _piece(self, i: int) -> str:
+        return self._pieces[i]
 
 
 class WordPiece(Tokenizer):
@@ -100,14 +101,13 @@ class WordPiece(Tokenizer):
     def _ids(self, sentences: tf.Tensor) -> tf.RaggedTensor:
         return self._graph_tokenizer.tokenize(_split(sentences)).merge_dims(1, 2)
 
-    def detokenize(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence up to its EOS; PAD and BOS give no text."""
-        written = (_written(sequence, self._pieces) for sequence in ids)
-        return [_join(piece.removeprefix(_CONTINUES) for piece in pieces) for pieces in written]
+    def _texts(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return [
+            _join(self._pieces[i].removeprefix(_CONTINUES) for i in sequence) for sequence in ids
+        ]
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the written form of each id."""
-        return [self._pieces[int(i)] for i in ids]
+    def _piece(self, i: int) -> str:
+        return self._pieces[i]
 
 
 def read_vocabulary(data: bytes) -> list[str]:
@@ -188,15 +188,6 @@ def _join(words: Iterable[str]) -> str:
     text = re.sub(f"({_OPENING}){SPACE}", r"\1", "".join(words))
     text = text.removeprefix(SPACE).replace(SPACE, " ")
     return re.sub("\ue000[\ue000-\ue002]", lambda spelling: _SPELLED[spelling[0]], text)
-
-
-def _written(sequence: Sequence[int], pieces: Sequence[str], before_unknown: str = "") -> list[str]:
-    """Return the pieces up to EOS, without PAD and BOS."""
-    return [
-        before_unknown + pieces[i] if i == UNK else pieces[i]
-        for i in until_eos(sequence)
-        if i not in (PAD, BOS)
-    ]
 
 
 def _table(vocabulary: Sequence[str]) -> Any:
