@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from seq2seq_cli.attention.maps import Attention, RunnerUp
-from seq2seq_cli.attention.neighbours import Index, Neighbour
+from seq2seq_cli.attention.neighbours import MOST_PAIRS, Index, Neighbour
 from seq2seq_cli.attention.reader import AttentionReader
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pairs import Pairs, PairsInMemory
+from seq2seq_cli.data.tokenizers.pair import spread
 from seq2seq_cli.decoding.beam_tree import RecordedSearch
 from seq2seq_cli.errors import DataError, DiskError, os_reason
 from seq2seq_cli.work import ShowWork, show_nothing
@@ -181,6 +183,7 @@ def training_index(
     folder: Path,
     warn: Callable[[str], None],
     show: ShowWork = show_nothing,
+    to: str | None = None,
 ) -> Index | None:
     """Return the index of a run's training pairs; it is built once, and kept in a folder.
 
@@ -190,9 +193,10 @@ def training_index(
         folder: where indexes are kept.
         warn: called where there is no index, or it cannot be kept, with the reason.
         show: shows how many pairs have been read and indexed.
+        to: the language to translate to; None for the run's usual one.
     """
-    languages = f"{data.source_language}-{data.target_language}"
-    path = folder / f"{fingerprint[:32]}-{languages}.npz"
+    languages = data.languages_to(to)
+    path = folder / f"{fingerprint[:32]}-{'-'.join(languages)}.npz"
     index = Index.load(path)
     if index is not None:
         return index
@@ -203,8 +207,12 @@ def training_index(
     except (DataError, DiskError) as error:
         warn(f"there are no nearest training pairs: {error}")
         return None
-    total = len(corpus.train)
-    index = Index.build(corpus.train, lambda done: show("Indexing", "pairs", done, total))
+    pairs: Pairs = corpus.train
+    if languages[0] != data.source_language:
+        sides = pairs.take(spread(range(len(pairs)), MOST_PAIRS))
+        pairs = PairsInMemory(*sides[::-1])
+    total = len(pairs)
+    index = Index.build(pairs, lambda done: show("Indexing", "pairs", done, total))
     try:
         index.save(path)
     except OSError as error:

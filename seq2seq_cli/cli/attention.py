@@ -26,6 +26,8 @@ from seq2seq_cli.cli.options import (
     JsonOption,
     QuietOption,
     SetOption,
+    ToOption,
+    check_target,
     decoding_flags,
     start_tensorflow,
     warn,
@@ -113,6 +115,7 @@ def attention(
     target: TargetTextOption = None,
     input_file: InputOption = None,
     run: ShownRunsOption = None,
+    to: ToOption = None,
     kind: KindOption = Kind.cross,
     layer: LayerOption = None,
     head: HeadOption = "mean",
@@ -138,6 +141,7 @@ def attention(
     choice = Choice.of(kind, layer, head, pieces)
     given: dict[str, object] = {
         **{"a sentence": sentences, "--target": target, "--input": input_file, "--run": run},
+        "--to": to,
         **{"--kind": kind is not Kind.cross, "--layer": layer, "--head": head != "mean"},
         **{"--html": html, "--png": png, "--beam": beam, "--batch-tokens": batch_tokens},
         **{"--set": settings, "--device": device},
@@ -150,8 +154,10 @@ def attention(
     if dark and not (png or svg):
         raise UsageError("--dark is for --png and --svg; a page has both themes")
     found = find_each_run(run, settings, decoding_flags(beam=beam, batch_tokens=batch_tokens))
+    for each in found:
+        check_target(each, to)
     pairs = read_pairs(sentences, target, input_file)
-    runs = read_runs(found, pairs, device, quiet)
+    runs = read_runs(found, pairs, to, device, quiet)
     if html:
         write_page(html, runs)
     if png or svg:
@@ -186,6 +192,7 @@ def _write_figures(
 def read_runs(
     found: Sequence[FoundRuns],
     pairs: Sequence[Pair],
+    to: str | None,
     device: str | None,
     quiet: bool,
 ) -> "list[ReadRun]":
@@ -198,7 +205,7 @@ def read_runs(
 
     read = []
     for runs, configs in found:
-        loaded = load_run(runs[0], warn, configs[0])
+        loaded = load_run(runs[0], warn, configs[0]).towards(to)
         shows = not quiet and len(pairs) > 1
         stage = f"Reading with {runs[0].name}"
         with work_progress(shows) as show:

@@ -21,6 +21,8 @@ from seq2seq_cli.cli.options import (
     SetOption,
     SourceOption,
     TargetOption,
+    ToOption,
+    check_target,
     corpus_flags,
     decoding_flags,
     find_data,
@@ -80,6 +82,7 @@ PageOption = Annotated[Path | None, typer.Option(help="Write a page with all det
 
 def evaluate(
     run: RunsOption = None,
+    to: ToOption = None,
     checkpoint: CheckpointOption = None,
     split: SplitOption = Split.test,
     source_file: SourceFileOption = None,
@@ -120,9 +123,12 @@ def evaluate(
     detailed = details or bool(html)
     if run or not hypotheses or choice.is_split:
         found = find_runs(run, settings, *corpus_flags(None, source, target), *flags)
-        corpus = _corpus(found, data)
+        check_target(found, to)
+        corpus = _corpus(found, data, to)
         if choice.is_split or (detailed and not training_file):
             (find_plain_data if hypotheses else find_data)(corpus.data, quiet)
+    elif to:
+        raise UsageError("--to is for a run, and there is none. Give --run, or leave it out")
     device_used = "" if hypotheses else start_tensorflow(device or "auto")
     asked = _Asked(choice, wanted, (resamples, seed) if confidence else None, detailed)
     languages = _languages(corpus, source, target)
@@ -170,7 +176,7 @@ def _score(
         if hypotheses or not found:
             outputs = _given(hypotheses, of)
         else:
-            outputs = _translated(found, asked, of, show)
+            outputs = _translated(found, asked, of, corpus.to if corpus else None, show)
         for system, calibration in outputs:
             behind = find_details(of, system, words, calibration) if asked.detailed else None
             results.append(score_output(of, system, bootstrap, behind))
@@ -226,17 +232,17 @@ def _check_no_model(
             raise UsageError(f"{option} is for a run, and --hypotheses has translations already")
 
 
-def _corpus(found: FoundRuns, data: str | None) -> Corpus:
+def _corpus(found: FoundRuns, data: str | None, to: str | None) -> Corpus:
     run, config = found.runs[0], found.configs[0].data
     moved = config if data is None else config.moved_to(data)
-    return Corpus(moved, run.data_fingerprint(), str(run.path))
+    return Corpus(moved, run.data_fingerprint(), str(run.path), to)
 
 
 def _languages(
     corpus: Corpus | None, source: str | None, target: str | None
 ) -> tuple[str, str] | None:
     if corpus:
-        return corpus.data.source_language, corpus.data.target_language
+        return corpus.data.languages_to(corpus.to)
     return (source, target) if source and target else None
 
 
@@ -252,7 +258,7 @@ def _given(
 
 
 def _translated(
-    found: FoundRuns, asked: _Asked, of: "EvaluationSet", show: "ShowWork"
+    found: FoundRuns, asked: _Asked, of: "EvaluationSet", to: str | None, show: "ShowWork"
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
     """Yield the translations by each checkpoint, and its calibration if details are wanted."""
     from seq2seq_cli.decoding.loading import at_checkpoint, load_ensemble, load_run
@@ -264,10 +270,10 @@ def _translated(
     if len(found.runs) > 1:
         if asked.checkpoints != ["best"]:
             raise UsageError("--checkpoint is for one run; several runs are an ensemble")
-        chosen, loaded = [], load_ensemble(found.runs, warn, found.configs)
+        chosen, loaded = [], load_ensemble(found.runs, warn, found.configs).towards(to)
     else:
         chosen = [each for name in asked.checkpoints for each in select(run, name, warn)]
-        loaded = load_run(run, warn, found.configs[0], chosen[0])
+        loaded = load_run(run, warn, found.configs[0], chosen[0]).towards(to)
     translator, scorer = loaded.translator(), loaded.scorer()
     for number in range(max(len(chosen), 1)):
         if number:

@@ -16,6 +16,8 @@ from seq2seq_cli.cli.options import (
     LengthPenaltyOption,
     QuietOption,
     SetOption,
+    ToOption,
+    check_target,
     decoding_flags,
     start_tensorflow,
     warn,
@@ -41,6 +43,7 @@ def explain(
     target: TargetTextOption = None,
     input_file: InputOption = None,
     run: ShownRunsOption = None,
+    to: ToOption = None,
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     html: Annotated[
@@ -61,12 +64,14 @@ def explain(
     written = check_written(input_file, html=html)
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = find_each_run(run, settings, flags)
+    for each in found:
+        check_target(each, to)
     pairs = read_pairs(sentences, target, input_file)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.attention.maps import ReadRun
 
-    explained = [_explained(each, pairs, quiet) for each in found]
+    explained = [_explained(each, pairs, to, quiet) for each in found]
     if html:
         runs = [
             ReadRun(
@@ -85,7 +90,9 @@ def explain(
             emit(_result(each.runs[0].name, explanations[number]), as_json)
 
 
-def _explained(found: FoundRuns, pairs: "list[Pair]", quiet: bool) -> "list[Explanation | None]":
+def _explained(
+    found: FoundRuns, pairs: "list[Pair]", to: str | None, quiet: bool
+) -> "list[Explanation | None]":
     """Explain all sentences by one run."""
     import platformdirs
 
@@ -94,11 +101,11 @@ def _explained(found: FoundRuns, pairs: "list[Pair]", quiet: bool) -> "list[Expl
     from seq2seq_cli.decoding.loading import load_run
 
     config = found.configs[0]
-    loaded = load_run(found.runs[0], warn, config)
+    loaded = load_run(found.runs[0], warn, config).towards(to)
     folder = platformdirs.user_cache_path("s2s") / "training-pairs"
     with work_progress(not quiet) as show:
         fingerprint = loaded.state.data_fingerprint
-        index = training_index(config.data, fingerprint, folder, warn, show)
+        index = training_index(config.data, fingerprint, folder, warn, show, to)
     explainer = Explainer(loaded, loaded.decoding, index)
     stage = f"Explaining with {found.runs[0].name}"
     with work_progress(not quiet and len(pairs) > 1) as show:

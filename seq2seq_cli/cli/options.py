@@ -111,6 +111,12 @@ LengthPenaltyOption = Annotated[
         "--length-penalty", help="Divide scores by the length to this power.", metavar="A"
     ),
 ]
+ToOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to", help="Language to translate to, of a run of both directions.", metavar="LANGUAGE"
+    ),
+]
 BatchTokensOption = Annotated[
     int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
 ]
@@ -225,6 +231,19 @@ def find_runs(names: list[str] | None, settings: list[str] | None, *flags: Flag)
     runs = [find_run(name, warn) for name in wanted]
     first, *more = runs
     return FoundRuns(runs, [first.config(options), *(run.config() for run in more)])
+
+
+def check_target(found: FoundRuns, to: str | None) -> None:
+    """Check that each run translates to the language of --to, before slow imports.
+
+    Raises:
+        UsageError: if one does not.
+    """
+    for run, config in zip(found.runs, found.configs, strict=True):
+        try:
+            config.data.languages_to(to)
+        except UsageError as error:
+            raise UsageError(f"{run.path}: {error}") from None
 
 
 def find_data(config: "DataConfig", quiet: bool = False) -> None:

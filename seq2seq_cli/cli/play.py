@@ -11,6 +11,8 @@ from seq2seq_cli.cli.options import (
     DeviceOption,
     RunOption,
     SetOption,
+    ToOption,
+    check_target,
     find_runs,
     start_tensorflow,
     warn,
@@ -21,6 +23,7 @@ from seq2seq_cli.errors import UsageError
 def play(
     sentence: Annotated[str, typer.Argument(help="A sentence to begin with.")] = "",
     run: RunOption = None,
+    to: ToOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
 ) -> None:
@@ -31,10 +34,12 @@ def play(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("play needs a terminal; `s2s explain` prints the same for a pipe")
     found = find_runs([run] if run else None, settings)
+    check_target(found, to)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.attention.growing import Grower
     from seq2seq_cli.cli.play_app import Play
     from seq2seq_cli.decoding.loading import load_run
 
-    Play(Grower(load_run(found.runs[0], warn, found.configs[0])), sentence).run()
+    loaded = load_run(found.runs[0], warn, found.configs[0]).towards(to)
+    Play(Grower(loaded), sentence).run()

@@ -22,6 +22,8 @@ from seq2seq_cli.cli.options import (
     QuietOption,
     RunsOption,
     SetOption,
+    ToOption,
+    check_target,
     decoding_flags,
     find_runs,
     start_tensorflow,
@@ -40,6 +42,7 @@ def score(
     input_file: InputOption = None,
     output: OutputOption = None,
     run: RunsOption = None,
+    to: ToOption = None,
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Print each token's log-probability too.")
     ] = False,
@@ -62,12 +65,13 @@ def score(
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
     found = find_runs(run, settings, *decoding_flags(batch_tokens=batch_tokens))
+    check_target(found, to)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble
     from seq2seq_cli.decoding.scoring import score_lines
 
-    loaded = load_ensemble(found.runs, warn, found.configs)
+    loaded = load_ensemble(found.runs, warn, found.configs).towards(to)
     scorer = loaded.scorer(compiled=source is None)
 
     def show(number: int, pair: "Pair", scored: "Score") -> None:

@@ -105,11 +105,13 @@ class Corpus:
         data: the run's `[data]`, perhaps with a new path of the corpus.
         fingerprint: of the corpus in training, if it is known.
         run: the run's path, for errors.
+        to: the language to translate to; None for the run's usual one.
     """
 
     data: "DataConfig"
     fingerprint: str | None
     run: str
+    to: str | None = None
 
 
 def chosen_set(
@@ -148,7 +150,7 @@ def chosen_set(
         found = test_sets.read_named(choice.test_set, languages)
     elif corpus:
         split = choice.split
-        found, training = test_sets.read_split(*_given(corpus), split, show)
+        found, training = test_sets.read_split(*_given(corpus), split, show, corpus.to)
     else:
         raise UsageError("nothing says which sentences to score; give --run or --source-file")
     if not needs_words:
@@ -157,7 +159,10 @@ def chosen_set(
         return found, count_words(test_sets.read_text(choice.training_file))
     if corpus and not training:
         training = read_same_corpus(*_given(corpus), show)
-    return found, count_words(source for source, _ in training.train) if training else None
+    if training is None or corpus is None:
+        return found, None
+    side = corpus.data.languages_to(corpus.to)[0] != corpus.data.source_language
+    return found, count_words(pair[side] for pair in training.train)
 
 
 def _given(corpus: Corpus) -> "tuple[DataConfig, str | None, str]":

@@ -166,8 +166,7 @@ def summary_rows(event: Summary) -> list[tuple[str, str]]:
         ("run", event.run),
         (
             "data",
-            f"{event.corpus}, {data.source_language} to {data.target_language}, "
-            f"{event.pairs:,} pairs",
+            f"{event.corpus}, {data.direction}, {event.pairs:,} pairs",
         ),
         (
             "splits",

@@ -27,6 +27,8 @@ from seq2seq_cli.cli.options import (
     QuietOption,
     RunsOption,
     SetOption,
+    ToOption,
+    check_target,
     decoding_flags,
     find_runs,
     start_tensorflow,
@@ -85,6 +87,7 @@ def translate(
     input_file: InputOption = None,
     output: OutputOption = None,
     run: RunsOption = None,
+    to: ToOption = None,
     beam: BeamOption = None,
     n_best: NBestOption = None,
     mbr: MBROption = None,
@@ -117,12 +120,13 @@ def translate(
         *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
         *decoding_flags(seed=seed, max_length=max_length, batch_tokens=batch_tokens),
     )
+    check_target(found, to)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble
     from seq2seq_cli.python.model import FEW
 
-    loaded = load_ensemble(found.runs, warn, found.configs)
+    loaded = load_ensemble(found.runs, warn, found.configs).towards(to)
     asks = not sentences and not input_file and sys.stdin.isatty()
     translator = loaded.translator(
         alignments=alignments,

@@ -48,6 +48,15 @@ class Config(Table):
         return self
 
     @model_validator(mode="after")
+    def _both_directions_need_one_vocabulary(self) -> "Config":
+        if self.data.both_directions and self.tokenizer.vocabularies == "separate":
+            raise ValueError(
+                "data.both_directions needs one vocabulary, since both languages stand on both "
+                "sides. Set tokenizer.vocabularies = 'joint'"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _r_drop_needs_dropout(self) -> "Config":
         rates = {"dropout", "attention_dropout", "encoder_layer_drop"}
         drops = any(self.model.model_dump().get(rate) for rate in rates)

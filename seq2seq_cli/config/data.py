@@ -5,6 +5,8 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from seq2seq_cli.config.table import Table
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.special_tokens import TO
 
 CORPORA = ("phrasebook", "tatoeba")
 
@@ -22,6 +24,18 @@ class CorpusConfig(Table):
     an upper limit."""
     columns: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """As in `data.columns`, which is the default."""
+    tag: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
+    """A token `<tag>` before each source sentence, by which the model tells this corpus from the
+    others (Caswell et al. 2019), such as `bt`. A corpus with a tag only trains; see `train_only`.
+    Sentences to translate have no tag."""
+    train_only: bool = False
+    """Whether no pair of it goes to dev or test. Then the splits are those of the other corpora,
+    and its pairs that share a sentence with dev or test are left out."""
+
+    @property
+    def only_trains(self) -> bool:
+        """Whether none of its pairs is held out."""
+        return self.train_only or self.tag is not None
 
 
 class DataConfig(Table):
@@ -37,6 +51,10 @@ class DataConfig(Table):
     """Language to translate from: one of `columns`, or the ending of a parallel file."""
     target_language: str = Field("es", pattern=r"^[A-Za-z0-9_-]+$")
     """Language to translate to: the other of `columns`, or the ending of a parallel file."""
+    both_directions: bool = False
+    """Train one model for both directions (Johnson et al. 2017; Ding et al. 2021): each pair is
+    shown as it is and turned round. The first token of a source sentence says into which language
+    to translate, such as `<2es>`. Dev BLEU is that of `target_language`."""
     columns: str = Field("en es", pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """Languages of the first two columns of a TSV file."""
     dev: str | None = None
@@ -57,6 +75,35 @@ class DataConfig(Table):
     def mixture(self) -> list[CorpusConfig]:
         """The corpora to read: `sources`, or `corpus` alone."""
         return self.sources or [CorpusConfig(corpus=str(self.corpus))]
+
+    @property
+    def target_languages(self) -> list[str]:
+        """The languages that a model translates to, the usual one first."""
+        other = [self.source_language] if self.both_directions else []
+        return [self.target_language, *other]
+
+    @property
+    def direction(self) -> str:
+        """The languages in words."""
+        return f"{self.source_language} to {self.target_language}" + (
+            " and back" if self.both_directions else ""
+        )
+
+    def languages_to(self, target: str | None) -> tuple[str, str]:
+        """Return (source, target) of the direction to a language; None for the usual one.
+
+        Raises:
+            UsageError: if a model of this table does not translate to it.
+        """
+        usual = self.source_language, self.target_language
+        if target is None or target == self.target_language:
+            return usual
+        if target in self.target_languages:
+            return usual[::-1]
+        raise UsageError(
+            f"{target!r} (--to) is no language that this run translates to; it translates from "
+            f"{self.direction}. Leave it out, or train with data.both_directions"
+        )
 
     def moved_to(self, corpus: str) -> "DataConfig":
         """Return the same table with another corpus, and without `sources`."""
@@ -80,6 +127,26 @@ class DataConfig(Table):
             raise ValueError(
                 "data.source_language and data.target_language must differ; "
                 f"both are {self.source_language!r}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _no_tag_of_a_language(self) -> "DataConfig":
+        for number, source in enumerate(self.sources):
+            if source.tag is not None and source.tag.startswith(TO):
+                raise ValueError(
+                    f"data.sources[{number}].tag must not begin with {TO!r}, as the tags of "
+                    f"languages do; it is {source.tag!r}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _something_is_held_out(self) -> "DataConfig":
+        given = self.dev and self.test
+        if self.sources and not given and all(each.only_trains for each in self.sources):
+            raise ValueError(
+                "data.sources: every corpus has a tag or train_only, so there are no pairs for dev "
+                "and test. Add a corpus without, or set data.dev and data.test"
             )
         return self
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from seq2seq_cli.config.data import CATALOG, DataConfig, TokenizerConfig
 from seq2seq_cli.data.held_out import HeldOut
-from seq2seq_cli.data.pairs import Pairs, PairsInMemory
+from seq2seq_cli.data.mixing import LEAKS, assign_mixture
+from seq2seq_cli.data.pairs import Pairs, PairsInMemory, Tags
 from seq2seq_cli.data.prepared import Prepared, is_prepared
 from seq2seq_cli.data.reader import OpenCorpus, Reader
-from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, Pair, assign, pair_keys
+from seq2seq_cli.data.splits import DEV, LEAKED, PAIR, REPEATED, TEST, TRAIN, Pair, pair_keys
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.work import ShowWork, show_nothing, shown
 
@@ -70,24 +71,31 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
     corpora = reader.corpora()
     total = reader.estimated_pairs()
     pairs: list[Pair] = []
-    weights: list[float] = []
+    counts: list[int] = []
     for each in corpora:
-        pairs.extend(shown(each.pairs, show, READING, "pairs", total, len(pairs)))
-        weights.extend([each.weight] * (len(pairs) - len(weights)))
+        before = len(pairs)
+        pairs.extend(shown(each.pairs, show, READING, "pairs", total, before))
+        counts.append(len(pairs) - before)
     given = HeldOut.read(reader, corpora)
     show(SPLITTING)
     keys = pair_keys(pairs)
-    assigned = assign([keys], *given.to_split_off(config), config.split_seed)
-    rows = {side: np.flatnonzero(assigned.sides == side) for side in (TRAIN, DEV, TEST, REPEATED)}
+    only_train = [each.only_trains for each in corpora]
+    assigned = assign_mixture(np.split(keys, np.cumsum(counts)[:-1]), only_train, given, config)
+    rows = {side: np.flatnonzero(assigned.sides == side) for side in range(LEAKED + 1)}
     reader.dropped["duplicate"] += len(rows[REPEATED])
-    train_weights = np.array(weights, np.float32)[rows[TRAIN]]
+    reader.dropped[LEAKS] += len(rows[LEAKED])
+    weights = np.repeat(np.array([each.weight for each in corpora], np.float32), counts)
+    train_weights = weights[rows[TRAIN]]
+    sequences, numbers = tag_sequences([each.tag for each in corpora])
+    train_tags = Tags(sequences, np.repeat(numbers, counts)[rows[TRAIN]])
     digest = given.digest()
-    digest.update(keys[assigned.sides != REPEATED, PAIR].tobytes())
+    digest.update(keys[assigned.sides < REPEATED, PAIR].tobytes())
     corpus = Corpus(
         PairsInMemory(
             [pairs[row][0] for row in rows[TRAIN]],
             [pairs[row][1] for row in rows[TRAIN]],
             train_weights if (train_weights != 1).any() else None,
+            train_tags if len(sequences) > 1 else None,
         ),
         given.dev if given.dev is not None else [pairs[row] for row in rows[DEV]],
         given.test if given.test is not None else [pairs[row] for row in rows[TEST]],
@@ -154,10 +162,26 @@ def _open_prepared(prepared: Prepared) -> Corpus:
     )
 
 
+def tag_sequences(tags: Sequence[str | None]) -> tuple[list[tuple[str, ...]], np.ndarray]:
+    """Return the sequences of tags that corpora have, and which of them each has.
+
+    Args:
+        tags: the tag of each corpus.
+
+    Returns:
+        The sequences, of which the first is empty; and numbers, uint16 of shape [corpora].
+    """
+    found = [None, *dict.fromkeys(tag for tag in tags if tag is not None)]
+    numbers = np.array([found.index(tag) for tag in tags], np.uint16)
+    return [(tag,) if tag else () for tag in found], numbers
+
+
 def describe(corpora: Sequence[OpenCorpus]) -> str:
-    """Return the names of the corpora, with their weights if they are not 1."""
+    """Return the names of the corpora, with their weights if they are not 1, and their tags."""
     return ", ".join(
-        corpus.description + (f" (weight {corpus.weight:g})" if corpus.weight != 1 else "")
+        corpus.description
+        + (f" (weight {corpus.weight:g})" if corpus.weight != 1 else "")
+        + (f" <{corpus.tag}>" if corpus.tag else "")
         for corpus in corpora
     )
 

@@ -2,15 +2,31 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from seq2seq_cli.data.splits import Pair
 
 
+class Tags(NamedTuple):
+    """Which tags stand before the source sentence of each pair.
+
+    Attributes:
+        sequences: the sequences of tags that there are, without their brackets.
+        numbers: uint16 of shape [pairs], which of them each pair has.
+    """
+
+    sequences: list[tuple[str, ...]]
+    numbers: np.ndarray
+
+
 class Pairs(Protocol):
     """Sentence pairs, read in order or by index."""
+
+    @property
+    def tags(self) -> Tags | None:
+        """The tags of the pairs, or None if no pair has one."""
 
     @property
     def weights(self) -> np.ndarray | None:
@@ -42,6 +58,7 @@ class PairsInMemory:
     sources: list[str]
     targets: list[str]
     weights: np.ndarray | None = None
+    tags: Tags | None = None
 
     def __len__(self) -> int:
         return len(self.sources)

@@ -11,7 +11,8 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.autotune import without_autotune
 from seq2seq_cli.data.corpus import Corpus
-from seq2seq_cli.data.lengths import token_lengths
+from seq2seq_cli.data.directed import Directed
+from seq2seq_cli.data.lengths import longer, token_lengths
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.repetitions import Repetitions
 from seq2seq_cli.data.shapes import left_over, padded_shapes
@@ -93,6 +94,10 @@ class TrainingData:
         self._seed = config.seed
         self._alpha = sampling_alpha
         source_lengths, target_lengths = token_lengths(pairs, tokenizers, show)
+        self._tags = pairs.tags
+        if pairs.tags is not None:
+            counts = np.array([len(tags) for tags in pairs.tags.sequences], np.int32)
+            source_lengths = longer(source_lengths, counts[pairs.tags.numbers])
 
         fits = (source_lengths <= config.max_source_tokens) & (
             target_lengths <= config.max_target_tokens
@@ -143,7 +148,10 @@ class TrainingData:
         training = config.training
         cost = cost_of_a_shape(config.model.kind, training)
         alpha = config.tokenizer.sampling_alpha
-        return cls(corpus.train, tokenizers, training, alpha, cost, show)
+        pairs: Pairs = corpus.train
+        if tokenizers.source.languages:
+            pairs = Directed(pairs, config.data.target_languages)
+        return cls(pairs, tokenizers, training, alpha, cost, show)
 
     def plan(self, epoch: int) -> Plan:
         """Return the batches of an epoch and their order; seed and epoch determine them."""
@@ -217,7 +225,7 @@ class TrainingData:
         ) -> Batch:
             sources, targets = tf.numpy_function(self._pairs.take, [indices], [tf.string] * 2)
             position = tf.stack([epoch, number])
-            source = self._ids(0, sources, position, lengths[0])
+            source = self._tagged(indices, self._ids(0, sources, position, lengths[0]))
             target = self._ids(1, targets, position, lengths[1])
             count = tf.size(indices)
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
@@ -261,6 +269,18 @@ class TrainingData:
         either = tf.concat([sampled, best], axis=0)
         rows = tf.range(tf.size(counts))
         return tf.gather(either, tf.where(fits, rows, rows + tf.size(counts)))
+
+    def _tagged(self, indices: tf.Tensor, source: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Return the ids of source sentences with those of their tags before them."""
+        tags = self._tags
+        if tags is None:
+            return source
+        to_id = self._tokenizers.source.tag_id
+        ids = tf.ragged.constant([[*map(to_id, each)] for each in tags.sequences], tf.int32)
+        numbers = tf.numpy_function(
+            lambda rows: tags.numbers[rows].astype(np.int32), [indices], tf.int32
+        )
+        return tf.concat([tf.gather(ids, tf.ensure_shape(numbers, [None])), source], axis=1)
 
     def _shown(self, epoch: int) -> np.ndarray:
         """Return the rows (int32) that an epoch shows, repeated by weight, shuffled."""

@@ -13,11 +13,13 @@ import numpy as np
 
 from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.data.files import is_file
+from seq2seq_cli.data.pairs import Tags
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
 METADATA = "metadata.json"
 WEIGHTS = "weights.npy"
+TAGS = "tags.npy"
 VOCABULARY = "tokenizer"
 _FIXED = ("dev", "test", "dev_pairs", "test_pairs", "split_seed", "skip_bad_lines")
 _READ_AT_ONCE = 4096
@@ -31,8 +33,8 @@ class Prepared:
         config: says which of its languages is the source. Other keys must be as in the preparation.
 
     Attributes:
-        metadata: description, fingerprint, dropped, groups, shared, and the tables `data` and
-            `tokenizer` of the preparation's config.
+        metadata: description, fingerprint, dropped, groups, shared, the tables `data` and
+            `tokenizer` of the preparation's config, and the sequences of tags, if there are any.
         train: the pairs to learn from.
         dev, test: the held-out pairs.
 
@@ -55,11 +57,14 @@ class Prepared:
             }
             sizes = self.metadata["shard_bytes"]
             weights = np.load(path / WEIGHTS) if (path / WEIGHTS).is_file() else None
+            tags = None
+            if sequences := self.metadata.get("tags"):
+                tags = Tags([*map(tuple, sequences)], np.load(path / TAGS))
         except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path}: is damaged ({error}). Prepare it again") from error
         _check_sizes(path, shards, sizes)
         self._check(config)
-        self.train = PreparedPairs(path, shards["train"], self._languages, weights)
+        self.train = PreparedPairs(path, shards["train"], self._languages, weights, tags)
         self.dev, self.test = (
             list(PreparedPairs(path, shards[name], self._languages)) for name in ("dev", "test")
         )
@@ -123,6 +128,7 @@ class PreparedPairs:
         shards: the files, in order.
         languages: (source, target), the names of the sides in the records.
         weights: float32 of shape [pairs], or None.
+        tags: of the pairs, or None.
     """
 
     def __init__(
@@ -131,10 +137,12 @@ class PreparedPairs:
         shards: Sequence[Path],
         languages: tuple[str, str],
         weights: np.ndarray | None = None,
+        tags: Tags | None = None,
     ):
         from array_record.python.array_record_data_source import ArrayRecordDataSource
 
         self.weights = weights
+        self.tags = tags
         self._path = path
         self._languages = languages
         self._records = ArrayRecordDataSource([str(shard) for shard in shards])

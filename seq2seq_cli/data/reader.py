@@ -22,6 +22,8 @@ class OpenCorpus:
         pairs: (source, target) sentences, stripped, neither of them empty.
         weight: how often an epoch shows each of the pairs, on average.
         dev, test: the dev and test pairs that the corpus brings, or None.
+        tag: of its source sentences, or None.
+        only_trains: whether none of its pairs is held out.
     """
 
     description: str
@@ -29,6 +31,8 @@ class OpenCorpus:
     weight: float = 1.0
     dev: list[Pair] | None = None
     test: list[Pair] | None = None
+    tag: str | None = None
+    only_trains: bool = False
 
 
 class Reader:
@@ -117,8 +121,11 @@ class Reader:
             files = files_of(name)
             train = read(files.train)
             held_out = [list(read(path)) if path else None for path in (files.dev, files.test)]
+        if corpus.only_trains:
+            held_out = [None, None]
         dev, test = (side and list(self._clean(name, side)) for side in held_out)
-        return OpenCorpus(name, self._clean(name, train), corpus.weight, dev, test)
+        pairs = self._clean(name, train)
+        return OpenCorpus(name, pairs, corpus.weight, dev, test, corpus.tag, corpus.only_trains)
 
     def _clean(self, description: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that have no empty side, in canonical form."""

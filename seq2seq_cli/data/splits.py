@@ -14,7 +14,7 @@ import numpy as np
 
 Pair = tuple[str, str]
 
-TRAIN, DEV, TEST, REPEATED = range(4)
+TRAIN, DEV, TEST, REPEATED, LEAKED = range(5)
 
 PAIR, SOURCE, TARGET = range(3)  # the columns of an array of keys
 
@@ -26,7 +26,8 @@ class Assignment(NamedTuple):
     """The split of each pair of a corpus.
 
     Attributes:
-        sides: int8 of shape [pairs]: TRAIN, DEV, TEST or REPEATED (the pair has occurred before).
+        sides: int8 of shape [pairs]: TRAIN, DEV, TEST, REPEATED (the pair has occurred before), or
+            LEAKED (it shares a sentence with dev or test, and may only train).
         groups: number of groups of related pairs.
     """
 
@@ -81,7 +82,7 @@ def assign(keys: Sequence[np.ndarray], dev_pairs: int, test_pairs: int, seed: in
         test_pairs: the same for test.
         seed: determines the split.
     """
-    repeated = _repeated(keys)
+    repeated = find_repeated(keys)
     sources, source_keys = _number(keys, SOURCE)
     draws = _uniform(source_keys, seed)
     del source_keys
@@ -135,7 +136,7 @@ def _partitions(keys: Sequence[np.ndarray], column: int) -> Iterator[tuple[np.nd
         yield np.concatenate(found), np.concatenate(indices)
 
 
-def _repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
+def find_repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
     """Return for each pair whether it has occurred before."""
     repeated = np.ones(sum(map(len, keys)), bool)
     for found, indices in _partitions(keys, PAIR):

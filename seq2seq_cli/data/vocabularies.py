@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from seq2seq_cli.config.data import TokenizerConfig
+from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
+from seq2seq_cli.special_tokens import TO
 from seq2seq_cli.work import ShowWork, show_nothing, shown
 
 LEARNING = "Learning the vocabulary"
@@ -20,6 +21,14 @@ def tokenizers_of(
     """
     folder = corpus.vocabulary(config)
     return Tokenizers.load(folder) if folder else learn_tokenizers(corpus.train, config, show)
+
+
+def tags_of(corpus: Corpus, data: DataConfig) -> list[str]:
+    """Return the tags that the vocabulary needs: those of target languages, and the corpus' own."""
+    languages = data.target_languages if data.both_directions else []
+    own = corpus.train.tags.sequences if corpus.train.tags else []
+    tags = [tag for sequence in own for tag in sequence]
+    return [*(TO + language for language in languages), *dict.fromkeys(tags)]
 
 
 def learn_tokenizers(

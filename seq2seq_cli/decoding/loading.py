@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.decoding.scoring import Scorer
@@ -21,8 +22,9 @@ from seq2seq_cli.runs.state import State
 class LoadedRun(NamedTuple):
     """A run's model and tokenizers, its checkpoint's name, and the training's state there.
 
-    Of an ensemble all but `paths` and `model` are the first run's. `member_tokenizers` are the
-    source tokenizers of all runs, if they differ.
+    Of an ensemble all but `paths` and `model` are the first run's. `data` is its table `[data]`.
+    `member_tokenizers` are the source tokenizers of all runs, if they differ. The source tokenizers
+    write the tag of the language to translate to, if the run has such tags.
     """
 
     paths: tuple[Path, ...]
@@ -31,12 +33,28 @@ class LoadedRun(NamedTuple):
     decoding: DecodingConfig
     checkpoint: str
     state: State
+    data: DataConfig
     member_tokenizers: tuple[Tokenizer, ...] = ()
 
     @property
     def name(self) -> str:
         """The paths of the runs, separated by commas."""
         return ", ".join(map(str, self.paths))
+
+    def towards(self, language: str | None) -> "LoadedRun":
+        """Return the same model for translating to a language; None for the run's usual one.
+
+        The translators and scorers that were made before keep theirs.
+
+        Raises:
+            UsageError: if it does not translate to it.
+        """
+        _, target = self.data.languages_to(language)
+        members = [Tokenizers(each, each).towards(target) for each in self.member_tokenizers]
+        return self._replace(
+            tokenizers=self.tokenizers.towards(target),
+            member_tokenizers=tuple(each.source for each in members),
+        )
 
     def translator(self, config: DecodingConfig | None = None, **options: Any) -> Translator:
         """Return a translator with the model; the options are those of Translator.
@@ -76,12 +94,12 @@ def load_run(
         CheckpointError: if there is no valid checkpoint, or it is not this model's.
     """
     config = config or run.config()
-    tokenizers = Tokenizers.load(run.tokenizer)
+    tokenizers = Tokenizers.load(run.tokenizer).towards(config.data.target_language)
     checkpoint = checkpoint or run.best_checkpoint(warn)
     model = build_model(config.model, tokenizers.vocabularies, seed=None)
     checkpoint.restore(checkpoint.weights, model.trainable_variables)
     name, state = checkpoint.path.name, checkpoint.state
-    return LoadedRun((run.path,), model, tokenizers, config.decoding, name, state)
+    return LoadedRun((run.path,), model, tokenizers, config.decoding, name, state, config.data)
 
 
 def at_checkpoint(loaded: LoadedRun, checkpoint: Checkpoint) -> LoadedRun:
@@ -127,4 +145,4 @@ def load_ensemble(
         paths=tuple(run.path for run in runs),
         model=Ensemble([each.model for each in loaded], differ),
         member_tokenizers=sources if differ else (),
-    )
+    ).towards(None)

@@ -50,12 +50,25 @@ def split_of(corpus: Corpus, split: str) -> EvaluationSet:
     return EvaluationSet(split, *group_references(getattr(corpus, split)))
 
 
+def turned_split_of(corpus: Corpus, split: str, languages: tuple[str, str]) -> EvaluationSet:
+    """Return a split as `split_of` does, for translating from its target language.
+
+    Args:
+        corpus: of the split.
+        split: `dev` or `test`.
+        languages: (source, target) after the exchange, by which the set is named.
+    """
+    turned = [(target, source) for source, target in getattr(corpus, split)]
+    return EvaluationSet(f"{split} {'-'.join(languages)}", *group_references(turned))
+
+
 def read_split(
     data: DataConfig,
     fingerprint: str | None,
     run: str,
     split: str,
     show: ShowWork = show_nothing,
+    to: str | None = None,
 ) -> tuple[EvaluationSet, Corpus]:
     """Return the `dev` or `test` split of a run, and its corpus.
 
@@ -65,11 +78,16 @@ def read_split(
         run: the run's path, for errors.
         split: `dev` or `test`.
         show: shows how many pairs have been read.
+        to: the language to translate to; None for the run's usual one.
 
     Raises:
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
+        UsageError: if the run does not translate to that language.
     """
+    languages = data.languages_to(to)
     corpus = read_same_corpus(data, fingerprint, run, show)
+    if languages[0] != data.source_language:
+        return turned_split_of(corpus, split, languages), corpus
     return split_of(corpus, split), corpus
 
 

@@ -3,7 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from seq2seq_cli.attention.reader import AttentionReader
     from seq2seq_cli.decoding.loading import LoadedRun
+    from seq2seq_cli.decoding.scoring import Scorer
     from seq2seq_cli.decoding.translator import Translation, Translator
     from seq2seq_cli.python.options import Options
 
@@ -39,6 +40,7 @@ class _Search(NamedTuple):
     decoding: DecodingConfig
     prefix: str = ""
     replace_unknown: bool = False
+    to: str | None = None
 
 
 class Model:
@@ -49,7 +51,7 @@ class Model:
         self._searched: Counter[_Search] = Counter()  # sentences
         self._translator = lru_cache(_KEPT_TRANSLATORS)(self._new_translator)
         self._scored = 0  # pairs
-        self._scorer = lru_cache(loaded.scorer)
+        self._scorer = lru_cache(self._new_scorer)
 
     def __repr__(self) -> str:
         return f"<Model {self._loaded.name}, {self._loaded.checkpoint}>"
@@ -73,6 +75,7 @@ class Model:
         with_scores: Literal[False] = False,
         prefix: str = "",
         replace_unknown: bool = False,
+        to: str | None = None,
         **options: "Unpack[Options]",
     ) -> str: ...
 
@@ -85,6 +88,7 @@ class Model:
         with_scores: Literal[False] = False,
         prefix: str = "",
         replace_unknown: bool = False,
+        to: str | None = None,
         **options: "Unpack[Options]",
     ) -> list[str]: ...
 
@@ -97,6 +101,7 @@ class Model:
         with_scores: bool = False,
         prefix: str = "",
         replace_unknown: bool = False,
+        to: str | None = None,
         **options: "Unpack[Options]",
     ) -> Any: ...
 
@@ -108,6 +113,7 @@ class Model:
         with_scores: bool = False,
         prefix: str = "",
         replace_unknown: bool = False,
+        to: str | None = None,
         **options: Any,
     ) -> Any:
         """Translate a sentence, or several.
@@ -129,6 +135,7 @@ class Model:
             with_scores: whether to return a ScoredTranslation in place of each string.
             prefix: the beginning of each translation.
             replace_unknown: whether to copy unknown words from the source, by attention.
+            to: the language to translate to, of a run of both directions; None for its usual one.
             options: the other keys of `[decoding]`, such as `beam`, `length_penalty`, `sample`,
                 `temperature`, `top_k`, `top_p`, `seed` and `max_length`.
 
@@ -146,7 +153,7 @@ class Model:
             options["n_best"] = n_best
         with options_as_keywords():
             decoding = with_options(self.decoding, f"{self.runs[0]}/config.toml", options)
-            found = self._translations(_Search(decoding, prefix, replace_unknown), texts)
+            found = self._translations(_Search(decoding, prefix, replace_unknown, to), texts)
         results: list[Any] = [
             [
                 ScoredTranslation(each.text, each.score) if with_scores else each.text
@@ -160,14 +167,20 @@ class Model:
 
     @overload
     def score(  # type: ignore[overload-overlap]  # see translate
-        self, source: str, translation: str
+        self, source: str, translation: str, *, to: str | None = None
     ) -> float: ...
 
     @overload
-    def score(self, source: Iterable[str], translation: Iterable[str]) -> list[float]: ...
+    def score(
+        self, source: Iterable[str], translation: Iterable[str], *, to: str | None = None
+    ) -> list[float]: ...
 
     def score(
-        self, source: str | Iterable[str], translation: str | Iterable[str]
+        self,
+        source: str | Iterable[str],
+        translation: str | Iterable[str],
+        *,
+        to: str | None = None,
     ) -> float | list[float]:
         """Return the log-probability of a given translation, in nats, or of several.
 
@@ -177,6 +190,7 @@ class Model:
         Args:
             source: a sentence, or several.
             translation: its translation, or that of each.
+            to: the language of the translation, as in `translate`.
 
         Returns:
             A number for two strings, and else a list of numbers. It is NaN where both texts are
@@ -194,7 +208,9 @@ class Model:
                 f"there are {len(sources)} sources and {len(translations)} translations"
             )
         self._scored += len(sources)
-        found = self._scorer(self._scored > FEW).score([*zip(sources, translations, strict=True)])
+        with options_as_keywords():
+            scorer = self._scorer(self._scored > FEW, to)
+        found = scorer.score([*zip(sources, translations, strict=True)])
         for number, each in enumerate(found):
             for side in each.cut:
                 _warn_of_cut(f"{side} {number}", self.decoding)
@@ -203,7 +219,9 @@ class Model:
         ]
         return scores[0] if isinstance(source, str) else scores
 
-    def attention(self, sentence: str, translation: str | None = None) -> Attention:
+    def attention(
+        self, sentence: str, translation: str | None = None, *, to: str | None = None
+    ) -> Attention:
         """Return what the model attends to where it reads a sentence and a translation.
 
             >>> found = model.attention("I like apples.")
@@ -218,6 +236,7 @@ class Model:
             sentence: the source.
             translation: a given translation, which the model reads token by token; None for the
                 model's own.
+            to: the language to translate to, as in `translate`.
 
         Raises:
             TypeError: if a text is no string.
@@ -228,17 +247,19 @@ class Model:
         if not sentence.strip():
             raise UsageError("a blank sentence has no tokens to attend to")
         with options_as_keywords():
-            found = self._reader.read([(sentence, translation)])[0]
+            found = self._reader(to).read([(sentence, translation)])[0]
         assert found is not None
         for side in found.cut:
             _warn_of_cut("sentence" if side == "source" else side, self.decoding)
         return found
 
-    @cached_property
-    def _reader(self) -> "AttentionReader":
+    def _reader(self, to: str | None) -> "AttentionReader":
         from seq2seq_cli.attention.reader import AttentionReader
 
-        return AttentionReader(self._loaded)
+        return AttentionReader(self._loaded.towards(to))
+
+    def _new_scorer(self, compiled: bool, to: str | None) -> "Scorer":
+        return self._loaded.towards(to).scorer(compiled)
 
     def _translations(self, search: _Search, texts: list[str]) -> "list[Translation]":
         self._searched[search] += len(texts)
@@ -249,7 +270,7 @@ class Model:
         return found
 
     def _new_translator(self, search: _Search, compiled: bool) -> "Translator":
-        return self._loaded.translator(
+        return self._loaded.towards(search.to).translator(
             search.decoding,
             prefix=search.prefix,
             replace_unknown=search.replace_unknown,

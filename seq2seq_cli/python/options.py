@@ -43,7 +43,7 @@ class Options(TypedDict, total=False):
 
 
 # The keywords of `translate` that have no default in `[decoding]`, or another meaning there.
-_OTHER_KEYWORDS = ("n_best", "prefix", "with_scores", "replace_unknown")
+_OTHER_KEYWORDS = ("n_best", "prefix", "with_scores", "replace_unknown", "to")
 
 
 def with_options(

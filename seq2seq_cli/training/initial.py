@@ -1,22 +1,27 @@
 """A training that begins with the weights of another run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.special_tokens import TO
 
 _VOCABULARY_KEYS = ("kind", "vocabulary_size", "vocabularies", "model", "target_model")
 
 
-def initial_tokenizers(config: Config) -> Tokenizers:
+def initial_tokenizers(config: Config, tags: Sequence[str] = ()) -> Tokenizers:
     """Return the tokenizers of `training.initial_run`.
+
+    Args:
+        config: names the run.
+        tags: that the training needs.
 
     Raises:
         CheckpointError: if there is no such run.
-        UsageError: if `[tokenizer]` describes another vocabulary.
+        UsageError: if `[tokenizer]` describes another vocabulary, or a tag is missing in it.
     """
     run = _initial_run(config)
     before, now = run.config().tokenizer, config.tokenizer
@@ -30,7 +35,18 @@ def initial_tokenizers(config: Config) -> Tokenizers:
             f"training.initial_run: {run.path} has another vocabulary, and its weights belong to "
             f"it: {'; '.join(differences)}. Use the values of that run"
         )
-    return Tokenizers.load(run.tokenizer)
+    tokenizers = Tokenizers.load(run.tokenizer)
+    needed = list(tags)
+    if tokenizers.source.languages and not config.data.both_directions:
+        needed.append(TO + config.data.target_language)
+    missing = [f"<{tag}>" for tag in needed if tag not in tokenizers.source.tags]
+    if missing:
+        raise UsageError(
+            f"training.initial_run: the vocabulary of {run.path} has no tag {' '.join(missing)}. "
+            "Begin with a run that has the same tags, or leave the tags (data.both_directions, tag "
+            "in data.sources) out"
+        )
+    return tokenizers
 
 
 def load_initial_weights(config: Config, model: Seq2Seq, warn: Callable[[str], None]) -> None:

@@ -8,7 +8,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
-from seq2seq_cli.data.vocabularies import tokenizers_of
+from seq2seq_cli.data.vocabularies import tags_of, tokenizers_of
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.checkpoints import checkpoints
@@ -118,8 +118,9 @@ def read_and_learn(
     if resume is not None:
         return corpus, Tokenizers.load(resume.tokenizer)
     if config.training.initial_run:
-        return corpus, initial_tokenizers(config)
-    return corpus, tokenizers_of(corpus, config.tokenizer, show)
+        return corpus, initial_tokenizers(config, tags_of(corpus, config.data))
+    tokenizers = tokenizers_of(corpus, config.tokenizer, show)
+    return corpus, tokenizers.with_tags(tags_of(corpus, config.data))
 
 
 def build_trainable(config: Config, tokenizers: Tokenizers) -> Seq2Seq:

@@ -57,6 +57,7 @@ class Validator:
     ATTENTION_SAMPLES = 16
 
     def __init__(self, config: Config, model: Seq2Seq, tokenizers: Tokenizers, dev: list[Pair]):
+        tokenizers = tokenizers.towards(config.data.target_language)
         self._model, self._tokenizers = model, tokenizers
         self._translator = Translator(model, tokenizers, config.decoding)
         self._data = TrainingData(in_memory(dev), tokenizers, config.training)

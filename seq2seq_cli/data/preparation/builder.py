@@ -7,10 +7,11 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import tag_sequences
 from seq2seq_cli.data.preparation.chunked import ChunkedCorpus
 from seq2seq_cli.data.preparation.chunks import write_records, write_shard
 from seq2seq_cli.data.preparation.processes import Processes
-from seq2seq_cli.data.prepared import WEIGHTS
+from seq2seq_cli.data.prepared import TAGS, WEIGHTS
 from seq2seq_cli.data.splits import TRAIN
 from seq2seq_cli.work import ShowWork
 
@@ -55,12 +56,16 @@ class PairsBuilder(  # type: ignore[call-arg]
         )
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any) -> None:
-        """Write the shards and the weights, and describe the shards in the data set's info."""
+        """Write shards, weights and tags, and describe the shards in the data set's info."""
         counts = [int((side == TRAIN).sum()) for side in self._corpus.sides]
         self._describe(self._write_shards(counts))
         weights = np.array([chunk.weight for chunk in self._corpus.chunks], np.float32)
         if (weights != 1).any():
             np.save(self.data_path / WEIGHTS, np.repeat(weights, counts))
+        sequences, numbers = tag_sequences([chunk.tag for chunk in self._corpus.chunks])
+        if len(sequences) > 1:
+            np.save(self.data_path / TAGS, np.repeat(numbers, counts))
+            self.info.metadata["tags"] = sequences
 
     def _write_shards(self, counts: list[int]) -> dict[str, list[int]]:
         """Write all shards; return the number of pairs of each, by split.

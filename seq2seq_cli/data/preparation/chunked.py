@@ -10,10 +10,11 @@ import numpy as np
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import READING, SPLITTING, describe, too_small
 from seq2seq_cli.data.held_out import HeldOut
+from seq2seq_cli.data.mixing import LEAKS, assign_mixture
 from seq2seq_cli.data.preparation.chunks import keep_chunk
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.reader import OpenCorpus, Reader
-from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, assign
+from seq2seq_cli.data.splits import DEV, LEAKED, PAIR, REPEATED, TEST, TRAIN
 from seq2seq_cli.work import ShowWork
 
 CHUNK_PAIRS = 1 << 16
@@ -25,6 +26,8 @@ class Chunk(NamedTuple):
     path: Path
     pairs: int
     weight: float
+    tag: str | None
+    only_trains: bool
 
     @property
     def keys(self) -> np.ndarray:
@@ -59,18 +62,20 @@ def read_in_chunks(config: Config, folder: Path, pool: Processes, show: ShowWork
     chunks = _write_chunks(corpora, reader.estimated_pairs(), folder, pool, show)
     held_out = HeldOut.read(reader, corpora)
     show(SPLITTING)
-    assigned = assign(_Keys(chunks), *held_out.to_split_off(config.data), config.data.split_seed)
+    only_train = [chunk.only_trains for chunk in chunks]
+    assigned = assign_mixture(_Keys(chunks), only_train, held_out, config.data)
     for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
         if not getattr(held_out, name, None) and not (assigned.sides == number).any():
-            distinct = int((assigned.sides != REPEATED).sum())
+            distinct = int((assigned.sides < REPEATED).sum())
             raise too_small(describe(corpora), distinct, assigned.groups, name)
     sides = np.split(assigned.sides, np.cumsum([chunk.pairs for chunk in chunks])[:-1])
     reader.dropped["duplicate"] += int((assigned.sides == REPEATED).sum())
+    reader.dropped[LEAKS] += int((assigned.sides == LEAKED).sum())
     digest = held_out.digest()
     shared = 0
     for chunk, side in zip(chunks, sides, strict=True):
         keys = chunk.keys
-        digest.update(keys[side != REPEATED, PAIR].tobytes())
+        digest.update(keys[side < REPEATED, PAIR].tobytes())
         shared += held_out.shared(keys[side == TRAIN])
     metadata = {
         "description": describe(corpora),
@@ -96,7 +101,9 @@ def _write_chunks(
     show(READING, "pairs", done, total)
     for corpus in corpora:
         while pairs := list(islice(corpus.pairs, CHUNK_PAIRS)):
-            chunks.append(Chunk(folder / str(len(chunks)), len(pairs), corpus.weight))
+            path = folder / str(len(chunks))
+            kind = corpus.weight, corpus.tag, corpus.only_trains
+            chunks.append(Chunk(path, len(pairs), *kind))
             pool.submit(keep_chunk, pairs, chunks[-1].path)
             done += len(pairs)
             show(READING, "pairs", done, total and max(done, total))
