@@ -201,7 +201,7 @@ def test_versions_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     version = project["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
-    assert re.findall(r"^## (\S+)", PAGES["CHANGELOG.md"], re.MULTILINE)[0] == version
+    assert re.findall(r"^## (\d\S+)", PAGES["CHANGELOG.md"], re.MULTILINE)[0] == version
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])

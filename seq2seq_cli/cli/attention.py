@@ -27,7 +27,6 @@ from seq2seq_cli.cli.options import (
     QuietOption,
     SetOption,
     ToOption,
-    check_target,
     decoding_flags,
     start_tensorflow,
     warn,
@@ -153,9 +152,8 @@ def attention(
     written = check_written(input_file, html=html, png=png, svg=svg)
     if dark and not (png or svg):
         raise UsageError("--dark is for --png and --svg; a page has both themes")
-    found = find_each_run(run, settings, decoding_flags(beam=beam, batch_tokens=batch_tokens))
-    for each in found:
-        check_target(each, to)
+    flags = decoding_flags(beam=beam, batch_tokens=batch_tokens)
+    found = find_each_run(run, settings, flags, to)
     pairs = read_pairs(sentences, target, input_file)
     runs = read_runs(found, pairs, to, device, quiet)
     if html:

@@ -22,7 +22,6 @@ from seq2seq_cli.cli.options import (
     SourceOption,
     TargetOption,
     ToOption,
-    check_target,
     corpus_flags,
     decoding_flags,
     find_data,
@@ -122,8 +121,7 @@ def evaluate(
     found = corpus = None
     detailed = details or bool(html)
     if run or not hypotheses or choice.is_split:
-        found = find_runs(run, settings, *corpus_flags(None, source, target), *flags)
-        check_target(found, to)
+        found = find_runs(run, settings, *corpus_flags(None, source, target), *flags, to=to)
         corpus = _corpus(found, data, to)
         if choice.is_split or (detailed and not training_file):
             (find_plain_data if hypotheses else find_data)(corpus.data, quiet)

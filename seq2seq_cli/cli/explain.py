@@ -17,7 +17,6 @@ from seq2seq_cli.cli.options import (
     QuietOption,
     SetOption,
     ToOption,
-    check_target,
     decoding_flags,
     start_tensorflow,
     warn,
@@ -63,9 +62,7 @@ def explain(
     """
     written = check_written(input_file, html=html)
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
-    found = find_each_run(run, settings, flags)
-    for each in found:
-        check_target(each, to)
+    found = find_each_run(run, settings, flags, to)
     pairs = read_pairs(sentences, target, input_file)
     start_tensorflow(device or "auto")
 

@@ -205,17 +205,20 @@ class FoundRuns(NamedTuple):
     configs: "list[Config]"
 
 
-def find_runs(names: list[str] | None, settings: list[str] | None, *flags: Flag) -> FoundRuns:
+def find_runs(
+    names: list[str] | None, settings: list[str] | None, *flags: Flag, to: str | None = None
+) -> FoundRuns:
     """Return the runs called `names`, or else the newest run; each config is read once.
 
     Args:
         names: of --run.
         settings: of --set; only keys of `[decoding]`.
         flags: other options that set a key.
+        to: of --to; the language that each run translates to.
 
     Raises:
         CheckpointError: if there is no such run.
-        UsageError: if an option is invalid.
+        UsageError: if an option is invalid, or a run does not translate to that language.
     """
     from seq2seq_cli.runs.run import find_run
 
@@ -230,20 +233,13 @@ def find_runs(names: list[str] | None, settings: list[str] | None, *flags: Flag)
     wanted: list[str | None] = list(names) if names else [None]
     runs = [find_run(name, warn) for name in wanted]
     first, *more = runs
-    return FoundRuns(runs, [first.config(options), *(run.config() for run in more)])
-
-
-def check_target(found: FoundRuns, to: str | None) -> None:
-    """Check that each run translates to the language of --to, before slow imports.
-
-    Raises:
-        UsageError: if one does not.
-    """
-    for run, config in zip(found.runs, found.configs, strict=True):
+    configs = [first.config(options), *(run.config() for run in more)]
+    for run, config in zip(runs, configs, strict=True):
         try:
             config.data.languages_to(to)
         except UsageError as error:
             raise UsageError(f"{run.path}: {error}") from None
+    return FoundRuns(runs, configs)
 
 
 def find_data(config: "DataConfig", quiet: bool = False) -> None:

@@ -12,7 +12,6 @@ from seq2seq_cli.cli.options import (
     RunOption,
     SetOption,
     ToOption,
-    check_target,
     find_runs,
     start_tensorflow,
     warn,
@@ -33,8 +32,7 @@ def play(
         raise UsageError("play needs Textual. Install it: pip install 's2s[play]'")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("play needs a terminal; `s2s explain` prints the same for a pipe")
-    found = find_runs([run] if run else None, settings)
-    check_target(found, to)
+    found = find_runs([run] if run else None, settings, to=to)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.attention.growing import Grower

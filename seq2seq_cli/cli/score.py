@@ -23,7 +23,6 @@ from seq2seq_cli.cli.options import (
     RunsOption,
     SetOption,
     ToOption,
-    check_target,
     decoding_flags,
     find_runs,
     start_tensorflow,
@@ -64,8 +63,7 @@ def score(
     check_text(translation or "", "the translation")
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
-    found = find_runs(run, settings, *decoding_flags(batch_tokens=batch_tokens))
-    check_target(found, to)
+    found = find_runs(run, settings, *decoding_flags(batch_tokens=batch_tokens), to=to)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble

@@ -79,10 +79,10 @@ def _pair(line: str) -> Pair:
 
 
 def find_each_run(
-    names: list[str] | None, settings: list[str] | None, flags: list[Flag]
+    names: list[str] | None, settings: list[str] | None, flags: list[Flag], to: str | None
 ) -> list[FoundRuns]:
     """Return each run of `names` by itself, or the newest one, with the options in its config."""
-    return [find_runs([name] if name else None, settings, *flags) for name in names or [""]]
+    return [find_runs([name] if name else None, settings, *flags, to=to) for name in names or [""]]
 
 
 def warn_of_cuts(attentions: "Sequence[Attention | None]", limit: int) -> None:

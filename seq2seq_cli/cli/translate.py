@@ -28,7 +28,6 @@ from seq2seq_cli.cli.options import (
     RunsOption,
     SetOption,
     ToOption,
-    check_target,
     decoding_flags,
     find_runs,
     start_tensorflow,
@@ -119,8 +118,8 @@ def translate(
         *decoding_flags(beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty),
         *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
         *decoding_flags(seed=seed, max_length=max_length, batch_tokens=batch_tokens),
+        to=to,
     )
-    check_target(found, to)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble
