@@ -111,6 +111,19 @@ LengthPenaltyOption = Annotated[
         "--length-penalty", help="Divide scores by the length to this power.", metavar="A"
     ),
 ]
+RerankOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank",
+        help="Re-rank the beam or the samples by a run of the opposite direction.",
+        metavar="RUN",
+        autocompletion=completion.runs,
+    ),
+]
+RerankWeightOption = Annotated[
+    float | None,
+    typer.Option("--rerank-weight", help="Weight of that run's log-probability.", metavar="W"),
+]
 BatchTokensOption = Annotated[
     int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
 ]

@@ -50,6 +50,7 @@ class Model:
         self._translator = lru_cache(_KEPT_TRANSLATORS)(self._new_translator)
         self._scored = 0  # pairs
         self._scorer = lru_cache(loaded.scorer)
+        self._reverse = lru_cache(1)(self._load_reverse)
 
     def __repr__(self) -> str:
         return f"<Model {self._loaded.name}, {self._loaded.checkpoint}>"
@@ -248,9 +249,16 @@ class Model:
                 _warn_of_cut(f"sentence {number}", search.decoding)
         return found
 
+    def _load_reverse(self, name: str) -> "LoadedRun":
+        from seq2seq_cli.decoding.loading import load_reverse
+
+        return load_reverse(name, self._loaded.data, warn)
+
     def _new_translator(self, search: _Search, compiled: bool) -> "Translator":
+        rerank = search.decoding.rerank
         return self._loaded.translator(
             search.decoding,
+            reverse=self._reverse(rerank) if rerank else None,
             prefix=search.prefix,
             replace_unknown=search.replace_unknown,
             compiled=compiled,
