@@ -136,7 +136,7 @@ class Explainer:
     def _explained(self, attention: Attention, is_own: bool) -> Explanation:
         index, source = self._index, attention.source
         config = self._decoding
-        has_tree = is_own and config.beam > 1 and not (config.sample or config.mbr)
+        has_tree = is_own and config.beam > 1 and not (config.sample or config.mbr or config.rerank)
         return Explanation(
             attention,
             explained_words(attention),

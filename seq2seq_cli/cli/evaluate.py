@@ -17,6 +17,8 @@ from seq2seq_cli.cli.options import (
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
+    RerankOption,
+    RerankWeightOption,
     RunsOption,
     SetOption,
     SourceOption,
@@ -101,6 +103,8 @@ def evaluate(
     save_translations: SaveOption = None,
     html: PageOption = None,
     beam: BeamOption = None,
+    rerank: RerankOption = None,
+    rerank_weight: RerankWeightOption = None,
     length_penalty: LengthPenaltyOption = None,
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
@@ -112,6 +116,7 @@ def evaluate(
     choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
+    flags += decoding_flags(rerank=rerank, rerank_weight=rerank_weight)
     _check_files(output, save_translations, html, hypotheses)
     if hypotheses:
         _check_no_model(settings, checkpoint, device, flags)

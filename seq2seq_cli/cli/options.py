@@ -117,6 +117,19 @@ ToOption = Annotated[
         "--to", help="Language to translate to, of a run of both directions.", metavar="LANGUAGE"
     ),
 ]
+RerankOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank",
+        help="Re-rank the beam or the samples by a run of the opposite direction.",
+        metavar="RUN",
+        autocompletion=completion.runs,
+    ),
+]
+RerankWeightOption = Annotated[
+    float | None,
+    typer.Option("--rerank-weight", help="Weight of that run's log-probability.", metavar="W"),
+]
 BatchTokensOption = Annotated[
     int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
 ]

@@ -25,6 +25,8 @@ from seq2seq_cli.cli.options import (
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
+    RerankOption,
+    RerankWeightOption,
     RunsOption,
     SetOption,
     ToOption,
@@ -90,6 +92,8 @@ def translate(
     beam: BeamOption = None,
     n_best: NBestOption = None,
     mbr: MBROption = None,
+    rerank: RerankOption = None,
+    rerank_weight: RerankWeightOption = None,
     length_penalty: LengthPenaltyOption = None,
     sample: SampleOption = False,
     temperature: TemperatureOption = None,
@@ -110,14 +114,14 @@ def translate(
     """Translate sentences, a file or stdin: one line out for each line in."""
     check_files(bool(sentences), input_file, output)
     _check_texts(sentences or [], prefix)
-    if seed is not None and not sample:
-        raise UsageError("--seed is for --sample; a search for the best draws nothing")
+    _check_seed(seed, sample)
     found = find_runs(
         run,
         settings,
         *decoding_flags(beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty),
         *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
-        *decoding_flags(seed=seed, max_length=max_length, batch_tokens=batch_tokens),
+        *decoding_flags(rerank=rerank, rerank_weight=rerank_weight, seed=seed),
+        *decoding_flags(max_length=max_length, batch_tokens=batch_tokens),
         to=to,
     )
     start_tensorflow(device or "auto")
@@ -148,6 +152,11 @@ def _check_texts(sentences: Sequence[str], prefix: str) -> None:
     for number, sentence in enumerate(sentences, start=1):
         check_text(sentence, f"sentence {number}")
     check_text(prefix, "--prefix")
+
+
+def _check_seed(seed: int | None, sample: bool) -> None:
+    if seed is not None and not sample:
+        raise UsageError("--seed is for --sample; a search for the best draws nothing")
 
 
 class _Writer(NamedTuple):
@@ -267,6 +276,8 @@ def _record(translation: "Translation") -> dict[str, Any]:
         "score": translation.score,
         "log_probability": translation.log_probability,
     }
+    if translation.reverse_log_probability is not None:
+        record["reverse_log_probability"] = translation.reverse_log_probability
     if alignment := translation.alignment:
         record["alignment"] = str(alignment)
         record["attention"] = {

@@ -19,6 +19,14 @@ class DecodingConfig(Table):
     beams or samples, return the one that is most like all others; 0 for none of it."""
     mbr_utility: Literal["chrf", "bleu"] = "chrf"
     """How alike two hypotheses are, in minimum Bayes risk decoding."""
+    rerank: str = ""
+    """A run of the opposite direction, a name below runs/ or a path, that re-ranks the hypotheses
+    by the probability of the source given each (Li et al. 2016, Yee et al. 2019); empty for none.
+    """
+    rerank_weight: float = Field(1.0, ge=0, le=100)
+    """Weight of that log-probability, beside the score of the search."""
+    rerank_hypotheses: int = Field(0, ge=0, le=1000)
+    """Number of hypotheses that are re-ranked: samples, or at most `beam`; 0 for the whole beam."""
     length_penalty: float = Field(0.6, ge=0, le=5)
     """Power alpha of the length by which a log-probability is divided; 0 for no penalty."""
     length_penalty_kind: Literal["gnmt", "simple"] = "gnmt"
@@ -108,9 +116,62 @@ class DecodingConfig(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _reranking_has_hypotheses(self) -> "DecodingConfig":
+        given = [
+            f"decoding.{key} = {getattr(self, key)}"
+            for key in ("rerank_weight", "rerank_hypotheses")
+            if getattr(self, key) != type(self).model_fields[key].default
+        ]
+        if given and not self.rerank:
+            raise ValueError(
+                f"only re-ranking uses {' and '.join(given)}. Add decoding.rerank with a run of "
+                f"the opposite direction, or leave {'it' if len(given) == 1 else 'them'} out"
+            )
+        if not self.rerank:
+            return self
+        if self.mbr:
+            raise ValueError(
+                f"decoding.mbr = {self.mbr} and decoding.rerank = {self.rerank} exclude each "
+                "other: both choose among the hypotheses. Leave one of them out"
+            )
+        if self.sample and not self.rerank_hypotheses:
+            raise ValueError(
+                f"decoding.rerank = {self.rerank} with decoding.sample = true needs a number of "
+                "samples. Add decoding.rerank_hypotheses = 16"
+            )
+        if self.found_hypotheses == 1:
+            raise ValueError(
+                f"decoding.rerank = {self.rerank} has nothing to choose from: there is one "
+                "hypothesis. To search for more, add decoding.beam = 5; to draw them, "
+                "decoding.sample = true and decoding.rerank_hypotheses = 16"
+            )
+        if self.rerank_hypotheses > self.beam and not self.sample:
+            raise ValueError(
+                f"decoding.rerank_hypotheses = {self.rerank_hypotheses} ranks more hypotheses than "
+                f"a beam of {self.beam} finds. Add decoding.beam = {self.rerank_hypotheses}, or "
+                "decoding.sample = true"
+            )
+        if self.n_best > self.found_hypotheses:
+            raise ValueError(
+                f"decoding.n_best = {self.n_best} asks for more translations than the hypotheses "
+                f"that decoding.rerank_hypotheses = {self.rerank_hypotheses} ranks. Lower the one "
+                "or raise the other"
+            )
+        return self
+
+    @property
+    def found_hypotheses(self) -> int:
+        """How many hypotheses of a sentence the search returns, of which `n_best` are kept."""
+        if self.rerank:
+            return self.rerank_hypotheses or self.beam
+        return self.mbr or self.n_best
+
     @property
     def description(self) -> str:
         """The search in a word or two."""
         search = "greedy" if self.beam == 1 else f"beam {self.beam}"
         search = "sampled" if self.sample else search
+        if self.rerank:
+            return f"{search}, {self.found_hypotheses} re-ranked"
         return f"{search}, minimum risk of {self.mbr}" if self.mbr else search

@@ -142,6 +142,9 @@ class AttentionStackConfig(Table):
     """Share of embeddings and of each sublayer's outputs set to zero in training."""
     attention_dropout: float = Field(0.1, ge=0, lt=1)
     """Share of attention weights set to zero in training."""
+    inner_dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of the units inside the feed-forward networks set to zero in training, after the
+    activation."""
     tied_embeddings: bool = True
     """Use the target embeddings for the output, and for the source if the vocabulary is joint."""
 

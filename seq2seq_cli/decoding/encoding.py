@@ -81,7 +81,7 @@ def memory_errors(
 ) -> AbstractContextManager[None]:
     """Turn a lack of memory for a batch into an error that says what to lower."""
     keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
-    samples = "mbr" if config.mbr else "n_best"
+    samples = "mbr" if config.mbr else "rerank_hypotheses" if config.rerank else "n_best"
     keys += [samples if config.sample else "beam"]
     values = ", ".join(f"decoding.{key} ({getattr(config, key)})" for key in keys)
     return memory.memory_errors(

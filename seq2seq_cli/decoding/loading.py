@@ -8,21 +8,26 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
+from seq2seq_cli.decoding.reranking import Reranker
 from seq2seq_cli.decoding.scoring import Scorer
 from seq2seq_cli.decoding.translator import Translator
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.checkpoints import Checkpoint
-from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.run import Run, find_run
 from seq2seq_cli.runs.state import State
+
+Warn = Callable[[str], None]
 
 
 class LoadedRun(NamedTuple):
     """A run's model and tokenizers, its checkpoint's name, and the training's state there.
 
     Of an ensemble all but `paths` and `model` are the first run's. `data` is its table `[data]`.
+    `languages` are the source and the target language. `warn` is called for each damaged checkpoint
+    of a run that is loaded beside it.
     `member_tokenizers` are the source tokenizers of all runs, if they differ. The source tokenizers
     write the tag of the language to translate to, if the run has such tags.
     """
@@ -34,6 +39,8 @@ class LoadedRun(NamedTuple):
     checkpoint: str
     state: State
     data: DataConfig
+    languages: tuple[str, str]
+    warn: Warn
     member_tokenizers: tuple[Tokenizer, ...] = ()
 
     @property
@@ -49,27 +56,47 @@ class LoadedRun(NamedTuple):
         Raises:
             UsageError: if it does not translate to it.
         """
-        _, target = self.data.languages_to(language)
+        languages = self.data.languages_to(language)
+        _, target = languages
         members = [Tokenizers(each, each).towards(target) for each in self.member_tokenizers]
         return self._replace(
+            languages=languages,
             tokenizers=self.tokenizers.towards(target),
             member_tokenizers=tuple(each.source for each in members),
         )
 
-    def translator(self, config: DecodingConfig | None = None, **options: Any) -> Translator:
+    def translator(
+        self,
+        config: DecodingConfig | None = None,
+        reverse: "LoadedRun | None" = None,
+        **options: Any,
+    ) -> Translator:
         """Return a translator with the model; the options are those of Translator.
 
         Args:
             config: how to search; None for the run's `[decoding]`.
+            reverse: the run that re-ranks; None to load that of `config.rerank`, if it is set.
             options: for Translator.
+
+        Raises:
+            CheckpointError: if the run that re-ranks cannot be loaded.
+            UsageError: if it is not of the opposite direction; see Translator for others.
         """
+        config = config or self.decoding
+        if config.rerank:
+            reverse = reverse or load_reverse(config.rerank, self.languages, self.warn)
+            options["rerank"] = reverse.reranker(config, options.get("compiled", True))
         return Translator(
             self.model,
             self.tokenizers,
-            config or self.decoding,
+            config,
             member_tokenizers=self.member_tokenizers,
             **options,
         )
+
+    def reranker(self, config: DecodingConfig, compiled: bool = True) -> Reranker:
+        """Return what re-ranks translations of the opposite direction by this model."""
+        return Reranker(self._replace(decoding=config).scorer(compiled), config)
 
     def scorer(self, compiled: bool = True) -> Scorer:
         """Return a scorer with the model."""
@@ -78,7 +105,7 @@ class LoadedRun(NamedTuple):
 
 def load_run(
     run: Run,
-    warn: Callable[[str], None],
+    warn: Warn,
     config: Config | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> LoadedRun:
@@ -99,7 +126,46 @@ def load_run(
     model = build_model(config.model, tokenizers.vocabularies, seed=None)
     checkpoint.restore(checkpoint.weights, model.trainable_variables)
     name, state = checkpoint.path.name, checkpoint.state
-    return LoadedRun((run.path,), model, tokenizers, config.decoding, name, state, config.data)
+    return LoadedRun(
+        (run.path,),
+        model,
+        tokenizers,
+        config.decoding,
+        name,
+        state,
+        config.data,
+        config.data.languages_to(None),
+        warn,
+    )
+
+
+def load_reverse(name: str, languages: tuple[str, str], warn: Warn) -> LoadedRun:
+    """Rebuild the model of `decoding.rerank`.
+
+    Args:
+        name: of the run.
+        languages: source and target language of the translations that it ranks.
+        warn: see load_run.
+
+    Raises:
+        CheckpointError: if there is no such run, or it has no valid checkpoint.
+        UsageError: if it does not translate in the opposite direction.
+    """
+    option = "decoding.rerank (--rerank)"
+    source, target = languages
+    try:
+        run = find_run(name)
+        config = run.config()
+        if source not in config.data.target_languages or (
+            config.data.languages_to(source) != (target, source)
+        ):
+            raise UsageError(
+                f"{option}: {run.path} translates from {config.data.direction}. To rank "
+                f"translations from {source} to {target}, a run from {target} to {source} is needed"
+            )
+        return load_run(run, warn, config).towards(source)
+    except CheckpointError as error:
+        raise CheckpointError(f"{option}: {error}") from error
 
 
 def at_checkpoint(loaded: LoadedRun, checkpoint: Checkpoint) -> LoadedRun:
@@ -115,7 +181,7 @@ def at_checkpoint(loaded: LoadedRun, checkpoint: Checkpoint) -> LoadedRun:
 
 
 def load_ensemble(
-    runs: Sequence[Run], warn: Callable[[str], None], configs: Sequence[Config | None] = ()
+    runs: Sequence[Run], warn: Warn, configs: Sequence[Config | None] = ()
 ) -> LoadedRun:
     """Rebuild several runs' models as one, or a single run's.
 

@@ -33,8 +33,11 @@ class Translation:
 
     Attributes:
         text: the translation; empty for an empty source.
-        score: its log-probability in nats, EOS included, after the penalties of `[decoding]`.
+        score: by which it is ranked: its log-probability in nats, EOS included, after the penalties
+            of `[decoding]`; with re-ranking that of `Reranker`.
         log_probability: the same before them.
+        reverse_log_probability: that of the source given the translation, in nats, which `score`
+            then contains; None without re-ranking.
         ids: its tokens, EOS included unless it was cut at the maximum length.
         cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
         alignment: of its words to those of the source, if the translator gives alignments.
@@ -44,6 +47,7 @@ class Translation:
     text: str
     score: float = 0.0
     log_probability: float = 0.0
+    reverse_log_probability: float | None = None
     ids: tuple[int, ...] = ()
     cut: bool = False
     alignment: Alignment | None = None
@@ -60,6 +64,10 @@ class Translation:
         return not self.ids or self.ids[-1] == EOS
 
 
+# (sources, hypotheses of each) -> the best hypotheses of each, the best first
+Rerank = Callable[[Sequence[str], Sequence[Sequence[Translation]]], list[list[Translation]]]
+
+
 class Translator:
     """Translates with a model at its present weights.
 
@@ -74,6 +82,7 @@ class Translator:
         member_tokenizers: the source tokenizer of each member of an ensemble, if they differ.
         prefix: a text that each translation begins with.
         search: made for the same model and config; None for a new one.
+        rerank: ranks the hypotheses of `decoding.rerank`; None for no such ranking.
 
     Raises:
         UsageError: if the beam is wider than the vocabulary, the prefix too long, or the options
@@ -91,7 +100,9 @@ class Translator:
         member_tokenizers: Sequence[Tokenizer] = (),
         prefix: str = "",
         search: Search | None = None,
+        rerank: Rerank | None = None,
     ):
+        assert bool(config.rerank) == (rerank is not None)
         _check_beam(config.beam, tokenizers.target.vocabulary_size)
         if replace_unknown and not isinstance(tokenizers.target, Words):
             raise UsageError(
@@ -111,8 +122,9 @@ class Translator:
         self._replace_unknown = replace_unknown
         self._prefix = token_ids(tokenizers.target, [prefix])[0][:-1]
         _check_prefix(len(self._prefix), config)
-        if config.mbr:  # the search finds all hypotheses that are compared
-            config = config.model_copy(update={"n_best": config.mbr})
+        self._rerank = rerank
+        # The search finds all hypotheses that are compared or ranked.
+        config = config.model_copy(update={"n_best": config.found_hypotheses})
         keeps_attention = alignments or replace_unknown
         self._search = search or Search(model, config, keeps_attention, compiled)
 
@@ -154,6 +166,11 @@ class Translator:
                 translations[i] = translation
             done += len(chosen)
             progress(done)
+        if self._rerank is not None:
+            hypotheses = [[translations[i], *translations[i].others] for i in wanted]
+            ranked = self._rerank([sentences[i] for i in wanted], hypotheses)
+            for i, (best, *others) in zip(wanted, ranked, strict=True):
+                translations[i] = replace(best, others=tuple(others))
         return translations
 
     def _translate_batch(

@@ -52,6 +52,7 @@ class Model:
         self._translator = lru_cache(_KEPT_TRANSLATORS)(self._new_translator)
         self._scored = 0  # pairs
         self._scorer = lru_cache(self._new_scorer)
+        self._reverse = lru_cache(1)(self._load_reverse)
 
     def __repr__(self) -> str:
         return f"<Model {self._loaded.name}, {self._loaded.checkpoint}>"
@@ -269,9 +270,16 @@ class Model:
                 _warn_of_cut(f"sentence {number}", search.decoding)
         return found
 
+    def _load_reverse(self, name: str, languages: tuple[str, str]) -> "LoadedRun":
+        from seq2seq_cli.decoding.loading import load_reverse
+
+        return load_reverse(name, languages, warn)
+
     def _new_translator(self, search: _Search, compiled: bool) -> "Translator":
-        return self._loaded.towards(search.to).translator(
+        rerank, loaded = search.decoding.rerank, self._loaded.towards(search.to)
+        return loaded.translator(
             search.decoding,
+            reverse=self._reverse(rerank, loaded.languages) if rerank else None,
             prefix=search.prefix,
             replace_unknown=search.replace_unknown,
             compiled=compiled,

@@ -21,6 +21,9 @@ class Options(TypedDict, total=False):
     beam: int
     mbr: int
     mbr_utility: Literal["chrf", "bleu"]
+    rerank: str
+    rerank_weight: float
+    rerank_hypotheses: int
     length_penalty: float
     length_penalty_kind: Literal["gnmt", "simple"]
     coverage_penalty: float

@@ -106,7 +106,9 @@ class Trainer:
         self._meter = ProgressMeter(
             config, self._schedule, self._validate_every, setup.data.padding_share
         )
-        self._validator = Validator(setup.config, setup.model, setup.tokenizers, setup.corpus.dev)
+        self._validator = Validator(
+            setup.config, setup.model, setup.tokenizers, setup.corpus.dev, self._warn
+        )
         self._counts = TokenCounts(setup.tokenizers)
         self._checkpointer = Checkpointer(run, setup, self.updater, self._warn)
 

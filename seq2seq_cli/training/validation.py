@@ -1,6 +1,7 @@
 """Scores of a model in training, on the dev split."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.splits import Pair, group_references
 from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread
 from seq2seq_cli.decoding.encoding import padded, token_ids
+from seq2seq_cli.decoding.loading import load_reverse
 from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.evaluation.faults import is_copy
 from seq2seq_cli.evaluation.metrics import Scores
@@ -51,15 +53,32 @@ class Validator:
         model: the model.
         tokenizers: of both languages.
         dev: (source, target) of the dev split.
+        warn: called for each damaged checkpoint of the run of `decoding.rerank`.
+
+    Raises:
+        CheckpointError: if that run cannot be loaded.
+        UsageError: if it is not of the opposite direction.
     """
 
     SAMPLES = 3
     ATTENTION_SAMPLES = 16
 
-    def __init__(self, config: Config, model: Seq2Seq, tokenizers: Tokenizers, dev: list[Pair]):
+    def __init__(
+        self,
+        config: Config,
+        model: Seq2Seq,
+        tokenizers: Tokenizers,
+        dev: list[Pair],
+        warn: Callable[[str], None],
+    ):
         tokenizers = tokenizers.towards(config.data.target_language)
         self._model, self._tokenizers = model, tokenizers
-        self._translator = Translator(model, tokenizers, config.decoding)
+        rerank = None
+        if config.decoding.rerank:
+            languages = config.data.languages_to(None)
+            reverse = load_reverse(config.decoding.rerank, languages, warn)
+            rerank = reverse.reranker(config.decoding)
+        self._translator = Translator(model, tokenizers, config.decoding, rerank=rerank)
         self._data = TrainingData(in_memory(dev), tokenizers, config.training)
         self._sources, self._references = group_references(dev)
         # The samples are always the same sentences, neither very short nor very long.

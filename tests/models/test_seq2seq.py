@@ -54,6 +54,7 @@ def build(
         max_positions=16,
         dropout=0.3,
         attention_dropout=0.2,
+        inner_dropout=0.2,
         tied_embeddings=tied,
         **dict.fromkeys(depth, layers),
     )

@@ -57,7 +57,7 @@ def test_attention_to_references_is_what_decoding_reports(kind):
 def validator(run: Run, pairs: list | None = None) -> tuple[Validator, list]:
     loaded = load_run(run, ignore)
     dev = pairs or toy_pairs()[::10]
-    return Validator(run.config(), loaded.model, loaded.tokenizers, dev), dev
+    return Validator(run.config(), loaded.model, loaded.tokenizers, dev, ignore), dev
 
 
 def test_attention_of_a_model_that_has_learned_moves(trained):

@@ -33,22 +33,31 @@ class FeedForward(keras.layers.Layer):
         inner_units: width in between.
         activation: `relu`, `gelu` or `swiglu`.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        dropout: applied to the inner units after the activation, as tensor2tensor and fairseq do;
+            None for none.
     """
 
     def __init__(
-        self, units: int, inner_units: int, activation: str, seed: Any = None, **kwargs: Any
+        self,
+        units: int,
+        inner_units: int,
+        activation: str,
+        seed: Any = None,
+        dropout: Dropout | None = None,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.activation = activation
+        self.dropout = dropout
         self.inner_kernel, self.inner_bias = add_affine(self, inner_units, units, seed, "inner_")
         if activation == "swiglu":
             self.gate_kernel, self.gate_bias = add_affine(self, inner_units, units, seed, "gate_")
         self.output_kernel, self.output_bias = add_affine(self, units, inner_units, seed, "output_")
         self.built = True
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Return outputs of the shape of `inputs`."""
-        return tf.cast(self.transform(inputs, self.maps()), inputs.dtype)
+        return tf.cast(self.transform(inputs, self.maps(), training), inputs.dtype)
 
     def maps(self) -> dict[str, Affine]:
         """Return the maps that `transform` takes."""
@@ -60,17 +69,23 @@ class FeedForward(keras.layers.Layer):
             maps["gate"] = joined((self.gate_kernel, self.gate_bias))
         return maps
 
-    def transform(self, inputs: tf.Tensor, maps: dict[str, Affine]) -> tf.Tensor:
+    def transform(
+        self, inputs: tf.Tensor, maps: dict[str, Affine], training: bool = False
+    ) -> tf.Tensor:
         """Return outputs of the shape of `inputs`, given `maps`, in the dtype of products."""
-        x = to_product_dtype(inputs)
+        inner = self._activated(to_product_dtype(inputs), maps)
+        if self.dropout is not None:
+            inner = self.dropout(inner, training=training)
+        return dense(to_product_dtype(inner), *maps["output"])
+
+    def _activated(self, x: tf.Tensor, maps: dict[str, Affine]) -> tf.Tensor:
+        """Return the inner units, in the dtype of products for `relu`."""
         if self.activation == "relu":
-            return dense(dense(x, *maps["inner"], relu=True), *maps["output"])
+            return dense(x, *maps["inner"], relu=True)
         inner = tf.cast(dense(x, *maps["inner"]), self.compute_dtype)
         if self.activation == "gelu":
-            inner = tf.nn.gelu(inner)
-        else:
-            inner = tf.nn.silu(inner) * tf.cast(dense(x, *maps["gate"]), self.compute_dtype)
-        return dense(to_product_dtype(inner), *maps["output"])
+            return tf.nn.gelu(inner)
+        return tf.nn.silu(inner) * tf.cast(dense(x, *maps["gate"]), self.compute_dtype)
 
 
 class Residual(keras.layers.Layer):
@@ -150,6 +165,8 @@ class Block(keras.layers.Layer):
         def residual(name: str) -> Residual:
             return Residual(units, config.norm, make_dropout(config.dropout), name=name)
 
+        # A rate of 0 takes no site, so that the other masks are those of a model without it.
+        inner = make_dropout(config.inner_dropout) if config.inner_dropout else None
         with keras.name_scope(self.name):  # for the variables' paths
             self.self_attention = attention("self_attention")
             self.self_residual = residual("self_residual")
@@ -157,7 +174,7 @@ class Block(keras.layers.Layer):
                 self.cross_attention = attention("cross_attention")
                 self.cross_residual = residual("cross_residual")
             self.feed_forward = FeedForward(
-                units, config.inner_units, config.activation, seed, name="feed_forward"
+                units, config.inner_units, config.activation, seed, inner, name="feed_forward"
             )
             self.feed_forward_residual = residual("feed_forward_residual")
         self.has_cross = cross
@@ -198,7 +215,7 @@ class Block(keras.layers.Layer):
             return self.cross_attention.combine(query, memory, memory_mask_BS, training=training)
 
         def feed_forward(x: tf.Tensor) -> tuple:
-            return self.feed_forward.transform(x, self.feed_forward.maps()), None
+            return self.feed_forward.transform(x, self.feed_forward.maps(), training), None
 
         x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_BTD, training)
         cross = None

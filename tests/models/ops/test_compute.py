@@ -15,7 +15,8 @@ TARGET = tf.constant([[BOS, 5, 6, EOS], [BOS, 7, EOS, PAD]])
 
 def transformer(**options) -> Transformer:
     layers = {"encoder_layers": 2, "decoder_layers": 2}
-    return small_transformer(dropout=0.2, attention_dropout=0.2, **layers, **options)
+    rates = {"dropout": 0.2, "attention_dropout": 0.2, "inner_dropout": 0.2}
+    return small_transformer(**rates, **layers, **options)
 
 
 def decoder_only() -> DecoderOnly:
