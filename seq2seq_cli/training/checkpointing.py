@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+import keras
 import numpy as np
 
 from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.runs import checkpoints, saving
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position, State
+from seq2seq_cli.training.average import AveragedWeight
 from seq2seq_cli.training.setup import Setup
 from seq2seq_cli.training.step import Updater
 
@@ -65,18 +67,22 @@ class Checkpointer:
         self._warn(f"Continuing from {newest.path}")
         return state.position
 
+    @property
+    def saved(self) -> list[keras.Variable | AveragedWeight]:
+        """The variables of which a checkpoint is made."""
+        return [
+            *self._model.trainable_variables,
+            *self._updater.variables,
+            *self._updater.averages,
+        ]
+
     def probe(self) -> None:
         """Check that a checkpoint can be saved; warn if the disk has no space for all of them.
 
         Raises:
             DiskError: if none can be saved.
         """
-        saved = [
-            *self._model.trainable_variables,
-            *self._updater.variables,
-            *self._updater.averages,
-        ]
-        size = sum(math.prod(v.shape) * np.dtype(v.dtype).itemsize for v in saved)
+        size = sum(math.prod(v.shape) * np.dtype(v.dtype).itemsize for v in self.saved)
         root = self._run.checkpoints
         free = saving.probe(root, size)
         # One more than are kept: the new one is there before an old one is deleted.

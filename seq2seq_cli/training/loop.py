@@ -14,6 +14,7 @@ from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.xla_cache import limit_xla_cache
 from seq2seq_cli.training.checkpointing import Checkpointer
 from seq2seq_cli.training.diagnosis import Diagnostician
+from seq2seq_cli.training.divergence import DivergenceCheck, Update
 from seq2seq_cli.training.events import (
     Notice,
     OnEvent,
@@ -58,7 +59,7 @@ def train(
         DataError: if the corpus cannot be used.
         CheckpointError: if the checkpoints of `resume` are damaged, or of other data.
         LockedError: if another process trains in the run's folder.
-        DivergedError: if the loss or a gradient is no longer finite.
+        DivergedError: if the loss, a gradient or a weight is no longer finite.
         RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
         DiskError: if a checkpoint cannot be saved, before the first update if possible.
     """
@@ -103,8 +104,13 @@ class Trainer:
         self._together = config.accumulate
         self._validate_every = config.validate_every_steps or setup.updates_per_epoch
         self._schedule = Schedule(config, setup.updates_per_epoch)
+        self._divergence = DivergenceCheck(config, setup.data, run, computation.precision)
         self._meter = ProgressMeter(
-            config, self._schedule, self._validate_every, setup.data.padding_share
+            config,
+            self._schedule,
+            self._validate_every,
+            setup.data.padding_share,
+            self._divergence,
         )
         self._validator = Validator(setup.config, setup.model, setup.tokenizers, setup.corpus.dev)
         self._counts = TokenCounts(setup.tokenizers)
@@ -130,7 +136,7 @@ class Trainer:
         """Make updates until the training ends.
 
         Raises:
-            DivergedError: if the loss or a gradient is no longer finite.
+            DivergedError: if the loss, a gradient or a weight is no longer finite.
             RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
             DiskError: if a checkpoint cannot be saved, before the first update if possible.
         """
@@ -155,6 +161,8 @@ class Trainer:
                     saves = validates or signal_number or self._checkpointer.is_due()
                     if saves or position.step % PROGRESS_EVERY == 0:
                         self._record(self._meter.progress(position))
+                    if saves:
+                        self._divergence.check_weights(position.step, self._checkpointer.saved)
                     if validates:
                         self._validate()
                     if saves:
@@ -172,7 +180,8 @@ class Trainer:
         learning_rate = self._schedule.learning_rate(position.step, position.seconds)
         loss, norm = self.updater.update(batches, position.step, learning_rate)
         pairs = sum(int(batch.pairs) for batch in batches)
-        self._meter.updated(loss, norm, pairs, learning_rate)
+        where = position.epoch, position.batch, len(batches)
+        self._meter.updated(Update(loss, norm, pairs, learning_rate, *where))
         for batch in batches:
             self._counts.add(batch)
         position.step += 1
@@ -193,6 +202,7 @@ class Trainer:
             attention = self._validator.attention()
             maps = self._validator.attention_maps()
             dev_loss = self._validator.loss(show)
+        self._divergence.check_dev_loss(position.step, dev_loss)
         raw_dev_loss = self._validator.loss(show) if self.updater.averages else None
         now = time.monotonic()
         is_best = position.best_dev_bleu is None or scores.bleu > position.best_dev_bleu
