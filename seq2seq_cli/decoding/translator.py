@@ -32,7 +32,7 @@ class Translation:
     """One translated sentence.
 
     Attributes:
-        text: the translation; empty for an empty source.
+        text: the translation, on one line; empty for an empty source.
         score: its log-probability in nats, EOS included, after the penalties of `[decoding]`.
         log_probability: the same before them.
         ids: its tokens, EOS included unless it was cut at the maximum length.
@@ -172,6 +172,8 @@ class Translator:
         ids, scores, log_probabilities, attention = (tensor.numpy() for tensor in found)
         number = ids.shape[1]
         texts = self._tokenizers.target.detokenize(ids.reshape(-1, ids.shape[2]).tolist())
+        # A vocabulary of bytes has the line feed, too. A line out for each line in is promised.
+        texts = [text.replace("\n", " ").replace("\r", " ") for text in texts]
         translations = []
         for b, source in enumerate(encoded):
             each = [
