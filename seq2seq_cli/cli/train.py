@@ -52,6 +52,14 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the run's last checkpoint.")
     ] = False,
+    accept_changes: Annotated[
+        bool,
+        typer.Option(
+            "--accept-changes",
+            help="With --resume: go on although config, data or versions are not those of the run. "
+            "The result is then not that of a training without interruption.",
+        ),
+    ] = False,
     settings: SetOption = None,
     dry_run: Annotated[
         bool,
@@ -67,6 +75,8 @@ def train(
 
     if resume and dry_run:
         raise UsageError("--dry-run is for a new training; leave out --resume")
+    if accept_changes and not resume:
+        raise UsageError("--accept-changes belongs to --resume")
     layers = config_layers(
         config,
         settings,
@@ -77,7 +87,11 @@ def train(
         budget=budget,
     )
     resumed = find_run(run, console.show_warning) if resume else None
-    resolved = resumed_config(resumed, *layers, raising=True) if resumed else load_config(*layers)
+    resolved = (
+        resumed_config(resumed, *layers, raising=True, accepting=accept_changes)
+        if resumed
+        else load_config(*layers)
+    )
     check_startable(resumed, run)
     find_data(resolved.data, quiet)
     if dry_run:
@@ -86,7 +100,7 @@ def train(
     with _started(resolved, quiet) as (display, device_used):
         from seq2seq_cli.training.loop import train as train_model
 
-        result = train_model(resolved, display, resumed, run, device_used)
+        result = train_model(resolved, display, resumed, run, device_used, accept_changes)
     if not quiet:
         _show_end(result)
 

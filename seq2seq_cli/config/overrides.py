@@ -18,6 +18,9 @@ ATTENTION_ALIASES = {
 }
 
 
+_MOST_LEVELS = 20  # of tables and lists in each other; a config has four
+
+
 class Overrides(dict[str, Any]):
     """Values by dotted key, and the names by which errors refer to them.
 
@@ -103,9 +106,16 @@ def _parse_toml(text: str) -> dict[str, Any]:
         ValueError: whatever is wrong with it.
     """
     try:
-        return tomllib.loads(text)
+        tables = tomllib.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    level: list[Any] = [tables]
+    for _ in range(_MOST_LEVELS):
+        inner = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [each for values in inner for each in values if isinstance(each, dict | list)]
+    if level:
+        raise ValueError("it is nested too deeply")
+    return tables
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from seq2seq_cli.data.lines import (
     BadLineError,
     about,
     estimated_lines,
+    open_member,
     open_text,
     read_lines,
 )
@@ -18,6 +19,8 @@ from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
 Skip = Callable[[str], None]
+_LARGE = 10**9  # bytes of a text in a zip that are not suspicious
+_HIGHEST_RATIO = 200  # of a text's size and its size in a zip; that of sentences is about 4
 
 
 def read_pairs(
@@ -157,8 +160,8 @@ def _read_tsv(
 def _read_zip(path: Path, order: tuple[int, int], columns: list[str], skip: Skip) -> Iterator[Pair]:
     """Yield the pairs of the one text file in a zip."""
     member = zip_member(path)
-    name = f"{path}/{member}"
-    with readable(name), zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+    name = member_name(path, member)
+    with readable(name), zipfile.ZipFile(path) as archive, open_member(archive, member) as stream:
         yield from _read_tsv(read_lines(name, stream), name, order, columns, skip)
 
 
@@ -182,6 +185,7 @@ def zip_member(path: Path) -> str:
             ]
             if len(texts) == 1:
                 archive.open(texts[0]).close()
+                _check_size(path, archive.getinfo(texts[0]))
     except zipfile.BadZipFile as error:
         raise DataError(
             f"{path}: not a whole zip file ({error}). It may have been cut off: download it again"
@@ -193,9 +197,28 @@ def zip_member(path: Path) -> str:
     if len(texts) != 1:
         raise DataError(
             f"{path}: exactly one .txt or .tsv file is expected in it; found: "
-            f"{', '.join(texts) or 'none'}. Unpack it and give the file itself"
+            f"{', '.join(map(_printable, texts)) or 'none'}. Unpack it and give the file itself"
         )
     return texts[0]
+
+
+def member_name(path: Path, member: str) -> str:
+    """Return how errors call a file in a zip."""
+    return f"{path}/{_printable(member)}"
+
+
+def _printable(member: str) -> str:
+    return member if member.isprintable() else repr(member)
+
+
+def _check_size(path: Path, member: zipfile.ZipInfo) -> None:
+    """Refuse a text that is many times as large as it is packed, which no sentences are."""
+    if member.file_size > max(_LARGE, _HIGHEST_RATIO * member.compress_size):
+        raise DataError(
+            f"{path}: unpacks from {member.compress_size / 1e6:,.1f} MB to "
+            f"{member.file_size / 1e9:,.1f} GB, which no text does. Unpack it yourself and give "
+            "the file itself"
+        )
 
 
 def _read_parallel(source: Path, target: Path, skip: Skip) -> Iterator[Pair]:

@@ -6,8 +6,9 @@ import os
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 
 from seq2seq_cli.data.files import readable
@@ -18,6 +19,10 @@ DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 SAMPLED_BYTES = 1 << 20
 """Bytes of a file by which its number of lines is estimated."""
+
+
+LONGEST_LINE = 1 << 24
+"""Bytes of the longest line that is read from a corpus."""
 
 
 class BadLineError(ValueError):
@@ -51,7 +56,7 @@ def canonical(text: str) -> str:
 
 
 @contextmanager
-def open_text(path: Path) -> Iterator[Iterable[bytes]]:
+def open_text(path: Path) -> Iterator[BufferedIOBase]:
     """Open a text file, gzipped or not, whatever its name."""
     with ExitStack() as stack:
         with readable(str(path)):
@@ -60,21 +65,31 @@ def open_text(path: Path) -> Iterator[Iterable[bytes]]:
         yield stack.enter_context(gzip.open(raw)) if is_gzipped else raw
 
 
-def read_lines(name: str, stream: Iterable[bytes]) -> Iterator[str | BadLineError]:
+@contextmanager
+def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BufferedIOBase]:
+    """Open a file in a zip; buffered, since a zip's own reading by lines is slow."""
+    with archive.open(name) as stream:
+        yield BufferedReader(stream)  # type: ignore[type-var]
+
+
+def read_lines(name: str, stream: BufferedIOBase) -> Iterator[str | BadLineError]:
     """Yield the lines of a text; for a line that cannot be read, yield the error.
 
     A leading byte order mark is dropped.
 
     Args:
         name: the name of the text, for errors.
-        stream: its lines as bytes.
+        stream: its bytes.
 
     Raises:
         DataError: if it cannot be read, or an archive is cut off or damaged.
     """
     number = 0
     try:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in enumerate(_bounded_lines(stream), start=1):
+            if len(raw) > LONGEST_LINE:
+                yield BadLineError(f"a line of more than {LONGEST_LINE >> 20} MB")
+                continue
             try:
                 yield decode_line(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
             except BadLineError as error:
@@ -85,6 +100,14 @@ def read_lines(name: str, stream: Iterable[bytes]) -> Iterator[str | BadLineErro
         raise DataError(
             f"{name}: cut off or damaged after line {number} ({error}). Download it again"
         ) from error
+
+
+def _bounded_lines(stream: BufferedIOBase) -> Iterator[bytes]:
+    """Yield the lines; of one that is too long, one byte more than is allowed."""
+    while raw := stream.readline(LONGEST_LINE + 1):
+        yield raw
+        while len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
+            raw = stream.readline(LONGEST_LINE + 1)
 
 
 def about(count: float) -> int:

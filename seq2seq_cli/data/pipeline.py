@@ -16,6 +16,7 @@ from seq2seq_cli.data.lengths import longer, token_lengths
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.repetitions import Repetitions
 from seq2seq_cli.data.shapes import left_over, padded_shapes
+from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.runtime.parallel import CHEAP_SHAPE, cost_of_a_shape
@@ -190,6 +191,19 @@ class TrainingData:
         sides = self._shapes[found].tolist()
         rows = self._batch_rows[found].tolist()
         return [(n, source, target) for n, (source, target) in zip(rows, sides, strict=True)]
+
+    def pairs_of(self, epoch: int, batch: int, batches: int = 1) -> list[Pair]:
+        """Return the pairs of some batches of an epoch.
+
+        Args:
+            epoch: the epoch, from 0.
+            batch: the first batch, from 0.
+            batches: how many.
+        """
+        plan = self.plan(epoch)
+        first = plan.counts[:batch].sum()
+        rows = plan.indices[first : first + plan.counts[batch : batch + batches].sum()]
+        return list(zip(*self._pairs.take(rows), strict=True))
 
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch after the first `skip`, which are not computed."""

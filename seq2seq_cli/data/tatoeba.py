@@ -15,19 +15,27 @@ from seq2seq_cli.errors import DataError
 
 TATOEBA_URL = "https://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip"
 TATOEBA_SHA256 = "f80e581ae291aa34dd3aba7bd98b5e9505234da4318e2f3295df70a1520c7f61"
+_LARGEST = 10_000_000  # bytes that are received; the file has 2.6 MB
 
 
 def downloaded_tatoeba() -> Path:
     """Return the path of the downloaded corpus.
 
     Raises:
-        DataError: if it has not been downloaded, with the remedy.
+        DataError: if it has not been downloaded or was changed since, with the remedy.
     """
     path = tatoeba_path()
     if not is_file(path):
         raise DataError(
             f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
             "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
+        )
+    with readable(path):
+        found = _sha256(path)
+    if found != TATOEBA_SHA256:
+        raise DataError(
+            f"{path}: is not the file that was downloaded (SHA-256 {found}, expected "
+            f"{TATOEBA_SHA256}). Run `s2s data download`, which downloads it again"
         )
     return path
 
@@ -79,11 +87,17 @@ def _received(url: str, path: Path, progress: Callable[[int, int], None]) -> Ite
     """Yield the blocks of a download. `path` is where the user may put the file instead."""
     try:
         with urllib.request.urlopen(url, timeout=30) as response:
-            total = int(response.headers.get("Content-Length") or 0)
+            length = response.headers.get("Content-Length") or ""
+            total = int(length) if length.isascii() and length.isdigit() else 0
             received = 0
             while block := response.read(1 << 16):
                 yield block
                 received += len(block)
+                if received > _LARGEST:
+                    raise DataError(
+                        f"{url}: this is not the expected file: it has more than "
+                        f"{_LARGEST / 1e6:.0f} MB"
+                    )
                 progress(received, total)
     except (OSError, http.client.HTTPException) as error:
         raise DataError(

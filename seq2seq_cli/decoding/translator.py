@@ -32,7 +32,7 @@ class Translation:
     """One translated sentence.
 
     Attributes:
-        text: the translation; empty for an empty source.
+        text: the translation, on one line; empty for an empty source.
         score: by which it is ranked: its log-probability in nats, EOS included, after the penalties
             of `[decoding]`; with re-ranking that of `Reranker`.
         log_probability: the same before them.
@@ -189,6 +189,8 @@ class Translator:
         ids, scores, log_probabilities, attention = (tensor.numpy() for tensor in found)
         number = ids.shape[1]
         texts = self._tokenizers.target.detokenize(ids.reshape(-1, ids.shape[2]).tolist())
+        # A vocabulary of bytes has the line feed, too. A line out for each line in is promised.
+        texts = [text.replace("\n", " ").replace("\r", " ") for text in texts]
         translations = []
         for b, source in enumerate(encoded):
             each = [

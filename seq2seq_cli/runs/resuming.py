@@ -1,5 +1,7 @@
 """With which config a training continues."""
 
+from typing import Any
+
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
@@ -7,16 +9,24 @@ from seq2seq_cli.runs.run import Run
 
 # Keys that may differ when a training continues: they change no result.
 _FREE = {"training.device", "training.trackers"}
+# Keys that can never differ: the checkpoint or the vocabulary would not fit, or they say how a
+# training begins.
+_FITTING = {"tokenizer", "model"}
+_CHANGEABLE = {"dropout", "attention_dropout", "encoder_layer_drop", "activation_penalty"}
+_BEGINNING = {f"training.{key}" for key in ("optimizer", "ema", "freeze", "initial_run")}
 _LIMITS = ("epochs", "steps", "budget_seconds", "patience")  # of [training]
 
 
-def resumed_config(run: Run, *layers: Overrides, raising: bool = False) -> Config:
+def resumed_config(
+    run: Run, *layers: Overrides, raising: bool = False, accepting: bool = False
+) -> Config:
     """Return the run's config, which `layers` may repeat but not change.
 
     Args:
         run: the run.
         layers: values of options.
         raising: whether they may raise a limit of the training.
+        accepting: whether they may change all keys with which the run's checkpoints can be used.
 
     Raises:
         UsageError: naming each key that differs, with both values.
@@ -24,21 +34,49 @@ def resumed_config(run: Run, *layers: Overrides, raising: bool = False) -> Confi
     before = run.config()
     kinds = [layer["model.kind"] for layer in layers if "model.kind" in layer]
     if kinds and kinds[-1] != before.model.kind:  # another kind has other keys: no more to compare
-        now, old, new = before, {"model.kind": before.model.kind}, {"model.kind": kinds[-1]}
+        now, changed = before, {"model.kind": (before.model.kind, kinds[-1])}
     else:
         now = run.config(*layers)
-        old, new = before.flat(), now.flat()
-    free = _FREE | (raised_limits(before, now).keys() if raising else set())
-    changed = [key for key in old if old[key] != new[key] and key not in free]
-    if changed:
-        lines = [f"  {key}: {old[key]!r} there, {new[key]!r} now" for key in changed]
-        limits = any(key == f"training.{limit}" for key in changed for limit in _LIMITS)
-        hint = "A limit can be raised, but not lowered or added. " if raising and limits else ""
-        raise UsageError(
-            f"--resume: {run.path} was begun with another config:\n" + "\n".join(lines) + "\n"
-            f"{hint}Leave these out to go on, or leave --resume out to begin a new run"
-        )
+        changed = changes(before, now)
+    if raising:
+        raised = raised_limits(before, now)
+        changed = {key: both for key, both in changed.items() if key not in raised}
+    refused = {key: both for key, both in changed.items() if not accepting or not _can_change(key)}
+    if refused:
+        raise UsageError(_refusal(run, refused, raising, accepting))
     return now
+
+
+def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
+    """Return by key what differs in two configs and may change a result, as (before, now)."""
+    old, new = before.flat(), now.flat()
+    return {
+        key: (value, new[key])
+        for key, value in old.items()
+        if value != new[key]
+        if key not in _FREE
+    }
+
+
+def _can_change(key: str) -> bool:
+    """Return whether the checkpoints of a run can be used if a key changes."""
+    table, _, name = key.partition(".")
+    return key not in _BEGINNING and (table not in _FITTING or name in _CHANGEABLE)
+
+
+def _refusal(run: Run, changed: dict[str, tuple[Any, Any]], raising: bool, accepting: bool) -> str:
+    """Return why a training does not continue with other values of some keys."""
+    lines = [f"  {key}: {old!r} there, {new!r} now" for key, (old, new) in changed.items()]
+    limits = any(key == f"training.{limit}" for key in changed for limit in _LIMITS)
+    hint = "A limit can be raised, but not lowered or added. " if raising and limits else ""
+    remedy = "Leave these out to go on, or leave --resume out to begin a new run"
+    if accepting:
+        hint = "The run's checkpoints do not fit these. "
+    elif raising and all(map(_can_change, changed)):
+        remedy += ". --accept-changes goes on with them, but the result is then not exact"
+    return "\n".join(
+        [f"--resume: {run.path} was begun with another config:", *lines, f"{hint}{remedy}"]
+    )
 
 
 def raised_limits(before: Config, now: Config) -> dict[str, tuple[float, float]]:

@@ -3,19 +3,27 @@
 import importlib.metadata
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from pathlib import Path
 
+import keras
 import numpy as np
 
+from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.runs import checkpoints, saving
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position, State
+from seq2seq_cli.training.average import AveragedWeight
+from seq2seq_cli.training.logs import record_changes
 from seq2seq_cli.training.setup import Setup
 from seq2seq_cli.training.step import Updater
 
 _PACKAGES = ("s2s", "tensorflow", "keras", "tensorflow-text", "sentencepiece")
+
+INEXACT = "The result is not that of a training without interruption"
+"""What is said of a training that goes on with something else than it began with."""
 
 
 class Checkpointer:
@@ -31,19 +39,24 @@ class Checkpointer:
     def __init__(self, run: Run, setup: Setup, updater: Updater, warn: Callable[[str], None]):
         self._run = run
         self._config = setup.config.training
+        self._corpus = setup.corpus
         self._fingerprint = setup.corpus.fingerprint
         self._model = setup.model
         self._updater = updater
         self._warn = warn
         self._saved = time.monotonic()
 
-    def restore(self) -> Position:
+    def restore(self, accept_changes: bool = False) -> Position:
         """Restore the newest valid checkpoint, and return its position.
 
         Without any checkpoint nothing changes, and the position is that of the start.
 
+        Args:
+            accept_changes: whether it may be of other data or versions.
+
         Raises:
-            CheckpointError: if all are damaged, or if the newest valid one is of other data.
+            CheckpointError: if all are damaged, or if the newest valid one is of other data or
+                versions.
         """
         newest = self._run.resumable_checkpoint(self._warn)
         if newest is None:
@@ -52,12 +65,7 @@ class Checkpointer:
             )
             return Position.at_start()
         state = newest.state
-        if state.data_fingerprint != self._fingerprint:
-            raise CheckpointError(
-                f"{newest.path}: was trained on other data (fingerprint "
-                f"{state.data_fingerprint[:12]}; now {self._fingerprint[:12]}). Restore the "
-                "corpus, or begin a new run without --resume"
-            )
+        self._check_same(newest.path, state, accept_changes)
         newest.restore(checkpoints.MODEL, self._model.trainable_variables)
         newest.restore(checkpoints.OPTIMIZER, self._updater.variables)
         if self._updater.averages:
@@ -65,18 +73,41 @@ class Checkpointer:
         self._warn(f"Continuing from {newest.path}")
         return state.position
 
+    def _check_same(self, path: Path, state: State, accept_changes: bool) -> None:
+        """Refuse a checkpoint of other data or versions, or tell of them and record them."""
+        found, remedies = version_differences(state.versions, _versions()), []
+        if found:
+            remedies.append("Install these versions again")
+        if state.data_fingerprint != self._fingerprint:
+            difference = data_difference(self._run, self._corpus)
+            found.insert(0, f"was trained on other data: {difference}")
+            remedies.insert(0, "Restore the corpus")
+        if not found:
+            return
+        if not accept_changes:
+            raise CheckpointError(
+                f"{path}: {'; '.join(found)}. {'. '.join(remedies)}, or begin a new run without "
+                "--resume. --accept-changes goes on, but the result is then not exact"
+            )
+        record_changes(self._run, state.step, found)
+        self._warn(f"{path}: {'; '.join(found)}. {INEXACT}")
+
+    @property
+    def saved(self) -> list[keras.Variable | AveragedWeight]:
+        """The variables of which a checkpoint is made."""
+        return [
+            *self._model.trainable_variables,
+            *self._updater.variables,
+            *self._updater.averages,
+        ]
+
     def probe(self) -> None:
         """Check that a checkpoint can be saved; warn if the disk has no space for all of them.
 
         Raises:
             DiskError: if none can be saved.
         """
-        saved = [
-            *self._model.trainable_variables,
-            *self._updater.variables,
-            *self._updater.averages,
-        ]
-        size = sum(math.prod(v.shape) * np.dtype(v.dtype).itemsize for v in saved)
+        size = sum(math.prod(v.shape) * np.dtype(v.dtype).itemsize for v in self.saved)
         root = self._run.checkpoints
         free = saving.probe(root, size)
         # One more than are kept: the new one is there before an old one is deleted.
@@ -105,7 +136,7 @@ class Checkpointer:
             dev_bleu=position.last_dev_bleu if validated else None,
             data_fingerprint=self._fingerprint,
             saved_at=datetime.now(timezone.utc).isoformat(),
-            versions={name: importlib.metadata.version(name) for name in _PACKAGES},
+            versions=_versions(),
         )
         self._run.save(
             self._model.trainable_variables,
@@ -128,3 +159,37 @@ class Checkpointer:
     def is_due(self) -> bool:
         """Return whether the last checkpoint is `training.checkpoint_minutes` old."""
         return time.monotonic() - self._saved >= 60 * self._config.checkpoint_minutes
+
+
+def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return a clause for each package that has another version now."""
+    return [
+        f"{name} was {before[name]} and is {version}"
+        for name, version in now.items()
+        if before.get(name, version) != version
+    ]
+
+
+def data_difference(run: Run, corpus: Corpus) -> str:
+    """Return in what a corpus differs from the one that a run began with, as far as it recorded.
+
+    Args:
+        run: has the figures of its corpus in metrics.jsonl.
+        corpus: as it is now.
+    """
+    starts = [entry for entry in run.metrics() if entry.get("kind") == "start"]
+    before = starts[0] if starts else {}
+    figures = {"pairs": corpus.pairs, "dev_pairs": len(corpus.dev), "test_pairs": len(corpus.test)}
+    counts = {"pairs": "pairs", "dev_pairs": "dev pairs", "test_pairs": "test pairs"}
+    different = [
+        f"{before[key]} {name} then, {figures[key]} now"
+        for key, name in counts.items()
+        if before.get(key, figures[key]) != figures[key]
+    ]
+    if before.get("corpus", corpus.description) != corpus.description:
+        different.append(f"{before['corpus']} then, {corpus.description} now")
+    return ", ".join(different) or "as many pairs, but other sentences or another order"
+
+
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in _PACKAGES}

@@ -21,6 +21,17 @@ def record_start(run: Run, summary: Summary) -> None:
     run.append_metrics({"kind": "start", "step": 0, **values})
 
 
+def record_changes(run: Run, step: int, changes: Sequence[str]) -> None:
+    """Record with what else a training goes on than it began with.
+
+    Args:
+        run: the run's folder.
+        step: updates made before.
+        changes: a clause for each.
+    """
+    run.append_metrics({"kind": "changes", "step": step, "changes": list(changes)})
+
+
 class Logs:
     """Appends to the logs of a run, and to the trackers.
 

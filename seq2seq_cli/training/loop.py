@@ -8,12 +8,14 @@ from contextlib import closing
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import Batch, TrainingData
 from seq2seq_cli.runs.attention_history import Snapshot
+from seq2seq_cli.runs.resuming import changes, raised_limits
 from seq2seq_cli.runs.run import Run, new_run
 from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.xla_cache import limit_xla_cache
-from seq2seq_cli.training.checkpointing import Checkpointer
+from seq2seq_cli.training.checkpointing import INEXACT, Checkpointer
 from seq2seq_cli.training.diagnosis import Diagnostician
+from seq2seq_cli.training.divergence import DivergenceCheck, Update
 from seq2seq_cli.training.events import (
     Notice,
     OnEvent,
@@ -25,7 +27,7 @@ from seq2seq_cli.training.events import (
 )
 from seq2seq_cli.training.extension import extension
 from seq2seq_cli.training.interruption import interrupted, stop_requested
-from seq2seq_cli.training.logs import Logs, record_start
+from seq2seq_cli.training.logs import Logs, record_changes, record_start
 from seq2seq_cli.training.progress import ProgressMeter
 from seq2seq_cli.training.requirements import memory_errors
 from seq2seq_cli.training.schedule import Schedule
@@ -43,6 +45,7 @@ def train(
     resume: Run | None = None,
     name: str | None = None,
     device: str = "",
+    accept_changes: bool = False,
 ) -> Result:
     """Train until a limit of the config is reached, or dev BLEU no longer rises.
 
@@ -52,27 +55,29 @@ def train(
         resume: the run to continue, or to start if it has no checkpoint; None for a new run.
         name: of a new run; None for the next number.
         device: a description of it, for the summary.
+        accept_changes: whether `resume` may go on with another config, other data or versions.
 
     Raises:
         UsageError: if the training does not fit in memory, or has too many shards.
         DataError: if the corpus cannot be used.
-        CheckpointError: if the checkpoints of `resume` are damaged, or of other data.
+        CheckpointError: if the checkpoints of `resume` are damaged, or of other data or versions.
         LockedError: if another process trains in the run's folder.
-        DivergedError: if the loss or a gradient is no longer finite.
+        DivergedError: if the loss, a gradient or a weight is no longer finite.
         RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
         DiskError: if a checkpoint cannot be saved, before the first update if possible.
     """
     limit_xla_cache()
-    setup = set_up(config, on_event, resume)
+    with memory_errors(config):
+        setup = set_up(config, on_event, resume)
     run = resume or new_run(name, config.model.label)
-    with run.lock(), memory_errors(config):
+    with run.lock(), memory_errors(config, run):
         if resume is None:
             run.write(config, setup.tokenizers.files())
         computation = computation_of(run, setup, device, on_event)
         trainer = Trainer(setup, run, computation, on_event)
         if resume is not None:
-            trainer.restore()
-            trainer.extend(run.config())
+            trainer.restore(accept_changes)
+            trainer.change(run.config())
         summary = setup.summary(run, computation)
         record_start(run, summary)
         on_event(summary)
@@ -103,8 +108,13 @@ class Trainer:
         self._together = config.accumulate
         self._validate_every = config.validate_every_steps or setup.updates_per_epoch
         self._schedule = Schedule(config, setup.updates_per_epoch)
+        self._divergence = DivergenceCheck(config, setup.data, run, computation.precision)
         self._meter = ProgressMeter(
-            config, self._schedule, self._validate_every, setup.data.padding_share
+            config,
+            self._schedule,
+            self._validate_every,
+            setup.data.padding_share,
+            self._divergence,
         )
         self._validator = Validator(
             setup.config, setup.model, setup.tokenizers, setup.corpus.dev, self._warn
@@ -112,27 +122,36 @@ class Trainer:
         self._counts = TokenCounts(setup.tokenizers)
         self._checkpointer = Checkpointer(run, setup, self.updater, self._warn)
 
-    def restore(self) -> None:
+    def restore(self, accept_changes: bool = False) -> None:
         """Restore the run's newest valid checkpoint; without any, start from the beginning.
 
-        Raises:
-            CheckpointError: if all are damaged, or it is one of other data.
-        """
-        self.position = self._checkpointer.restore()
+        Args:
+            accept_changes: whether it may be of other data or versions.
 
-    def extend(self, before: Config) -> None:
-        """Write limits into the run's config, and tell of them, if they are higher than before."""
+        Raises:
+            CheckpointError: if all are damaged, or it is one of other data or versions.
+        """
+        self.position = self._checkpointer.restore(accept_changes)
+
+    def change(self, before: Config) -> None:
+        """Write what differs from the run's config into it, and tell of it."""
         now = self._setup.config
-        text = extension(before, now, self._setup.updates_per_epoch, self.position)
-        if text:
-            self._run.rewrite_config(now)
+        raised = raised_limits(before, now)
+        changed = {key: both for key, both in changes(before, now).items() if key not in raised}
+        texts = [f"{key} was {old!r} and is {new!r}" for key, (old, new) in changed.items()]
+        if texts:
+            record_changes(self._run, self.position.step, texts)
+            self._warn(f"{'; '.join(texts)}. {INEXACT}")
+        if text := extension(before, now, self._setup.updates_per_epoch, self.position):
             self._warn(text)
+        if changed or raised:
+            self._run.rewrite_config(now)
 
     def train(self) -> Result:
         """Make updates until the training ends.
 
         Raises:
-            DivergedError: if the loss or a gradient is no longer finite.
+            DivergedError: if the loss, a gradient or a weight is no longer finite.
             RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
             DiskError: if a checkpoint cannot be saved, before the first update if possible.
         """
@@ -157,6 +176,8 @@ class Trainer:
                     saves = validates or signal_number or self._checkpointer.is_due()
                     if saves or position.step % PROGRESS_EVERY == 0:
                         self._record(self._meter.progress(position))
+                    if saves:
+                        self._divergence.check_weights(position.step, self._checkpointer.saved)
                     if validates:
                         self._validate()
                     if saves:
@@ -174,7 +195,8 @@ class Trainer:
         learning_rate = self._schedule.learning_rate(position.step, position.seconds)
         loss, norm = self.updater.update(batches, position.step, learning_rate)
         pairs = sum(int(batch.pairs) for batch in batches)
-        self._meter.updated(loss, norm, pairs, learning_rate)
+        where = position.epoch, position.batch, len(batches)
+        self._meter.updated(Update(loss, norm, pairs, learning_rate, *where))
         for batch in batches:
             self._counts.add(batch)
         position.step += 1
@@ -195,6 +217,7 @@ class Trainer:
             attention = self._validator.attention()
             maps = self._validator.attention_maps()
             dev_loss = self._validator.loss(show)
+        self._divergence.check_dev_loss(position.step, dev_loss)
         raw_dev_loss = self._validator.loss(show) if self.updater.averages else None
         now = time.monotonic()
         is_best = position.best_dev_bleu is None or scores.bleu > position.best_dev_bleu

@@ -4,11 +4,10 @@ import math
 import time
 
 import numpy as np
-import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
-from seq2seq_cli.errors import DivergedError
 from seq2seq_cli.runs.state import Position
+from seq2seq_cli.training.divergence import DivergenceCheck, Update
 from seq2seq_cli.training.events import Progress
 from seq2seq_cli.training.pace import Pace
 from seq2seq_cli.training.schedule import Schedule
@@ -24,6 +23,7 @@ class ProgressMeter:
         schedule: of the training.
         validate_every: updates between validations.
         padding_share: share of the positions in the batches that holds no token.
+        divergence: looks at the figures of each update.
     """
 
     def __init__(
@@ -32,29 +32,22 @@ class ProgressMeter:
         schedule: Schedule,
         validate_every: int,
         padding_share: float,
+        divergence: DivergenceCheck,
     ):
         self._schedule = schedule
         self._padding_share = padding_share
         self._pace = Pace(schedule.total_updates, config.budget_seconds or math.inf, validate_every)
-        self._learning_rate = 0.0
-        self._recent: list[tuple[tf.Tensor, tf.Tensor, int]] = []  # loss, norm, pairs of updates
+        self._divergence = divergence
+        self._recent: list[Update] = []
         self._resumed = time.monotonic()
 
     def resume(self) -> None:
         """Count time from now on; the time since the last Progress was not spent on updates."""
         self._resumed = time.monotonic()
 
-    def updated(self, loss: tf.Tensor, norm: tf.Tensor, pairs: int, learning_rate: float) -> None:
-        """Add an update.
-
-        Args:
-            loss: its mean, nats per token.
-            norm: of the gradient, before clipping.
-            pairs: in its batch.
-            learning_rate: that it was made with.
-        """
-        self._recent.append((loss, norm, pairs))
-        self._learning_rate = learning_rate
+    def updated(self, update: Update) -> None:
+        """Add an update, whose loss and norm are tensors."""
+        self._recent.append(update)
 
     def validated(self, seconds: float) -> None:
         """Add how long a validation took."""
@@ -66,25 +59,19 @@ class ProgressMeter:
         Raises:
             DivergedError: if the loss or the gradient of one of them is not finite.
         """
-        losses = [float(loss) for loss, _, _ in self._recent]
-        norms = [float(norm) for _, norm, _ in self._recent]
-        if not np.isfinite(losses + norms).all():
-            raise DivergedError(
-                f"the loss or its gradient is not finite at step {position.step} or up to "
-                f"{len(losses) - 1} before it; no checkpoint was made of that. Lower "
-                "training.peak_learning_rate or training.gradient_clip_norm and train again"
-            )
+        recent = [u._replace(loss=float(u.loss), norm=float(u.norm)) for u in self._recent]
+        self._divergence.check_updates(position.step, recent)
         now = time.monotonic()
-        pairs = sum(pairs for _, _, pairs in self._recent)
+        pairs = sum(update.pairs for update in recent)
         seconds = now - self._resumed
-        self._pace.updated(len(losses), seconds)
+        self._pace.updated(len(recent), seconds)
         self._recent, self._resumed = [], now
         return Progress(
             step=position.step,
             epoch=position.epoch + 1,
-            loss=float(np.mean(losses)),
-            learning_rate=self._learning_rate,
-            gradient_norm=norms[-1],
+            loss=float(np.mean([update.loss for update in recent])),
+            learning_rate=recent[-1].learning_rate,
+            gradient_norm=recent[-1].norm,
             pairs_per_second=pairs / seconds,
             padding_share=self._padding_share,
             seconds=position.seconds,

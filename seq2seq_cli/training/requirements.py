@@ -9,6 +9,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import count_weights
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime import memory
 from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.vocabularies import Vocabularies
@@ -103,9 +104,28 @@ def check_shards(config: TrainingConfig, most_rows: int) -> None:
         )
 
 
-def memory_errors(config: Config) -> AbstractContextManager[None]:
-    """Turn a lack of memory in the block into an error that says what to lower."""
-    return memory.memory_errors(f"the training does not fit in memory. {_remedy(config)}")
+def memory_errors(config: Config, run: Run | None = None) -> AbstractContextManager[None]:
+    """Turn a lack of memory in the block into an error that says what to lower.
+
+    Args:
+        config: of the training.
+        run: its run, whose checkpoints it can go on from.
+    """
+    message = f"the training does not fit in memory. {_remedy(config)}"
+    if run is not None:
+        message += (
+            ". What was saved is whole. Go on from it with smaller batches: s2s train --resume "
+            f"--run {run.path} --accept-changes --set {_smaller_batches(config.training)}"
+        )
+    return memory.memory_errors(message)
+
+
+def _smaller_batches(training: TrainingConfig) -> str:
+    """Return the assignment that halves a batch, as far as the longest pair allows."""
+    if training.batch_pairs:
+        return f"training.batch_pairs={max(1, training.batch_pairs // 2)}"
+    least = max(64, training.max_source_tokens, training.max_target_tokens)
+    return f"training.batch_tokens={max(least, training.batch_tokens // 2)}"
 
 
 def _most_weights(config: Config, vocabularies: Vocabularies) -> int:

@@ -12,6 +12,7 @@ from seq2seq_cli.data.vocabularies import tags_of, tokenizers_of
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.checkpoints import checkpoints
+from seq2seq_cli.runs.resuming import changes
 from seq2seq_cli.runs.run import COMPUTATION, Run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
 from seq2seq_cli.training.events import (
@@ -138,7 +139,7 @@ def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Co
     """Return how a run computes, so that a resumed training makes the same updates.
 
     The first training of a run measures what is fastest and records it in the run's folder. Later
-    ones use the record.
+    ones use the record, unless another precision or another number of shards is configured now.
 
     Args:
         run: the run.
@@ -147,7 +148,9 @@ def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Co
         on_event: receives a Notice if the record is of another device, or cannot be read.
     """
     compile_ = setup.config.training.compile
-    if text := run.computation():
+    changed = changes(run.config(), setup.config)
+    text = run.computation()
+    if text and "training.precision" not in changed and "training.shards" not in changed:
         try:
             before = Computation.from_json(text)
         except ValueError as error:

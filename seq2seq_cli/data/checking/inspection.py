@@ -13,8 +13,15 @@ from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.checking.kinds import Kind
 from seq2seq_cli.data.checking.repair import SUSPECT, repair, visible
 from seq2seq_cli.data.files import readable
-from seq2seq_cli.data.formats import column_order, estimated_pairs, files_at, is_zip, zip_member
-from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
+from seq2seq_cli.data.formats import (
+    column_order,
+    estimated_pairs,
+    files_at,
+    is_zip,
+    member_name,
+    zip_member,
+)
+from seq2seq_cli.data.lines import BadLineError, open_member, open_text, read_lines
 
 
 class Line(NamedTuple):
@@ -55,7 +62,7 @@ class LineFile:
         if not self.is_parallel:
             self._columns = column_order(str(path), config.columns.split(), self.languages)
             if is_zip(path):
-                self.names = [f"{path}/{zip_member(path)}"]
+                self.names = [member_name(path, zip_member(path))]
 
     def __iter__(self) -> Iterator[Line]:
         """Yield all lines, repaired.
@@ -81,7 +88,7 @@ class LineFile:
         if self.names != [str(self.paths[0])]:
             with readable(self.names[0]):
                 archive = stack.enter_context(zipfile.ZipFile(self.paths[0]))
-                stream = stack.enter_context(archive.open(zip_member(self.paths[0])))
+                stream = stack.enter_context(open_member(archive, zip_member(self.paths[0])))
             lines = read_lines(self.names[0], stream)
         else:
             lines = read_lines(self.names[0], stack.enter_context(open_text(self.paths[0])))

@@ -19,6 +19,7 @@ from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
 SOURCES, TARGETS = zip(*toy_pairs(), strict=True)
 KINDS = ["unigram", "bpe", "wordpiece", "words", "bytes"]
 EXACT_KINDS = ["unigram", "bpe", "bytes"]
+SPECIAL = ["<s>", "</s>", "[UNK]", "<pad>", "<unk>"]
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" ▁\ue000\ue001\ue002a("))
 
 
@@ -66,8 +67,10 @@ class TestEveryKind:
         assert all(row[-1] == EOS and EOS not in row[:-1] for row in ids.to_list())
         assert tf.reduce_max(ids) < tokenizer.vocabulary_size
 
-    def test_special_tokens_written_in_a_text_stay_text(self, tokenizer):
-        for row in ids_of(tokenizer, "a </s> <pad> b", "<s>", "</s>"):
+    @pytest.mark.parametrize("special", SPECIAL)
+    def test_special_tokens_written_in_a_text_stay_text(self, special, tokenizer):
+        texts = (special, f"I see {special} cats.", f"{special}{special} ", f"x{special}x")
+        for row in ids_of(tokenizer, *texts):
             assert not {PAD, BOS, EOS} & set(row[:-1])
 
     def test_special_ids_give_no_text(self, tokenizer):
@@ -138,6 +141,17 @@ class TestEveryKind:
 def test_every_text_comes_back_exactly(kind, by_kind, text):
     tokenizer = by_kind[kind].source
     assert tokenizer.detokenize(ids_of(tokenizer, text)) == [text]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(parts=st.lists(st.one_of(st.sampled_from(SPECIAL), TEXT), max_size=6))
+def test_special_tokens_in_any_text_stay_text(kind, by_kind, parts):
+    text = "".join(parts)
+    tokenizer = by_kind[kind].source
+    (ids,) = ids_of(tokenizer, text)
+    assert not {PAD, BOS, EOS} & set(ids[:-1])
+    if kind in EXACT_KINDS:
+        assert tokenizer.detokenize([ids]) == [text]
 
 
 @pytest.mark.parametrize("kind", EXACT_KINDS)

@@ -1,0 +1,142 @@
+"""A loss, a gradient or a weight that is not finite ends a training, and nothing of it is saved."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from conftest import tiny_config
+
+from seq2seq_cli.errors import DivergedError
+from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.training import optimizers
+from seq2seq_cli.training.divergence import DivergenceCheck, Update
+from seq2seq_cli.training.events import ignore
+from seq2seq_cli.training.loop import train
+from seq2seq_cli.training.step import Updater
+from seq2seq_cli.training.validation import Validator
+
+pytestmark = pytest.mark.usefixtures("workdir")
+NAN, INF = float("nan"), float("inf")
+
+
+class FivePairs:
+    def pairs_of(self, epoch, batch, batches=1):
+        return [(f"{epoch}.{batch}.{batches} {n}", "x\x1b" * 50) for n in range(5)]
+
+
+def check(precision: str = "float32", **settings: object) -> DivergenceCheck:
+    config = tiny_config(None, **settings).training
+    return DivergenceCheck(config, FivePairs(), Run(Path("runs/x")), precision)
+
+
+def update(loss: float = 5.0, norm: float = 1.0, **where: int) -> Update:
+    return Update(loss, norm, 8, 0.25, **where)
+
+
+@pytest.mark.parametrize(
+    ("updates", "settings", "cause"),
+    [
+        ([update(NAN)], {}, "the initial weights; the model's sizes"),
+        (
+            [update(NAN)],
+            {"training.initial_run": "other"},
+            r"the weights of training.initial_run \(other\)",
+        ),
+        ([update(), update(5.0, INF)], {}, r"training.peak_learning_rate \(0.004\) is too high"),
+        (
+            [*[update()] * 20, update(norm=30.0), update(INF)],
+            {},
+            "the learning rate, 0.25 at this step, is too high: the gradient's norm was usually 1, "
+            "and 30 at the last",
+        ),
+        ([update(), update(NAN)], {"training.epsilon": 1e-40}, r"training.epsilon \(1e-40\) is 0"),
+        (
+            [update(), update(NAN)],
+            {"precision": "bfloat16"},
+            ".*, or bfloat16 is not precise enough",
+        ),
+    ],
+)
+def test_the_first_update_that_is_not_finite_is_named_with_the_likely_cause(
+    updates, settings, cause
+):
+    with pytest.raises(DivergedError, match=f"Likely cause: {cause}") as caught:
+        check(**settings).check_updates(len(updates) + 1, [*updates, update(NAN)])
+    assert f" at step {len(updates)}, in epoch 1, batch 1, with these pairs:" in str(caught.value)
+    assert "there is none yet" in str(caught.value)
+    assert caught.value.exit_code == 6
+
+
+def test_the_batches_are_named_by_their_first_pairs():
+    with pytest.raises(DivergedError) as caught:
+        check().check_updates(9, [update(), update(NAN, epoch=2, batch=6, batches=3)])
+    lines = str(caught.value).split("\n")
+    assert lines[0] == "the loss is nan at step 9, in epoch 3, batch 7 to 9, with these pairs:"
+    assert lines[1].startswith("  '2.6.3 0' → 'x\\x1bx")
+    assert len(lines[1]) < 160
+    assert lines[4] == "  and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("step", "accumulate", "batches"), [(5, 1, "batch 5"), (7, 2, "batch 13 to 14")]
+)
+def test_a_training_that_diverges_saves_nothing_of_it(
+    step, accumulate, batches, corpus, monkeypatch
+):
+    message = f"the loss is nan at step {step}, in epoch 1, {batches}, with these pairs"
+    make_update = Updater.update
+
+    def breaking(self, batches, number, learning_rate):
+        if number == step - 1:
+            for variable in self._model.trainable_variables:
+                variable.assign(variable * np.nan)
+        return make_update(self, batches, number, learning_rate)
+
+    monkeypatch.setattr(Updater, "update", breaking)
+    settings = {"training__validate_every_steps": 4, "training__accumulate": accumulate}
+    with pytest.raises(DivergedError, match=message) as caught:
+        train(tiny_config(corpus, training__steps=50, **settings), ignore)
+    assert "the newest one is step-00000004" in str(caught.value)
+    run = Run(Path("runs/001-rnn-additive"))
+    assert [path.name for path in checkpoints.checkpoints(run.checkpoints)] == ["step-00000004"]
+    assert checkpoints.newest_valid(run.checkpoints, pytest.fail).state.step == 4
+    assert "NaN" not in json.dumps(run.metrics())
+
+
+@pytest.mark.parametrize("where", ["weights", "dev loss"])
+def test_what_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
+    apply = optimizers.Adam.apply
+    if where == "dev loss":
+        monkeypatch.setattr(Validator, "loss", lambda self, show: INF)
+        message = "the dev loss is inf after step 2, though the weights are finite"
+    else:
+
+        def breaking(self, gradients, variables):
+            apply(self, gradients, variables)
+            variables[0].assign(variables[0] * INF)
+
+        monkeypatch.setattr(optimizers.Adam, "apply", breaking)
+        message = "has values that are not finite after step 2, though loss and gradient are"
+    config = tiny_config(corpus, training__steps=2)
+    monkeypatch.setattr(DivergenceCheck, "check_updates", lambda self, last, updates: None)
+    with pytest.raises(DivergedError, match=message):
+        train(config, ignore)
+    run = Run(Path("runs/001-rnn-additive"))
+    assert checkpoints.checkpoints(run.checkpoints) == []
+    assert [entry["kind"] for entry in run.metrics()] == ["start", "training"]
+
+
+def test_integers_and_finite_numbers_are_passed():
+    variables = [SimpleNamespace(path="n", numpy=lambda: np.int64(3))]
+    check().check_weights(1, variables)
+    check().check_dev_loss(1, 0.0)
+
+
+def test_a_state_of_the_optimizer_that_is_not_finite_is_named():
+    whole = SimpleNamespace(path="whole", numpy=lambda: np.ones(3, np.float32))
+    broken = SimpleNamespace(path="adam/m", numpy=lambda: np.array([1, NAN], np.float32))
+    with pytest.raises(DivergedError, match="^adam/m has values that are not finite after step 4"):
+        check().check_weights(4, [whole, broken])
