@@ -168,19 +168,18 @@ class TrainingData:
         for shape, (rows, positions) in enumerate(zip(self._batch_rows, members, strict=True)):
             starts = np.arange(0, len(positions), rows)
             ends = np.minimum(starts + rows, len(positions))
-            parts.append((shape, positions, ends - starts, positions[ends - 1]))
-        # Batches are in the order in which the shuffled pairs complete them. This mixes lengths.
-        numbers = np.concatenate([np.full(len(counts), shape) for shape, _, counts, _ in parts])
-        counts = np.concatenate([counts for _, _, counts, _ in parts])
-        completed = np.concatenate([last for _, _, _, last in parts])
+            parts.append((shape, positions, ends - starts))
+        # A random order spreads the long pairs, whose batches fill slowly, over the whole epoch.
+        numbers = np.concatenate([np.full(len(counts), shape) for shape, _, counts in parts])
+        counts = np.concatenate([counts for _, _, counts in parts])
         starts = np.cumsum(counts) - counts
-        by_completion = np.argsort(completed, kind="stable")
-        starts, counts = starts[by_completion], counts[by_completion]
+        shuffled = np.random.default_rng([self._seed, epoch, 1]).permutation(len(counts))
+        starts, counts = starts[shuffled], counts[shuffled]
         # First by how much each position moves with its batch, then where its pair comes from.
         moved = np.repeat((starts - (np.cumsum(counts) - counts)).astype(np.int32), counts)
         moved += np.arange(len(order), dtype=np.int32)
-        positions = np.concatenate([positions for _, positions, _, _ in parts])[moved]
-        return Plan(self._rows[order[positions]], counts, numbers[by_completion])
+        positions = np.concatenate([positions for _, positions, _ in parts])[moved]
+        return Plan(self._rows[order[positions]], counts, numbers[shuffled])
 
     def shapes(self, batches: int | None = None) -> list[tuple[int, int, int]]:
         """Return the distinct shapes of the first epoch's first batches, or of all its batches.

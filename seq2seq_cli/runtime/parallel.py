@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 def most_shards(config: TrainingConfig) -> int:
-    """Return the maximum number of parts of a training batch that are computed in parallel.
+    """Return the maximum number of parts of an update that are computed in parallel.
 
     On a CPU the small operations of a plain graph gain little from several threads each. They gain
     more from several parts with one thread each. XLA computes one function at a time, and one part
@@ -36,7 +36,7 @@ def most_shards(config: TrainingConfig) -> int:
         most = config.batch_pairs // _SHARD_PAIRS
     else:
         most = config.batch_tokens // _SHARD_TOKENS
-    return max(1, min(cores(), most, MOST_SHARDS))
+    return max(1, min(cores(), config.accumulate * most, MOST_SHARDS))
 
 
 def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:

@@ -118,38 +118,41 @@ def measure_training(
     updater = setup.updater(choose_computation(config.training, setup.model))
     on_event(Phase("Making the first update"))
 
-    def batches(most: int) -> Iterator[Batch]:
-        return itertools.islice(setup.data.batches(epoch=0), most)
+    def updates(most: int) -> Iterator[list[Batch]]:
+        """Yield the batches of each of the first updates."""
+        batches = setup.data.batches(epoch=0)
+        together = config.training.accumulate
+        return itertools.islice(iter(lambda: list(itertools.islice(batches, together)), []), most)
 
-    _trial(updater, batches(1))
+    _trial(updater, updates(1))
     first_update = time.perf_counter() - began
     progress(f"first update: after {first_update:.1f} s")
-    warm_up, _ = _trial(updater, batches(steps))
+    warm_up, _ = _trial(updater, updates(steps))
     progress(f"warm-up: {warm_up:.2f} s")
     seconds, waits = [], []
     for number in range(1, trials + 1):
-        taken, waited = _trial(updater, batches(steps))
+        taken, waited = _trial(updater, updates(steps))
         seconds.append(taken)
         waits.append(waited)
         progress(f"trial {number}: {taken:.2f} s")
 
-    kept = list(batches(steps))
-    loss = _seconds_of(updater.compiled(updater.loss), kept)
+    kept = list(updates(steps))
+    loss = _seconds_of(updater, updater.loss, kept)
     progress(f"loss alone: {loss:.2f} s")
-    gradient = _seconds_of(updater.compiled(updater.gradients), kept)
+    gradient = _seconds_of(updater, updater.gradients, kept)
     progress(f"gradient alone: {gradient:.2f} s")
     times = _Times(first_update, warm_up, seconds, waits, loss, gradient)
     return _speed(updater, kept, times, _operations(setup, kept))
 
 
-def _trial(updater: Updater, batches: Iterator[Batch]) -> tuple[float, float]:
-    """Return the seconds of an update for each batch, and of these, of waiting for batches."""
-    batch = next(batches, None)  # not counted: the first of an epoch takes longer
+def _trial(updater: Updater, updates: Iterator[list[Batch]]) -> tuple[float, float]:
+    """Return the seconds of all updates, and of these, of waiting for batches."""
+    batches = next(updates, None)  # not counted: the first of an epoch takes longer
     start, waited, number = time.perf_counter(), 0.0, 0
-    while batch is not None:
-        updater.update([batch], number, _RATE)
+    while batches is not None:
+        updater.update(batches, number, _RATE)
         asked = time.perf_counter()
-        batch = next(batches, None)
+        batches = next(updates, None)
         waited += time.perf_counter() - asked
         number += 1
     tf.test.experimental.sync_devices()
@@ -157,9 +160,10 @@ def _trial(updater: Updater, batches: Iterator[Batch]) -> tuple[float, float]:
 
 
 def _speed(
-    updater: Updater, batches: Sequence[Batch], times: _Times, operations: int
+    updater: Updater, updates: Sequence[list[Batch]], times: _Times, operations: int
 ) -> TrainingSpeed:
-    """Return the figures of trials with these batches, given the operations to their logits."""
+    """Return the figures of trials with these updates, given the operations to their logits."""
+    batches = list(itertools.chain(*updates))
     seconds = statistics.median(times.trials)
     waited = statistics.median(times.waits)
     # A gradient takes twice as many operations as a forward pass.
@@ -169,9 +173,9 @@ def _speed(
     source_tokens = sum(int(tf.math.count_nonzero(b.source_BS)) for b in batches)
     target_tokens = sum(int(tf.math.count_nonzero(b.target_BT[:, 1:])) for b in batches)
     positions = sum(2 * int(tf.size(b.source_BS)) for b in batches)
-    ms_per_update = 1000 / len(batches)  # of one second in each trial
+    ms_per_update = 1000 / len(updates)  # of one second in each trial
     return TrainingSpeed(
-        steps=len(batches),
+        steps=len(updates),
         pairs=pairs,
         target_tokens=target_tokens,
         padding_share=1 - (source_tokens + target_tokens) / positions,
@@ -215,14 +219,21 @@ def peak_operations(precision: str, at_once: int = 1) -> float:
     return at_once * 2 * _PEAK_SIZE**3 / min(times)
 
 
-def _seconds_of(part: Callable, batches: Sequence[Batch]) -> float:
-    """Return the seconds that a compiled part of an update takes for all batches, once warm."""
-    for batch in {_shape(batch): batch for batch in batches}.values():
-        part(batch.source_BS, batch.target_BT)
+def _seconds_of(updater: Updater, part: Callable, updates: Sequence[list[Batch]]) -> float:
+    """Return the seconds that a part of an update takes for all batches, compiled and warm."""
+    several = len(updates[0]) > 1
+    calls = (
+        [ids for batches in updates for ids in updater.groups(batches)]
+        if several
+        else [batch[:2] for (batch,) in updates]
+    )
+    compiled = updater.compiled(part, batches=updater.shards if several else 1)
+    for ids in calls:
+        compiled(*ids)
     tf.test.experimental.sync_devices()
     began = time.perf_counter()
-    for batch in batches:
-        part(batch.source_BS, batch.target_BT)
+    for ids in calls:
+        compiled(*ids)
     tf.test.experimental.sync_devices()
     return time.perf_counter() - began
 
@@ -231,10 +242,10 @@ def _shape(batch: Batch) -> tuple[int, ...]:
     return (*batch.source_BS.shape, *batch.target_BT.shape)
 
 
-def _operations(setup: Setup, batches: Sequence[Batch]) -> int:
+def _operations(setup: Setup, updates: Sequence[list[Batch]]) -> int:
     """Return the floating-point operations of the matrix products from batches to logits."""
     vocabulary, operations = setup.tokenizers.target.vocabulary_size, 0
-    for batch in batches:
+    for batch in itertools.chain(*updates):
         (rows, source), target = batch.source_BS.shape, batch.target_BT.shape[1] - 1
         model = setup.config.model
         operations += forward_operations(model, vocabulary, rows, source, target)

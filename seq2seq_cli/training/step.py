@@ -1,7 +1,7 @@
 """One update: loss, gradient, clipping, optimizer."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ class Updater:
         self._compiled_update = self.compiled(self.update_weights)
         if config.accumulate > 1:
             self._sums = [tf.Variable(tf.zeros(v.shape)) for v in self._weights]
-            self._compiled_accumulate = self.compiled(self.accumulate, scalars=2)
+            self._compiled_accumulate = self.compiled(self.accumulate, batches=shards, scalars=2)
             self._compiled_update_by_sums = tf.function(
                 self.update_by_sums, jit_compile=config.compile == "xla", autograph=False
             )
@@ -90,8 +90,11 @@ class Updater:
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Make update `number` by one batch, or by several as one with all their pairs would.
 
+        One batch is computed in as many parts as there are shards. Of several batches, as many are
+        computed at once.
+
         Args:
-            batches: at most `training.accumulate`; their gradients are computed one by one.
+            batches: at most `training.accumulate`.
             number: of the update.
             learning_rate: of the update.
 
@@ -107,10 +110,18 @@ class Updater:
             return self._compiled_update(batch.source_BS, batch.target_BT)
         tokens = Tokens.of(batches)
         losses = []
-        for part, batch in enumerate(batches):
+        for part, ids in enumerate(self.groups(batches)):
             self._model.dropout_key.set(seed, number * most + part)
-            losses.append(self._compiled_accumulate(batch.source_BS, batch.target_BT, *tokens))
+            losses.append(self._compiled_accumulate(*ids, *tokens))
         return tf.add_n(losses), self._compiled_update_by_sums()
+
+    def groups(self, batches: Sequence[Batch]) -> Iterator[tuple[tf.Tensor, ...]]:
+        """Yield `source_BS` and `target_BT` of as many batches as are computed at once."""
+        for first in range(0, len(batches), self.shards):
+            ids = [ids for batch in batches[first : first + self.shards] for ids in batch[:2]]
+            empty = [tf.zeros_like(side) for side in ids[:2]]  # all PAD, which adds nothing
+            missing = self.shards - len(ids) // 2
+            yield *ids, *empty * missing
 
     def update_weights(
         self, source_BS: tf.Tensor, target_BT: tf.Tensor
@@ -119,19 +130,17 @@ class Updater:
         gradients, loss = self.gradients(source_BS, target_BT)
         return loss, self._apply(gradients)
 
-    def accumulate(
-        self,
-        source_BS: tf.Tensor,
-        target_BT: tf.Tensor,
-        source_tokens: tf.Tensor,
-        target_tokens: tf.Tensor,
-    ) -> tf.Tensor:
-        """Add a batch's part of an update's gradient to the sums; return its part of the loss.
+    def accumulate(self, *arguments: tf.Tensor) -> tf.Tensor:
+        """Add the gradient of batches, computed at once, to the sums of an update.
 
-        The last two arguments are the Tokens of the update.
+        Args:
+            arguments: `source_BS` and `target_BT` of each batch, then the Tokens of the update.
+
+        Returns:
+            Their part of the loss.
         """
-        tokens = Tokens(source_tokens, target_tokens)
-        gradients, loss = self.gradients(source_BS, target_BT, tokens)
+        *ids, source_tokens, target_tokens = arguments
+        gradients, loss = self.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
         for total, gradient in zip(self._sums, gradients, strict=True):
             total.assign_add(gradient)
         return loss
@@ -152,27 +161,25 @@ class Updater:
         return norm
 
     def gradients(
-        self, source_BS: tf.Tensor, target_BT: tf.Tensor, tokens: Tokens | None = None
+        self, *ids: tf.Tensor, tokens: Tokens | None = None
     ) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """Return the gradient of the loss and the loss; `tokens` as in `loss`."""
+        """Return the gradient of the loss and the loss; the arguments are those of `loss`."""
         with self._computing():
             with tf.GradientTape() as tape:
-                loss = self.loss(source_BS, target_BT, tokens)
+                loss = self.loss(*ids, tokens=tokens)
             gradients = tape.gradient(loss, self._weights)
         # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
         # a second moment would be right. A dense tensor sums the repeated rows.
         return [tf.convert_to_tensor(gradient) for gradient in gradients], loss
 
-    def loss(
-        self, source_BS: tf.Tensor, target_BT: tf.Tensor, tokens: Tokens | None = None
-    ) -> tf.Tensor:
-        """Return the mean loss of a token, in nats; the shards are computed at once.
+    def loss(self, *ids: tf.Tensor, tokens: Tokens | None = None) -> tf.Tensor:
+        """Return the mean loss of a token, in nats.
 
         Args:
-            source_BS: as in Batch.
-            target_BT: as in Batch.
-            tokens: of the whole update, if this batch is a part of it; then this is its part of
-                the mean.
+            ids: `source_BS` and `target_BT` of a batch, whose shards are computed at once; or those
+                of each batch of a group, which are computed at once.
+            tokens: of the whole update, if these batches are a part of it; then this is their part
+                of the mean.
         """
         config, model, key = self._config, self._model, self._model.dropout_key
 
@@ -197,23 +204,26 @@ class Updater:
                     total, count = total / 2, count / 2
                 return total, count
 
-        numbers = tf.unstack(tf.range(self.shards))
-        sources, targets = ([x[n :: self.shards] for n in numbers] for x in (source_BS, target_BT))
+        sources, targets = list(ids[::2]), list(ids[1::2])
+        if len(sources) == 1:
+            sources, targets = ([x[n :: self.shards] for n in range(self.shards)] for x in ids)
+        numbers = tf.unstack(tf.range(len(sources)))
         sizes = [_tokens(source) for source in sources]
         whole = tokens.source if tokens else tf.add_n(sizes)
         shares = [tf.math.divide_no_nan(size, whole) for size in sizes]
         totals, counts = zip(*map(shard_loss, sources, targets, numbers, shares), strict=True)
         return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
 
-    def compiled(self, part: Callable, scalars: int = 0) -> Callable:
+    def compiled(self, part: Callable, batches: int = 1, scalars: int = 0) -> Callable:
         """Compile a part of an update as the config says.
 
         Args:
-            part: a function of `source_BS` and `target_BT`, such as `loss` and `gradients`.
+            part: a function such as `loss` or `gradients`.
+            batches: of how many batches it takes `source_BS` and `target_BT`.
             scalars: how many float32 numbers it takes after them.
         """
         # One trace for all shapes; XLA still compiles each of the few that come.
-        ids = [tf.TensorSpec([None, None], tf.int32)] * 2
+        ids = [tf.TensorSpec([None, None], tf.int32)] * 2 * batches
         return tf.function(
             part,
             input_signature=[*ids, *[tf.TensorSpec([], tf.float32)] * scalars],
@@ -248,7 +258,7 @@ class Updater:
             if self._config.accumulate == 1:
                 self._compiled_update(*batch)
             else:
-                self._compiled_accumulate(*batch, 1.0, 1.0)
+                self._compiled_accumulate(*batch * self.shards, 1.0, 1.0)
 
         for done, _ in enumerate(in_parallel(update, shapes), start=1):
             progress(done)

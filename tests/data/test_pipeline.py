@@ -53,6 +53,18 @@ def test_order_is_a_function_of_seed_and_epoch(tokenizer):
     assert flat(data(tokenizer, training__seed=1).batches(0)) != first
 
 
+def test_a_batch_that_fills_slowly_does_not_come_late(tokenizer):
+    pairs = [("a", "b")] * 200 + [("I see " * 20, "yo mirar " * 20)] * 8
+    config = tiny_config("x.tsv", training__batch_pairs=8).training
+    made = TrainingData(in_memory(pairs), tokenizer, config, shape_cost=100)
+
+    def place_of_the_long_pairs(epoch: int) -> float:
+        shapes = made.plan(epoch).shapes.tolist()
+        return shapes.index(max(shapes)) / (len(shapes) - 1)
+
+    assert 0.3 < np.mean([place_of_the_long_pairs(epoch) for epoch in range(40)]) < 0.7
+
+
 @pytest.mark.parametrize("skip", [0, 1, 3, 10_000])
 def test_skipping_gives_the_rest(tokenizer, skip):
     assert flat(data(tokenizer).batches(2, skip=skip)) == flat(data(tokenizer).batches(2))[skip:]

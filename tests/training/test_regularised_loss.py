@@ -59,7 +59,7 @@ def test_r_drop_counts_each_token_once_in_an_update_by_several_batches():
     model = small_transformer()
     updater = updater_of(model, training__r_drop=5.0)
     whole = updater.loss(source, target)
-    part = updater.loss(source, target, Tokens.of([batch(), batch()]))
+    part = updater.loss(source, target, tokens=Tokens.of([batch(), batch()]))
     np.testing.assert_allclose(part, whole / 2, rtol=1e-6)
 
 
