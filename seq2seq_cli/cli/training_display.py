@@ -160,6 +160,8 @@ def summary_rows(event: Summary) -> list[tuple[str, str]]:
         size = f"of {training.batch_pairs:,} pairs"
     else:
         size = f"of about {training.batch_tokens:,} tokens"
+    if training.parts > 1:
+        size += f" in {training.parts} parts"
     computation = event.computation
     measured = [f"{name} {ms:.1f} ms" for name, ms in computation.milliseconds.items()]
     rows = [

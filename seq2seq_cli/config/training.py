@@ -1,6 +1,6 @@
 """The table `[training]`."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -17,6 +17,12 @@ _OPTIMIZERS_WITH = {
     "epsilon": ("adam", "adamw", "muon"),
     "momentum": ("muon",),
 }
+
+
+def _default_parts(training: dict[str, Any]) -> int:
+    """Return one part for each 1,024 tokens or 128 pairs, of which none may be too small."""
+    pairs, tokens = training.get("batch_pairs"), training.get("batch_tokens") or 0
+    return max(1, min(4, pairs // 128 if pairs else tokens // 1024))
 
 
 class TrainingConfig(Table):
@@ -40,18 +46,22 @@ class TrainingConfig(Table):
     budget_seconds: float | None = Field(None, gt=0, le=1e9)
     """Stop after this much time in training, validation included. Resumed trainings add up."""
     batch_tokens: int = Field(1024, ge=64, le=1_000_000)
-    """Size of a batch: approximate number of tokens on each side, padding included."""
+    """Size of a batch, by which an update is made: approximate number of tokens on each side,
+    padding included."""
     batch_pairs: int | None = Field(None, ge=1, le=100_000)
     """Number of pairs in each batch, instead of `batch_tokens`."""
-    accumulate: int = Field(1, ge=1, le=1000)
-    """Number of batches whose gradients are added for one update. The update is that of one batch
-    with all their pairs."""
+    parts: int = Field(default_factory=_default_parts, ge=1, le=1000)
+    """Number of parts of a batch. The pairs of a part have about the same lengths, and each part
+    has other lengths. The gradients of the parts are added. With one part, all targets of an update
+    end at about the same position, and a Transformer learns much more slowly. More parts are
+    slower, and need less memory. The default is one for each 1,024 tokens or 128 pairs of a batch,
+    and at most 4."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
-    """Number of parts of a batch that are computed in parallel; their gradients are added. The
-    default on a CPU is one per core, of at least 512 tokens each, or fewer if fewer are measured to
-    be twice as fast. On a GPU and with `xla` it is one. Each part enlarges the graph of an update,
-    which takes longer to compile. A new run accepts at most 4 parts per core, and at most one per
-    row of its largest batch."""
+    """Number of shards of a batch that are computed in parallel: its parts, or pieces of them. Their
+    gradients are added. The default on a CPU is one per core, of at least 512 tokens each, or fewer
+    if fewer are measured to be twice as fast. On a GPU and with `xla` it is one. Each shard
+    enlarges the graph of an update, which takes longer to compile. A new run accepts at most 4
+    shards per core, and at most one per row of its largest batch."""
     max_source_tokens: int = Field(64, ge=4, le=65_534)
     """Pairs with a longer source are left out of training."""
     max_target_tokens: int = Field(64, ge=4, le=65_534)
@@ -124,13 +134,29 @@ class TrainingConfig(Table):
     """Number of dev sentences whose attention is kept at each validation, for `s2s attention
     --evolution RUN`, `s2s report` and TensorBoard; some kilobytes for each validation."""
 
+    @property
+    def part_tokens(self) -> int:
+        """Approximate number of tokens on each side of a part, padding included."""
+        return self.batch_tokens // self.parts
+
+    @property
+    def part_pairs(self) -> int | None:
+        """Number of pairs of a part; None if `batch_tokens` determines it."""
+        return self.batch_pairs and self.batch_pairs // self.parts
+
     @model_validator(mode="after")
     def _batch_holds_the_longest_pair(self) -> "TrainingConfig":
         longest = max(self.max_source_tokens, self.max_target_tokens)
-        if not self.batch_pairs and self.batch_tokens < longest:
+        if not self.batch_pairs and self.part_tokens < longest:
+            share = f" in {self.parts} parts" if self.parts > 1 else ""
             raise ValueError(
-                f"training.batch_tokens ({self.batch_tokens}) cannot hold one pair of the length "
-                f"that training.max_source_tokens and max_target_tokens allow ({longest})"
+                f"training.batch_tokens ({self.batch_tokens}){share} cannot hold one pair of the "
+                f"length that training.max_source_tokens and max_target_tokens allow ({longest})"
+            )
+        if self.batch_pairs and self.batch_pairs < self.parts:
+            raise ValueError(
+                f"training.parts ({self.parts}) is more than training.batch_pairs "
+                f"({self.batch_pairs})"
             )
         return self
 

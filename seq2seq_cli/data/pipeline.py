@@ -30,7 +30,7 @@ _SAMPLED_LENGTH = 1.4
 
 
 class Batch(NamedTuple):
-    """Pairs of about the same lengths, padded to one of few shapes.
+    """Pairs of about the same lengths, padded to one of few shapes: a part of an update's batch.
 
     Attributes:
         source_BS: int32, each row ends with EOS.
@@ -74,7 +74,7 @@ class TrainingData:
         source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not; on
             average, where pairs have weights.
         most_rows: number of rows of the largest batch.
-        steps_per_epoch: number of batches in an epoch.
+        steps_per_epoch: number of parts of batches in an epoch.
         padding_share: share of all positions in the batches that hold no token.
 
     Raises:
@@ -119,10 +119,10 @@ class TrainingData:
         weights = None if pairs.weights is None else pairs.weights[self._rows]
         self._shapes, self._shape_of = padded_shapes(lengths, weights, shape_cost)
         # A multiple of eight, so that the parts of a batch have the same size.
-        rows = 2 * config.batch_tokens // self._shapes.sum(axis=1)
+        rows = 2 * config.part_tokens // self._shapes.sum(axis=1)
         self._batch_rows = np.where(rows < 8, rows, (rows + 4) // 8 * 8)
-        if config.batch_pairs:
-            self._batch_rows[:] = config.batch_pairs
+        if config.part_pairs:
+            self._batch_rows[:] = config.part_pairs
         self.most_rows = int(self._batch_rows.max())
         self._repetitions = weights if weights is None else Repetitions(weights, self._shape_of)
 

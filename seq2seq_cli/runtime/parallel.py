@@ -36,7 +36,7 @@ def most_shards(config: TrainingConfig) -> int:
         most = config.batch_pairs // _SHARD_PAIRS
     else:
         most = config.batch_tokens // _SHARD_TOKENS
-    return max(1, min(cores(), config.accumulate * most, MOST_SHARDS))
+    return max(1, min(cores(), most, MOST_SHARDS))
 
 
 def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:

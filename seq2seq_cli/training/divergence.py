@@ -27,11 +27,11 @@ class Update(NamedTuple):
 
     loss: the mean of its tokens, in nats.
     norm: of the gradient, before clipping.
-    pairs: in its batches.
+    pairs: in its batch.
     learning_rate: that it was made with.
     epoch: passes over the data before it.
-    batch: batches of this pass before it.
-    batches: how many it has.
+    batch: parts of batches of this pass before it.
+    batches: parts of its batch.
     """
 
     loss: Any
@@ -114,11 +114,11 @@ class DivergenceCheck:
     def _described(self, update: Update) -> str:
         """Return where the update's pairs are, and the first of them."""
         pairs = self._data.pairs_of(update.epoch, update.batch, update.batches)
-        last = f" to {update.batch + update.batches}" if update.batches > 1 else ""
         shown = [f"  {_shown(source)} → {_shown(target)}" for source, target in pairs]
         if len(pairs) > _SHOWN_PAIRS:
             shown[_SHOWN_PAIRS:] = [f"  and {len(pairs) - _SHOWN_PAIRS} more"]
-        where = f"in epoch {update.epoch + 1}, batch {update.batch + 1}{last}"
+        batch = update.batch // self._config.parts + 1
+        where = f"in epoch {update.epoch + 1}, batch {batch}"
         return "\n".join([f"{where}, with these pairs:", *shown])
 
     def _cause(self, step: int, update: Update) -> str:

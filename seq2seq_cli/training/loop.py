@@ -105,7 +105,7 @@ class Trainer:
         self._setup = setup
         self._run = run
         self._on_event = on_event
-        self._together = config.accumulate
+        self._together = config.parts
         self._validate_every = config.validate_every_steps or setup.updates_per_epoch
         self._schedule = Schedule(config, setup.updates_per_epoch)
         self._divergence = DivergenceCheck(config, setup.data, run, computation.precision)

@@ -108,7 +108,7 @@ def measured_times(setup: Setup, updater: Updater, on_event: OnEvent) -> Times:
         on_event: receives a Phase as each part begins.
     """
     training = setup.config.training
-    most = training.steps and training.steps * training.accumulate
+    most = training.steps and training.steps * training.parts
     shapes = setup.data.plan(epoch=0).shapes[:most]
     by_length = np.argsort(shapes, kind="stable")
     points = (np.arange(_MEASURED_BATCHES) + 0.5) * len(shapes) / _MEASURED_BATCHES
@@ -129,7 +129,7 @@ def measured_times(setup: Setup, updater: Updater, on_event: OnEvent) -> Times:
     on_event(Phase("Measuring a few updates"))
     seconds = []
     for batch in batches:
-        batches_of_update = [batch] * training.accumulate
+        batches_of_update = [batch] * training.parts
         updater.update(batches_of_update, 0, _RATE)
         tf.test.experimental.sync_devices()
         began = time.perf_counter()

@@ -44,8 +44,8 @@ def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int)
         target_vocabulary: number of ids.
         weights: of the model.
     """
-    rows = (training.batch_pairs or training.batch_tokens) * (2 if training.r_drop else 1)
-    copies = _COPIES[training.optimizer] + bool(training.ema) + (training.accumulate > 1)
+    rows = (training.part_pairs or training.part_tokens) * (2 if training.r_drop else 1)
+    copies = _COPIES[training.optimizer] + bool(training.ema) + (training.parts > 1)
     state = _FLOAT * copies * weights
     return MemoryNeeds(state, _FLOAT * rows * target_vocabulary)
 
@@ -90,7 +90,7 @@ def check_shards(config: TrainingConfig, most_rows: int) -> None:
     """
     if config.shards is None:
         return
-    if config.shards > most_rows:
+    if config.shards > config.parts * most_rows:
         size = "batch_pairs" if config.batch_pairs else "batch_tokens"
         raise UsageError(
             f"training.shards ({config.shards}) is more than the rows of the largest batch "

@@ -50,7 +50,7 @@ class Setup:
     @property
     def updates_per_epoch(self) -> int:
         """Updates in a pass over the data."""
-        return math.ceil(self.data.steps_per_epoch / self.config.training.accumulate)
+        return math.ceil(self.data.steps_per_epoch / self.config.training.parts)
 
     def updater(self, computation: Computation) -> Updater:
         """Return what updates the model."""
@@ -70,7 +70,7 @@ class Setup:
             dropped={**self.corpus.dropped, "too long for training": self.data.too_long},
             vocabulary=str(self.tokenizers),
             parameters=sum(math.prod(v.shape) for v in self.model.trainable_variables),
-            batches_per_epoch=self.data.steps_per_epoch,
+            batches_per_epoch=self.updates_per_epoch,
             padding_share=self.data.padding_share,
             computation=computation,
         )
@@ -176,7 +176,7 @@ def compile_ahead(setup: Setup, updater: Updater, on_event: OnEvent) -> None:
     training = setup.config.training
     if training.compile == "graph":
         return
-    shapes = setup.data.shapes(training.steps and training.steps * training.accumulate)
+    shapes = setup.data.shapes(training.steps and training.steps * training.parts)
     compile_for(shapes, updater, on_event)
 
 

@@ -121,7 +121,7 @@ def measure_training(
     def updates(most: int) -> Iterator[list[Batch]]:
         """Yield the batches of each of the first updates."""
         batches = setup.data.batches(epoch=0)
-        together = config.training.accumulate
+        together = config.training.parts
         return itertools.islice(iter(lambda: list(itertools.islice(batches, together)), []), most)
 
     _trial(updater, updates(1))
@@ -221,13 +221,8 @@ def peak_operations(precision: str, at_once: int = 1) -> float:
 
 def _seconds_of(updater: Updater, part: Callable, updates: Sequence[list[Batch]]) -> float:
     """Return the seconds that a part of an update takes for all batches, compiled and warm."""
-    several = len(updates[0]) > 1
-    calls = (
-        [ids for batches in updates for ids in updater.groups(batches)]
-        if several
-        else [batch[:2] for (batch,) in updates]
-    )
-    compiled = updater.compiled(part, batches=updater.shards if several else 1)
+    calls = [ids for batches in updates for ids in updater.groups(batches)]
+    compiled = updater.compiled(part)
     for ids in calls:
         compiled(*ids)
     tf.test.experimental.sync_devices()

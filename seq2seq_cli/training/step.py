@@ -41,16 +41,17 @@ class Tokens(NamedTuple):
 
 
 class Updater:
-    """Updates a model by batches.
+    """Updates a model by batches, each of one or several parts.
 
     Args:
         model: its weights are updated, but for frozen parts.
         config: optimizer, average, clipping, label smoothing, seed and how updates are compiled.
         precision: dtype of matrix products, float32 or bfloat16.
-        shards: parts of a batch that are computed at once.
+        shards: how many parts, or shares of a part, are computed at once.
 
     Attributes:
         precision, shards: as given.
+        at_once: parts of a batch that are computed at once.
     """
 
     def __init__(
@@ -63,10 +64,14 @@ class Updater:
         self._weights = trained_weights(config, model)
         self._optimizer = make_optimizer(config, model, self._weights, precision)
         self._average = WeightAverage(model.trainable_variables, config.ema) if config.ema else None
-        self._compiled_update = self.compiled(self.update_weights)
-        if config.accumulate > 1:
+        # XLA would compile for each combination of shapes.
+        self.at_once = 1 if config.compile == "xla" else min(config.parts, shards)
+        self._adds = config.parts > self.at_once
+        if not self._adds:
+            self._compiled_update = self.compiled(self.update_weights)
+        else:
             self._sums = [tf.Variable(tf.zeros(v.shape)) for v in self._weights]
-            self._compiled_accumulate = self.compiled(self.accumulate, batches=shards, scalars=2)
+            self._compiled_accumulate = self.compiled(self.accumulate, scalars=2)
             self._compiled_update_by_sums = tf.function(
                 self.update_by_sums, jit_compile=config.compile == "xla", autograph=False
             )
@@ -88,13 +93,10 @@ class Updater:
     def update(
         self, batches: Sequence[Batch], number: int, learning_rate: float
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Make update `number` by one batch, or by several as one with all their pairs would.
-
-        One batch is computed in as many parts as there are shards. Of several batches, as many are
-        computed at once.
+        """Make update `number` by a batch.
 
         Args:
-            batches: at most `training.accumulate`.
+            batches: its parts, at most `training.parts`.
             number: of the update.
             learning_rate: of the update.
 
@@ -102,42 +104,43 @@ class Updater:
             The mean loss of a token, in nats, and the gradient's norm before clipping. Where either
             is not finite, neither is the model any more.
         """
-        seed, most = self._config.seed, self._config.accumulate
+        seed, key = self._config.seed, self._model.dropout_key
         self._optimizer.learning_rate.assign(learning_rate)
-        if most == 1:
-            (batch,) = batches
-            self._model.dropout_key.set(seed, number)
-            return self._compiled_update(batch.source_BS, batch.target_BT)
+        groups = self.groups(batches)
+        if not self._adds:
+            key.set(seed, number)
+            return self._compiled_update(*next(groups))
         tokens = Tokens.of(batches)
         losses = []
-        for part, ids in enumerate(self.groups(batches)):
-            self._model.dropout_key.set(seed, number * most + part)
+        for group, ids in enumerate(groups):
+            key.set(seed, number * self._config.parts + group)
             losses.append(self._compiled_accumulate(*ids, *tokens))
         return tf.add_n(losses), self._compiled_update_by_sums()
 
     def groups(self, batches: Sequence[Batch]) -> Iterator[tuple[tf.Tensor, ...]]:
-        """Yield `source_BS` and `target_BT` of as many batches as are computed at once."""
-        for first in range(0, len(batches), self.shards):
-            ids = [ids for batch in batches[first : first + self.shards] for ids in batch[:2]]
+        """Yield `source_BS` and `target_BT` of as many parts of a batch as are computed at once."""
+        for first in range(0, len(batches), self.at_once):
+            ids = [ids for batch in batches[first : first + self.at_once] for ids in batch[:2]]
             empty = [tf.zeros_like(side) for side in ids[:2]]  # all PAD, which adds nothing
-            missing = self.shards - len(ids) // 2
+            missing = self.at_once - len(ids) // 2
             yield *ids, *empty * missing
 
-    def update_weights(
-        self, source_BS: tf.Tensor, target_BT: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Update the model by a batch; return loss and norm as `update` does."""
-        gradients, loss = self.gradients(source_BS, target_BT)
+    def update_weights(self, *ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Update the model by all parts of a batch, as `groups` yields them.
+
+        It returns loss and norm as `update` does.
+        """
+        gradients, loss = self.gradients(*ids)
         return loss, self._apply(gradients)
 
     def accumulate(self, *arguments: tf.Tensor) -> tf.Tensor:
-        """Add the gradient of batches, computed at once, to the sums of an update.
+        """Add the gradient of a group of parts to the sums of an update.
 
         Args:
-            arguments: `source_BS` and `target_BT` of each batch, then the Tokens of the update.
+            arguments: what `groups` yields, then the Tokens of the update.
 
         Returns:
-            Their part of the loss.
+            The group's share of the loss.
         """
         *ids, source_tokens, target_tokens = arguments
         gradients, loss = self.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
@@ -176,10 +179,10 @@ class Updater:
         """Return the mean loss of a token, in nats.
 
         Args:
-            ids: `source_BS` and `target_BT` of a batch, whose shards are computed at once; or those
-                of each batch of a group, which are computed at once.
-            tokens: of the whole update, if these batches are a part of it; then this is their part
-                of the mean.
+            ids: `source_BS` and `target_BT` of each part, as `groups` yields them. If there are
+                more shards than parts, each part is cut into shards. All are computed at once.
+            tokens: of the whole update, if these parts are not all; then this is their share of the
+                mean.
         """
         config, model, key = self._config, self._model, self._model.dropout_key
 
@@ -204,9 +207,10 @@ class Updater:
                     total, count = total / 2, count / 2
                 return total, count
 
-        sources, targets = list(ids[::2]), list(ids[1::2])
-        if len(sources) == 1:
-            sources, targets = ([x[n :: self.shards] for n in range(self.shards)] for x in ids)
+        cuts = max(1, self.shards // (len(ids) // 2))
+        sources, targets = (
+            [x[n::cuts] for x in side for n in range(cuts)] for side in (ids[::2], ids[1::2])
+        )
         numbers = tf.unstack(tf.range(len(sources)))
         sizes = [_tokens(source) for source in sources]
         whole = tokens.source if tokens else tf.add_n(sizes)
@@ -214,16 +218,15 @@ class Updater:
         totals, counts = zip(*map(shard_loss, sources, targets, numbers, shares), strict=True)
         return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
 
-    def compiled(self, part: Callable, batches: int = 1, scalars: int = 0) -> Callable:
+    def compiled(self, part: Callable, scalars: int = 0) -> Callable:
         """Compile a part of an update as the config says.
 
         Args:
-            part: a function such as `loss` or `gradients`.
-            batches: of how many batches it takes `source_BS` and `target_BT`.
+            part: a function of what `groups` yields, such as `loss` or `gradients`.
             scalars: how many float32 numbers it takes after them.
         """
         # One trace for all shapes; XLA still compiles each of the few that come.
-        ids = [tf.TensorSpec([None, None], tf.int32)] * 2 * batches
+        ids = [tf.TensorSpec([None, None], tf.int32)] * 2 * self.at_once
         return tf.function(
             part,
             input_signature=[*ids, *[tf.TensorSpec([], tf.float32)] * scalars],
@@ -254,15 +257,15 @@ class Updater:
 
         def update(shape: tuple[int, int, int]) -> None:
             rows, source, target = shape
-            batch = tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK)
-            if self._config.accumulate == 1:
-                self._compiled_update(*batch)
+            part = tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK)
+            if self._adds:
+                self._compiled_accumulate(*part * self.at_once, 1.0, 1.0)
             else:
-                self._compiled_accumulate(*batch * self.shards, 1.0, 1.0)
+                self._compiled_update(*part * self.at_once)
 
         for done, _ in enumerate(in_parallel(update, shapes), start=1):
             progress(done)
-        if self._config.accumulate > 1:
+        if self._adds:
             self._compiled_update_by_sums()
         for variable, value in zip(state, before, strict=True):
             variable.assign(value)

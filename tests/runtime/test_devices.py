@@ -193,7 +193,6 @@ class TestThreads:
             ({}, 2),
             ({"batch_tokens": 4096}, 4),
             ({"batch_tokens": 64}, 1),
-            ({"batch_tokens": 512, "accumulate": 3}, 3),
             ({"batch_pairs": 100}, 3),
             ({"compile": "xla"}, 1),
             ({"batch_tokens": 64, "shards": 5}, 5),

@@ -1,4 +1,4 @@
-"""Updates by several batches."""
+"""Updates by batches of several parts."""
 
 import numpy as np
 import pytest
@@ -40,16 +40,17 @@ def shorter(made: Batch, by: int) -> Batch:
         (small_transformer, 1, "graph"),
         (small_transformer, 1, "xla"),
         (small_transformer, 2, "auto"),
+        (small_transformer, 6, "graph"),
         (lambda: small_rnn(activation_penalty=0.1), 2, "graph"),
     ],
-    ids=["transformer", "compiled", "in shards", "rnn with a penalty"],
+    ids=["transformer", "compiled", "two parts at once", "parts in shards", "rnn with a penalty"],
 )
-def test_an_update_by_several_batches_is_that_of_one_large_batch(make, shards, compiled):
+def test_an_update_by_several_parts_is_that_of_one_batch(make, shards, compiled):
     parts = [batch(4), shorter(batch(7), 2), batch(4)]
     found = []
     for together, batches in ((3, parts), (1, [joined(parts)])):
         model = make()
-        config = tiny_config("x", training__compile=compiled, training__accumulate=together)
+        config = tiny_config("x", training__compile=compiled, training__parts=together)
         updater = Updater(model, config.training, shards=shards)
         # The second update begins with sums of zero.
         figures = [updater.update(batches, number, 0.001) for number in range(2)]
@@ -58,8 +59,8 @@ def test_an_update_by_several_batches_is_that_of_one_large_batch(make, shards, c
         np.testing.assert_allclose(several, one, rtol=1e-5, atol=1e-6)
 
 
-def test_each_batch_has_dropout_masks_of_its_own():
-    config = tiny_config("x", training__accumulate=2).training
+def test_each_part_has_dropout_masks_of_its_own():
+    config = tiny_config("x", training__parts=2).training
     updater = Updater(small_transformer(dropout=0.5), config)
     losses = []
     accumulate = updater._compiled_accumulate
@@ -69,10 +70,10 @@ def test_each_batch_has_dropout_masks_of_its_own():
     assert len({float(loss) for loss in losses}) == 4
 
 
-def test_compiling_ahead_changes_no_update_by_several_batches():
+def test_compiling_ahead_changes_no_update_by_several_parts():
     def train(ahead: bool) -> list[np.ndarray]:
         model = small_transformer()
-        config = tiny_config("x", training__compile="auto", training__accumulate=2).training
+        config = tiny_config("x", training__compile="auto", training__parts=2).training
         updater = Updater(model, config)
         if ahead:
             updater.compile_for([(4, 6, 6), (4, 7, 6)])
@@ -84,7 +85,7 @@ def test_compiling_ahead_changes_no_update_by_several_batches():
 
 
 def accumulating(corpus, **settings) -> Config:
-    return tiny_config(corpus, training__batch_tokens=128, training__accumulate=4, **settings)
+    return tiny_config(corpus, training__batch_tokens=512, training__parts=4, **settings)
 
 
 def test_an_epoch_has_fewer_updates(corpus, workdir):

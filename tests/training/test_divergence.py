@@ -72,21 +72,22 @@ def test_the_first_update_that_is_not_finite_is_named_with_the_likely_cause(
 
 def test_the_batches_are_named_by_their_first_pairs():
     with pytest.raises(DivergedError) as caught:
-        check().check_updates(9, [update(), update(NAN, epoch=2, batch=6, batches=3)])
+        settings = {"training__parts": 3}
+        check(**settings).check_updates(9, [update(), update(NAN, epoch=2, batch=6, batches=3)])
     lines = str(caught.value).split("\n")
-    assert lines[0] == "the loss is nan at step 9, in epoch 3, batch 7 to 9, with these pairs:"
+    assert lines[0] == "the loss is nan at step 9, in epoch 3, batch 3, with these pairs:"
     assert lines[1].startswith("  '2.6.3 0' → 'x\\x1bx")
     assert len(lines[1]) < 160
     assert lines[4] == "  and 2 more"
 
 
 @pytest.mark.parametrize(
-    ("step", "accumulate", "batches"), [(5, 1, "batch 5"), (7, 2, "batch 13 to 14")]
+    ("step", "parts"), [(5, 1), (7, 2)]
 )
 def test_a_training_that_diverges_saves_nothing_of_it(
-    step, accumulate, batches, corpus, monkeypatch
+    step, parts, corpus, monkeypatch
 ):
-    message = f"the loss is nan at step {step}, in epoch 1, {batches}, with these pairs"
+    message = f"the loss is nan at step {step}, in epoch 1, batch {step}, with these pairs"
     make_update = Updater.update
 
     def breaking(self, batches, number, learning_rate):
@@ -96,7 +97,7 @@ def test_a_training_that_diverges_saves_nothing_of_it(
         return make_update(self, batches, number, learning_rate)
 
     monkeypatch.setattr(Updater, "update", breaking)
-    settings = {"training__validate_every_steps": 4, "training__accumulate": accumulate}
+    settings = {"training__validate_every_steps": 4, "training__parts": parts}
     with pytest.raises(DivergedError, match=message) as caught:
         train(tiny_config(corpus, training__steps=50, **settings), ignore)
     assert "the newest one is step-00000004" in str(caught.value)

@@ -113,7 +113,7 @@ def test_frozen_parts_keep_their_weights_and_the_others_change():
         "x",
         training__initial_run="a",
         training__freeze=["embeddings", "encoder"],
-        training__accumulate=2,
+        training__parts=2,
         training__ema=0.5,
     ).training
     model = small_transformer()

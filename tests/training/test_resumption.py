@@ -67,9 +67,9 @@ def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(co
         {
             "training__optimizer": "muon",
             "training__weight_decay": 0.1,
-            "training__accumulate": 2,
+            "training__parts": 2,
             "training__ema": 0.9,
-            "training__batch_tokens": 128,
+            "training__batch_tokens": 256,
         },
     ],
     ids=["rnn with compiled loops", "transformer in two shards", "averaged weights"],
