@@ -22,6 +22,9 @@ class CorpusConfig(Table):
     an upper limit."""
     columns: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """As in `data.columns`, which is the default."""
+    train_only: bool = False
+    """Its pairs are only for training, such as synthetic ones. The dev and test splits are those of
+    the other corpora. Pairs that share a sentence with dev or test are left out."""
 
 
 class DataConfig(Table):
@@ -73,6 +76,16 @@ class DataConfig(Table):
                 f"{values['corpus']!r}, and data.sources has {len(values['sources'])} entries"
             )
         return {**values, "corpus": None}
+
+    @model_validator(mode="after")
+    def _something_to_hold_out(self) -> "DataConfig":
+        splits_off = self.dev is None or self.test is None
+        if splits_off and all(source.train_only for source in self.mixture):
+            raise ValueError(
+                "data.sources are all train_only = true, so there are no pairs for dev and test. "
+                "Leave it out for one of them, or set both data.dev and data.test"
+            )
+        return self
 
     @model_validator(mode="after")
     def _two_languages(self) -> "DataConfig":

@@ -11,7 +11,18 @@ from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.pairs import Pairs, PairsInMemory
 from seq2seq_cli.data.prepared import Prepared, is_prepared
 from seq2seq_cli.data.reader import OpenCorpus, Reader
-from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, Pair, assign, pair_keys
+from seq2seq_cli.data.splits import (
+    DEV,
+    LEAKED,
+    PAIR,
+    REPEATED,
+    TEST,
+    TRAIN,
+    Pair,
+    assign,
+    pair_keys,
+    with_train_only,
+)
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.work import ShowWork, show_nothing, shown
 
@@ -49,6 +60,9 @@ class Corpus:
         return len(self.train) + len(self.dev) + len(self.test)
 
 
+SHARED = "shared with dev or test"
+"""Why a pair was dropped that is only for training."""
+
 READING = "Reading the corpus"
 SPLITTING = "Splitting the corpus"
 
@@ -71,18 +85,22 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
     total = reader.estimated_pairs()
     pairs: list[Pair] = []
     weights: list[float] = []
+    split = 0  # number of pairs that are split; the others are only for training
     for each in corpora:
         pairs.extend(shown(each.pairs, show, READING, "pairs", total, len(pairs)))
         weights.extend([each.weight] * (len(pairs) - len(weights)))
+        split = split if each.train_only else len(pairs)
     given = HeldOut.read(reader, corpora)
     show(SPLITTING)
     keys = pair_keys(pairs)
-    assigned = assign([keys], *given.to_split_off(config), config.split_seed)
-    rows = {side: np.flatnonzero(assigned.sides == side) for side in (TRAIN, DEV, TEST, REPEATED)}
+    assigned = assign([keys[:split]], *given.to_split_off(config), config.split_seed)
+    assigned = with_train_only(assigned, [keys[:split], keys[split:]], given.keys)
+    rows = [np.flatnonzero(assigned.sides == side) for side in (TRAIN, DEV, TEST, REPEATED, LEAKED)]
     reader.dropped["duplicate"] += len(rows[REPEATED])
+    reader.dropped[SHARED] += len(rows[LEAKED])
     train_weights = np.array(weights, np.float32)[rows[TRAIN]]
     digest = given.digest()
-    digest.update(keys[assigned.sides != REPEATED, PAIR].tobytes())
+    digest.update(keys[assigned.sides < REPEATED, PAIR].tobytes())
     corpus = Corpus(
         PairsInMemory(
             [pairs[row][0] for row in rows[TRAIN]],

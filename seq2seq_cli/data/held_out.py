@@ -15,11 +15,14 @@ class HeldOut:
 
     Args:
         dev, test: the pairs, without duplicates.
+
+    Attributes:
+        keys: of these pairs, uint64 of shape [pairs, 3], from `splits.pair_keys`.
     """
 
     def __init__(self, dev: list[Pair] | None, test: list[Pair] | None):
         self.dev, self.test = dev, test
-        self._keys = pair_keys([*(dev or []), *(test or [])])
+        self.keys = pair_keys([*(dev or []), *(test or [])])
 
     @classmethod
     def read(cls, reader: Reader, corpora: Sequence[OpenCorpus]) -> "HeldOut":
@@ -44,11 +47,11 @@ class HeldOut:
         Args:
             train_keys: uint64 of shape [pairs, 3], from `splits.pair_keys`.
         """
-        return int(shares_a_sentence(train_keys, self._keys).sum())
+        return int(shares_a_sentence(train_keys, self.keys).sum())
 
     def digest(self) -> "hashlib._Hash":
         """Return the beginning of the corpus' fingerprint, to be updated with its pairs' keys."""
         counts = [-1 if side is None else len(side) for side in (self.dev, self.test)]
         digest = hashlib.sha256(np.array(counts, np.int64).tobytes())
-        digest.update(self._keys[:, PAIR].tobytes())
+        digest.update(self.keys[:, PAIR].tobytes())
         return digest

@@ -21,12 +21,14 @@ class OpenCorpus:
         description: the corpus' name or path, for people.
         pairs: (source, target) sentences, stripped, neither of them empty.
         weight: how often an epoch shows each of the pairs, on average.
+        train_only: whether none of the pairs may be split off for dev and test.
         dev, test: the dev and test pairs that the corpus brings, or None.
     """
 
     description: str
     pairs: Iterator[Pair]
     weight: float = 1.0
+    train_only: bool = False
     dev: list[Pair] | None = None
     test: list[Pair] | None = None
 
@@ -46,13 +48,14 @@ class Reader:
         self._config = config
 
     def corpora(self) -> list[OpenCorpus]:
-        """Open the corpus, or each of several that are mixed.
+        """Open the corpus, or each of several that are mixed; those only for training come last.
 
         Raises:
             DataError: naming file, line and remedy; here or while pairs are read.
             UsageError: if a corpus does not have the configured languages.
         """
-        return [self._open(corpus) for corpus in self._config.mixture]
+        mixture = sorted(self._config.mixture, key=lambda corpus: corpus.train_only)
+        return [self._open(corpus) for corpus in mixture]
 
     def estimated_pairs(self) -> int | None:
         """Return about how many pairs the corpora have; None if one of them cannot tell.
@@ -93,7 +96,8 @@ class Reader:
             if path:
                 sides.append(list(self._open(CorpusConfig(corpus=path)).pairs))
             else:
-                given = [side for c in corpora if (side := getattr(c, name)) is not None]
+                split = [corpus for corpus in corpora if not corpus.train_only]
+                given = [side for c in split if (side := getattr(c, name)) is not None]
                 sides.append([pair for side in given for pair in side] if given else None)
         return sides[0], sides[1]
 
@@ -118,7 +122,8 @@ class Reader:
             train = read(files.train)
             held_out = [list(read(path)) if path else None for path in (files.dev, files.test)]
         dev, test = (side and list(self._clean(name, side)) for side in held_out)
-        return OpenCorpus(name, self._clean(name, train), corpus.weight, dev, test)
+        pairs = self._clean(name, train)
+        return OpenCorpus(name, pairs, corpus.weight, corpus.train_only, dev, test)
 
     def _clean(self, description: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that have no empty side, in canonical form."""

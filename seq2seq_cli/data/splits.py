@@ -14,7 +14,7 @@ import numpy as np
 
 Pair = tuple[str, str]
 
-TRAIN, DEV, TEST, REPEATED = range(4)
+TRAIN, DEV, TEST, REPEATED, LEAKED = range(5)
 
 PAIR, SOURCE, TARGET = range(3)  # the columns of an array of keys
 
@@ -26,7 +26,8 @@ class Assignment(NamedTuple):
     """The split of each pair of a corpus.
 
     Attributes:
-        sides: int8 of shape [pairs]: TRAIN, DEV, TEST or REPEATED (the pair has occurred before).
+        sides: int8 of shape [pairs]: TRAIN, DEV, TEST, REPEATED (the pair has occurred before) or
+            LEAKED (it is only for training, and shares a sentence with a held-out pair).
         groups: number of groups of related pairs.
     """
 
@@ -81,22 +82,50 @@ def assign(keys: Sequence[np.ndarray], dev_pairs: int, test_pairs: int, seed: in
         test_pairs: the same for test.
         seed: determines the split.
     """
-    repeated = _repeated(keys)
+    again = repeated(keys)
     sources, source_keys = _number(keys, SOURCE)
     draws = _uniform(source_keys, seed)
     del source_keys
     targets, target_keys = _number(keys, TARGET)
     labels = _components(sources, targets, len(draws), len(target_keys))
-    pairs = max(len(repeated) - int(repeated.sum()), 1)
+    pairs = max(len(again) - int(again.sum()), 1)
     test_share = min(0.1, test_pairs / pairs)
     dev_share = min(0.1, dev_pairs / pairs)
-    sides = np.empty(len(repeated), np.int8)
+    sides = np.empty(len(again), np.int8)
     for part in _slices(len(sides)):
         draw = draws[labels[sources[part]]]
         sides[part] = np.where(draw < test_share + dev_share, DEV, TRAIN)
         sides[part][draw < test_share] = TEST
-    sides[repeated] = REPEATED
+    sides[again] = REPEATED
     return Assignment(sides, int((labels == np.arange(len(labels))).sum()))
+
+
+def with_train_only(
+    assigned: Assignment, keys: Sequence[np.ndarray], held_out: np.ndarray
+) -> Assignment:
+    """Add pairs that are only for training to pairs that have been split.
+
+    Each of them is TRAIN; REPEATED if the pair has occurred before; or LEAKED if it shares a
+    normalised sentence with a dev or test pair.
+
+    Args:
+        assigned: what `assign` returned for the first parts of `keys`.
+        keys: see `assign`; the parts that were split, then the others.
+        held_out: keys of the dev and test pairs that are given apart from the corpus.
+    """
+    count = len(assigned.sides)
+    starts = np.cumsum([0, *map(len, keys)])
+    for start, part in zip(starts, keys, strict=False):
+        side = assigned.sides[start : start + len(part)]
+        held_out = np.concatenate([held_out, part[: len(side)][(side == DEV) | (side == TEST)]])
+    leaked = [
+        shares_a_sentence(part, held_out)
+        for start, part in zip(starts, keys, strict=False)
+        if start >= count
+    ]
+    sides = np.where(np.concatenate(leaked), LEAKED, TRAIN).astype(np.int8)
+    sides[repeated(keys)[count:]] = REPEATED
+    return Assignment(np.concatenate([assigned.sides, sides]), assigned.groups)
 
 
 def shares_a_sentence(keys: np.ndarray, held_out: np.ndarray) -> np.ndarray:
@@ -135,12 +164,12 @@ def _partitions(keys: Sequence[np.ndarray], column: int) -> Iterator[tuple[np.nd
         yield np.concatenate(found), np.concatenate(indices)
 
 
-def _repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
-    """Return for each pair whether it has occurred before."""
-    repeated = np.ones(sum(map(len, keys)), bool)
+def repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
+    """Return for each pair whether it has occurred before; for `keys` see `assign`."""
+    again = np.ones(sum(map(len, keys)), bool)
     for found, indices in _partitions(keys, PAIR):
-        repeated[indices[np.unique(found, return_index=True)[1]]] = False
-    return repeated
+        again[indices[np.unique(found, return_index=True)[1]]] = False
+    return again
 
 
 def _number(keys: Sequence[np.ndarray], column: int) -> tuple[np.ndarray, np.ndarray]:

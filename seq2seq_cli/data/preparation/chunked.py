@@ -8,12 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import READING, SPLITTING, describe, too_small
+from seq2seq_cli.data.corpus import READING, SHARED, SPLITTING, describe, too_small
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.preparation.chunks import keep_chunk
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.reader import OpenCorpus, Reader
-from seq2seq_cli.data.splits import DEV, PAIR, REPEATED, TEST, TRAIN, assign
+from seq2seq_cli.data.splits import (
+    DEV,
+    LEAKED,
+    PAIR,
+    REPEATED,
+    TEST,
+    TRAIN,
+    assign,
+    pair_keys,
+    with_train_only,
+)
 from seq2seq_cli.work import ShowWork
 
 CHUNK_PAIRS = 1 << 16
@@ -25,6 +35,7 @@ class Chunk(NamedTuple):
     path: Path
     pairs: int
     weight: float
+    train_only: bool
 
     @property
     def keys(self) -> np.ndarray:
@@ -37,7 +48,7 @@ class ChunkedCorpus(NamedTuple):
 
     Attributes:
         chunks: all pairs, in order.
-        sides: for each chunk an int8 array, the split of each pair as `splits.assign` gives it.
+        sides: for each chunk an int8 array, the split of each pair as `splits` gives it.
         held_out: the dev and test pairs that are given apart.
         metadata: what `Prepared` reads back.
     """
@@ -59,18 +70,22 @@ def read_in_chunks(config: Config, folder: Path, pool: Processes, show: ShowWork
     chunks = _write_chunks(corpora, reader.estimated_pairs(), folder, pool, show)
     held_out = HeldOut.read(reader, corpora)
     show(SPLITTING)
-    assigned = assign(_Keys(chunks), *held_out.to_split_off(config.data), config.data.split_seed)
+    split = _Keys([chunk for chunk in chunks if not chunk.train_only]) or [pair_keys([])]
+    assigned = assign(split, *held_out.to_split_off(config.data), config.data.split_seed)
+    if any(chunk.train_only for chunk in chunks):
+        assigned = with_train_only(assigned, _Keys(chunks), held_out.keys)
     for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
         if not getattr(held_out, name, None) and not (assigned.sides == number).any():
-            distinct = int((assigned.sides != REPEATED).sum())
+            distinct = int((assigned.sides < REPEATED).sum())
             raise too_small(describe(corpora), distinct, assigned.groups, name)
     sides = np.split(assigned.sides, np.cumsum([chunk.pairs for chunk in chunks])[:-1])
     reader.dropped["duplicate"] += int((assigned.sides == REPEATED).sum())
+    reader.dropped[SHARED] += int((assigned.sides == LEAKED).sum())
     digest = held_out.digest()
     shared = 0
     for chunk, side in zip(chunks, sides, strict=True):
         keys = chunk.keys
-        digest.update(keys[side != REPEATED, PAIR].tobytes())
+        digest.update(keys[side < REPEATED, PAIR].tobytes())
         shared += held_out.shared(keys[side == TRAIN])
     metadata = {
         "description": describe(corpora),
@@ -96,7 +111,8 @@ def _write_chunks(
     show(READING, "pairs", done, total)
     for corpus in corpora:
         while pairs := list(islice(corpus.pairs, CHUNK_PAIRS)):
-            chunks.append(Chunk(folder / str(len(chunks)), len(pairs), corpus.weight))
+            path = folder / str(len(chunks))
+            chunks.append(Chunk(path, len(pairs), corpus.weight, corpus.train_only))
             pool.submit(keep_chunk, pairs, chunks[-1].path)
             done += len(pairs)
             show(READING, "pairs", done, total and max(done, total))
