@@ -60,7 +60,7 @@ class Corpus:
         return len(self.train) + len(self.dev) + len(self.test)
 
 
-SHARED = "shared with dev or test"
+LEAKS = "in dev or test"
 """Why a pair was dropped that is only for training."""
 
 READING = "Reading the corpus"
@@ -97,7 +97,7 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
     assigned = with_train_only(assigned, [keys[:split], keys[split:]], given.keys)
     rows = [np.flatnonzero(assigned.sides == side) for side in (TRAIN, DEV, TEST, REPEATED, LEAKED)]
     reader.dropped["duplicate"] += len(rows[REPEATED])
-    reader.dropped[SHARED] += len(rows[LEAKED])
+    reader.dropped[LEAKS] += len(rows[LEAKED])
     train_weights = np.array(weights, np.float32)[rows[TRAIN]]
     digest = given.digest()
     digest.update(keys[assigned.sides < REPEATED, PAIR].tobytes())

@@ -82,7 +82,7 @@ def assign(keys: Sequence[np.ndarray], dev_pairs: int, test_pairs: int, seed: in
         test_pairs: the same for test.
         seed: determines the split.
     """
-    again = repeated(keys)
+    again = find_repeated(keys)
     sources, source_keys = _number(keys, SOURCE)
     draws = _uniform(source_keys, seed)
     del source_keys
@@ -124,7 +124,7 @@ def with_train_only(
         if start >= count
     ]
     sides = np.where(np.concatenate(leaked), LEAKED, TRAIN).astype(np.int8)
-    sides[repeated(keys)[count:]] = REPEATED
+    sides[find_repeated(keys)[count:]] = REPEATED
     return Assignment(np.concatenate([assigned.sides, sides]), assigned.groups)
 
 
@@ -164,7 +164,7 @@ def _partitions(keys: Sequence[np.ndarray], column: int) -> Iterator[tuple[np.nd
         yield np.concatenate(found), np.concatenate(indices)
 
 
-def repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
+def find_repeated(keys: Sequence[np.ndarray]) -> np.ndarray:
     """Return for each pair whether it has occurred before; for `keys` see `assign`."""
     again = np.ones(sum(map(len, keys)), bool)
     for found, indices in _partitions(keys, PAIR):

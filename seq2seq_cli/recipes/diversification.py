@@ -14,12 +14,13 @@ import numpy as np
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.data.corpus import SHARED, Corpus
-from seq2seq_cli.data.splits import Pair, pair_keys, repeated, shares_a_sentence
+from seq2seq_cli.data.corpus import Corpus
+from seq2seq_cli.data.splits import Pair, find_repeated, pair_keys, shares_a_sentence
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.pairs_log import PairsLog, publish, tsv_line
 from seq2seq_cli.recipes.synthetic import (
+    LEAKS,
     Choice,
     SyntheticCorpus,
     languages_of,
@@ -152,9 +153,9 @@ def _join(corpus: Corpus, logs: Sequence[PairsLog], path: Path) -> tuple[int, di
         *(log.pairs for log in logs),
     ]
     keys = [pair_keys(part()) for part in parts]
-    again, leaked = repeated(keys), shares_a_sentence(np.concatenate(keys), held_out)
+    again, leaked = find_repeated(keys), shares_a_sentence(np.concatenate(keys), held_out)
     left_out: Counter[str] = sum((Counter(log.position.left_out) for log in logs), Counter())
-    left_out += Counter({"duplicate": int(again.sum()), SHARED: int((leaked & ~again).sum())})
+    left_out += Counter({"duplicate": int(again.sum()), LEAKS: int((leaked & ~again).sum())})
     kept = ~(again | leaked)
     with writing(path), path.open("w", encoding="utf-8", newline="\n") as file:
         pairs = chain.from_iterable(part() for part in parts)

@@ -12,7 +12,6 @@ import tomli_w
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.data.corpus import SHARED
 from seq2seq_cli.data.splits import Pair, pair_keys, shares_a_sentence
 from seq2seq_cli.decoding.translator import Translation, Translator
 from seq2seq_cli.errors import UsageError
@@ -20,6 +19,7 @@ from seq2seq_cli.recipes.pairs_log import PairsLog
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.work import ShowWork
 
+LEAKS = "in dev or test"
 TOO_LONG = "too long"
 NOT_TRANSLATED = "without a complete translation"
 
@@ -100,7 +100,7 @@ class Choice(NamedTuple):
             for text in self.choose(sentence, list(complete)):
                 pairs.append((text, sentence.text) if self.backward else (sentence.text, text))
         leaked = shares_a_sentence(pair_keys(pairs), self.held_out)
-        left_out[SHARED] += int(leaked.sum())
+        left_out[LEAKS] += int(leaked.sum())
         return [pair for pair, leaks in zip(pairs, leaked, strict=True) if not leaks], +left_out
 
 

@@ -1,6 +1,7 @@
 """The training side of the split that several runs have in common."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import DataConfig
@@ -60,9 +61,13 @@ def _has_same_split(run: Run, data: DataConfig, first: Run, found: DataConfig) -
         fingerprint is not None
         and fingerprint == first.data_fingerprint()
         and all(getattr(data, key) == getattr(found, key) for key in _SPLIT)
-        and [each.train_only for each in data.mixture]
-        == [each.train_only for each in found.mixture]
+        and _kinds(data) == _kinds(found)
     )
+
+
+def _kinds(data: DataConfig) -> list[dict[str, Any]]:
+    """Return what a config says of each corpus, but for its path and its weight."""
+    return [corpus.model_dump(exclude={"corpus", "weight"}) for corpus in data.mixture]
 
 
 def _count_common(held_out: Sequence[Pair], other: Corpus, turned: bool) -> int:

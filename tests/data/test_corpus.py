@@ -126,7 +126,7 @@ def test_no_pair_only_for_training_shares_a_sentence_with_dev_or_test(tmp_path):
     corpus = read_corpus(mixture(tmp_path, made))
     held_out = len(corpus.dev) + len(corpus.test)
     assert held_out > 50
-    assert corpus.dropped == {"shared with dev or test": 2 * held_out}
+    assert corpus.dropped == {"in dev or test": 2 * held_out}
     sources, targets = (
         {side.lower() for side in sides} for sides in zip(*corpus.train, strict=True)
     )
@@ -143,7 +143,7 @@ def test_pairs_only_for_training_are_kept_from_given_dev_and_test_pairs(tmp_path
     }
     made = [("Dev source", "a"), ("b", "test target."), ("c", "d")]
     corpus = read_corpus(mixture(tmp_path, made, **given))
-    assert list(corpus.train) == [*sentences(500), ("c", "d")]
+    assert sorted(corpus.train) == sorted([*sentences(500), ("c", "d")])
     alone = CorpusConfig(corpus=str(tmp_path / "made.tsv"), train_only=True)
     assert list(read_corpus(DataConfig(sources=[alone], **given)).train) == [("c", "d")]
 
@@ -152,7 +152,7 @@ def test_a_pair_that_was_made_again_counts_once_and_as_the_original(tmp_path):
     corpus = read_corpus(mixture(tmp_path, [*sentences(500), ("a", "b"), ("a", "b")]))
     held_out = len(corpus.dev) + len(corpus.test)
     assert corpus.dropped == {"duplicate": 501}
-    assert corpus.train.weights.tolist() == [1.0] * (500 - held_out) + [0.5]
+    assert sorted(corpus.train.weights) == [0.5] + [1.0] * (500 - held_out)
 
 
 def test_a_corpus_only_for_training_brings_no_dev_and_test(tmp_path):

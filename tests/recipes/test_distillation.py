@@ -49,7 +49,7 @@ def test_a_translation_that_is_a_dev_or_test_target_is_left_out(make, corpus):
         corpus, ScriptedTranslator(lambda text: secret.upper() if "cats" in text else targets[text])
     )
     leaking = sum("cats" in source for source, _ in read.train)
-    assert made.left_out == {"shared with dev or test": leaking}
+    assert made.left_out == {"in dev or test": leaking}
     assert written(made) == [pair for pair in read.train if "cats" not in pair[0]]
 
 

@@ -82,7 +82,7 @@ def test_no_pair_shares_a_sentence_with_the_held_out_pairs():
     translations = [Translation(text, ids=(5, EOS)) for text in ("x", "Dev TARGET", "y")]
     pairs, left_out = choice.pairs(sentences, translations)
     assert pairs == [("b", "y")]
-    assert left_out == {"shared with dev or test": 2}
+    assert left_out == {"in dev or test": 2}
 
 
 def test_the_table_is_one_that_a_config_takes(tmp_path):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import READING, SHARED, SPLITTING, describe, too_small
+from seq2seq_cli.data.corpus import LEAKS, READING, SPLITTING, describe, too_small
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.preparation.chunks import keep_chunk
 from seq2seq_cli.data.preparation.processes import Processes
@@ -80,7 +80,7 @@ def read_in_chunks(config: Config, folder: Path, pool: Processes, show: ShowWork
             raise too_small(describe(corpora), distinct, assigned.groups, name)
     sides = np.split(assigned.sides, np.cumsum([chunk.pairs for chunk in chunks])[:-1])
     reader.dropped["duplicate"] += int((assigned.sides == REPEATED).sum())
-    reader.dropped[SHARED] += int((assigned.sides == LEAKED).sum())
+    reader.dropped[LEAKS] += int((assigned.sides == LEAKED).sum())
     digest = held_out.digest()
     shared = 0
     for chunk, side in zip(chunks, sides, strict=True):

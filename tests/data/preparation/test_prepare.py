@@ -142,7 +142,7 @@ def test_pairs_only_for_training_are_kept_as_in_memory(tmp_path, small_chunks):
         assert list(getattr(found, name)) == list(getattr(expected, name))
     assert found.fingerprint == expected.fingerprint
     assert found.dropped == expected.dropped
-    assert found.dropped["shared with dev or test"] > 10
+    assert found.dropped["in dev or test"] > 10
     assert found.train.weights.tolist() == expected.train.weights.tolist()
 
 
