@@ -28,7 +28,7 @@ class CheckpointError(S2SError):
 
 
 class LockedError(S2SError):
-    """Another process is training in the same run folder."""
+    """Another process is training in the same run folder, or makes the same output."""
 
     exit_code = 5
 

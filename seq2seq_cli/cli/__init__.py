@@ -21,6 +21,7 @@ from seq2seq_cli.cli.export_split import export_split
 from seq2seq_cli.cli.files import open_standard_streams
 from seq2seq_cli.cli.init import init
 from seq2seq_cli.cli.play import play
+from seq2seq_cli.cli.recipe import recipe_app
 from seq2seq_cli.cli.report import make_report
 from seq2seq_cli.cli.runs import runs_app
 from seq2seq_cli.cli.score import score
@@ -56,6 +57,7 @@ app.command("export-split", cls=Command)(export_split)
 app.command(cls=Command)(ablate)
 app.command(cls=Command)(selftest)
 app.add_typer(data_app, name="data")
+app.add_typer(recipe_app, name="recipe")
 app.add_typer(runs_app, name="runs")
 app.add_typer(config_app, name="config")
 app.add_typer(checkpoints_app, name="checkpoints")

@@ -36,7 +36,17 @@ from seq2seq_cli.cli.options import (
     warn,
     warn_of_cut,
 )
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.cli.search_options import (
+    MaxLengthOption,
+    MBROption,
+    NBestOption,
+    SampleOption,
+    SeedOption,
+    TemperatureOption,
+    TopKOption,
+    TopPOption,
+    search_flags,
+)
 
 if TYPE_CHECKING:
     from seq2seq_cli.config.decoding import DecodingConfig
@@ -45,29 +55,6 @@ if TYPE_CHECKING:
 SentencesArgument = Annotated[
     list[str] | None,
     typer.Argument(help="Sentences to translate. Without them, stdin is read, line by line."),
-]
-NBestOption = Annotated[
-    int | None,
-    typer.Option("--n-best", help="Translations of each sentence: N lines, the best first."),
-]
-SampleOption = Annotated[bool, typer.Option("--sample", help="Draw each token by its probability.")]
-TemperatureOption = Annotated[
-    float | None, typer.Option(help="Sampling: above 1 more varied, below 1 less.")
-]
-TopKOption = Annotated[
-    int | None, typer.Option("--top-k", help="Sampling: the N most probable tokens.")
-]
-TopPOption = Annotated[
-    float | None,
-    typer.Option("--top-p", help="Sampling: only the most probable tokens, up to this sum."),
-]
-SeedOption = Annotated[int | None, typer.Option(help="Sampling: determines the random draws.")]
-MBROption = Annotated[
-    int | None,
-    typer.Option("--mbr", help="Return the most typical of N beams or samples.", metavar="N"),
-]
-MaxLengthOption = Annotated[
-    int | None, typer.Option("--max-length", help="Maximum number of tokens of a translation.")
 ]
 PrefixOption = Annotated[str, typer.Option(help="The beginning of each translation.")]
 ScoresOption = Annotated[bool, typer.Option("--scores", help="Print score TAB translation.")]
@@ -114,16 +101,13 @@ def translate(
     """Translate sentences, a file or stdin: one line out for each line in."""
     check_files(bool(sentences), input_file, output)
     _check_texts(sentences or [], prefix)
-    _check_seed(seed, sample)
-    found = find_runs(
-        run,
-        settings,
-        *decoding_flags(beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty),
-        *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
-        *decoding_flags(rerank=rerank, rerank_weight=rerank_weight, seed=seed),
-        *decoding_flags(max_length=max_length, batch_tokens=batch_tokens),
-        to=to,
+    flags = search_flags(
+        sample, seed, beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty
     )
+    flags += decoding_flags(temperature=temperature, top_k=top_k, top_p=top_p)
+    flags += decoding_flags(max_length=max_length, batch_tokens=batch_tokens)
+    flags += decoding_flags(rerank=rerank, rerank_weight=rerank_weight)
+    found = find_runs(run, settings, *flags, to=to)
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble

@@ -35,7 +35,10 @@ scalars = (
     | st.times()
 )
 sources = st.lists(
-    st.dictionaries(st.sampled_from(["corpus", "weight", "columns", "", "x"]), scalars) | scalars,
+    st.dictionaries(
+        st.sampled_from(["corpus", "weight", "columns", "train_only", "", "x"]), scalars
+    )
+    | scalars,
     max_size=3,
 )
 values = sources | st.recursive(
@@ -194,6 +197,11 @@ def test_every_number_has_an_upper_bound(kind):
 
 def test_sources_of_a_wrong_type_beside_a_corpus_are_named():
     assert "data.sources must be a list of tables" in refusal("data.corpus=a", "data.sources=5")
+
+
+def test_corpora_that_are_only_for_training_need_dev_and_test():
+    made = "data.sources=[{corpus='a', train_only=true}]"
+    assert "there are no pairs for dev and test" in refusal(made)
 
 
 def test_a_long_value_is_cut_in_the_message():

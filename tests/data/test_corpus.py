@@ -98,3 +98,69 @@ def test_fingerprint_tells_corpora_apart(tmp_path):
     assert fingerprint(tmp_path, pairs, test=write(tmp_path / "t.tsv", [("a", "b")])) != first
     turned = {"source_language": "es", "target_language": "en"}
     assert fingerprint(tmp_path, pairs, **turned) != first
+
+
+def mixture(tmp_path, made, **options) -> DataConfig:
+    """Return a corpus of 500 pairs beside pairs that are only for training."""
+    return DataConfig(
+        sources=[
+            CorpusConfig(corpus=write(tmp_path / "made.tsv", made), train_only=True, weight=0.5),
+            CorpusConfig(corpus=write(tmp_path / "real.tsv", sentences(500))),
+        ],
+        **options,
+    )
+
+
+def test_pairs_only_for_training_leave_the_splits_of_the_others_as_they_are(tmp_path):
+    alone = read_corpus(DataConfig(corpus=write(tmp_path / "real.tsv", sentences(500))))
+    # Each made pair connects two sentences of the corpus, and so would change its groups.
+    made = [(f"source {i}", f"target {i + 1}") for i in range(499)]
+    mixed = read_corpus(mixture(tmp_path, made))
+    assert (mixed.dev, mixed.test) == (alone.dev, alone.test)
+    assert set(alone.train) <= set(mixed.train)
+
+
+def test_no_pair_only_for_training_shares_a_sentence_with_dev_or_test(tmp_path):
+    made = [(f"SOURCE {i}!", f"made {i}") for i in range(500)]
+    made += [(f"made {i}", f"Target {i}?") for i in range(500)]
+    corpus = read_corpus(mixture(tmp_path, made))
+    held_out = len(corpus.dev) + len(corpus.test)
+    assert held_out > 50
+    assert corpus.dropped == {"in dev or test": 2 * held_out}
+    sources, targets = (
+        {side.lower() for side in sides} for sides in zip(*corpus.train, strict=True)
+    )
+    for source, target in [*corpus.dev, *corpus.test]:
+        assert source not in {text.strip("!") for text in sources}
+        assert target not in {text.strip("?") for text in targets}
+    assert len(corpus.train) == 3 * (500 - held_out)
+
+
+def test_pairs_only_for_training_are_kept_from_given_dev_and_test_pairs(tmp_path):
+    given = {
+        side: write(tmp_path / f"{side}.tsv", [(f"{side} source", f"{side} target")])
+        for side in ("dev", "test")
+    }
+    made = [("Dev source", "a"), ("b", "test target."), ("c", "d")]
+    corpus = read_corpus(mixture(tmp_path, made, **given))
+    assert sorted(corpus.train) == sorted([*sentences(500), ("c", "d")])
+    alone = CorpusConfig(corpus=str(tmp_path / "made.tsv"), train_only=True)
+    assert list(read_corpus(DataConfig(sources=[alone], **given)).train) == [("c", "d")]
+
+
+def test_a_pair_that_was_made_again_counts_once_and_as_the_original(tmp_path):
+    corpus = read_corpus(mixture(tmp_path, [*sentences(500), ("a", "b"), ("a", "b")]))
+    held_out = len(corpus.dev) + len(corpus.test)
+    assert corpus.dropped == {"duplicate": 501}
+    assert sorted(corpus.train.weights) == [0.5] + [1.0] * (500 - held_out)
+
+
+def test_a_corpus_only_for_training_brings_no_dev_and_test(tmp_path):
+    config = DataConfig(
+        sources=[
+            CorpusConfig(corpus="phrasebook", train_only=True),
+            CorpusConfig(corpus=write(tmp_path / "real.tsv", sentences(500))),
+        ]
+    )
+    corpus = read_corpus(config)
+    assert {source[:6] for source, _ in [*corpus.dev, *corpus.test]} == {"source"}

@@ -130,6 +130,22 @@ def test_weights_are_kept(tmp_path, small_chunks):
     assert set(found.train.weights.tolist()) == {2.5, 1.0}
 
 
+def test_pairs_only_for_training_are_kept_as_in_memory(tmp_path, small_chunks):
+    shared = [(source, f"made {i}") for i, (source, _) in enumerate(PAIRS[:300])]
+    for name, pairs in (("made", [*shared, ("x", "y"), ("x", "y")]), ("real", PAIRS[:450])):
+        (tmp_path / name).write_text("".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    made = {"corpus": str(tmp_path / "made"), "train_only": True, "weight": 0.5}
+    config = tiny_config(None, data__sources=[made, {"corpus": str(tmp_path / "real")}])
+    prepare(config, tmp_path / "out")
+    found, expected = opened(config, tmp_path / "out"), read_corpus(config.data)
+    for name in ("train", "dev", "test"):
+        assert list(getattr(found, name)) == list(getattr(expected, name))
+    assert found.fingerprint == expected.fingerprint
+    assert found.dropped == expected.dropped
+    assert found.dropped["in dev or test"] > 10
+    assert found.train.weights.tolist() == expected.train.weights.tolist()
+
+
 def test_what_exists_is_not_overwritten(config, prepared):
     with pytest.raises(UsageError) as caught:
         prepare(config, prepared)

@@ -1,0 +1,263 @@
+"""The commands that make synthetic corpora: recipe back-translate, distill and diversify."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seq2seq_cli.cli import completion
+from seq2seq_cli.cli.files import Result, check_files, check_output, emit
+from seq2seq_cli.cli.options import (
+    BatchTokensOption,
+    BeamOption,
+    DeviceOption,
+    Flag,
+    FoundRuns,
+    JsonOption,
+    LengthPenaltyOption,
+    QuietOption,
+    RunsOption,
+    SetOption,
+    decoding_flags,
+    find_data,
+    find_runs,
+    start_tensorflow,
+    warn,
+)
+from seq2seq_cli.cli.search_options import (
+    MaxLengthOption,
+    MBROption,
+    NBestOption,
+    SampleOption,
+    SeedOption,
+    TemperatureOption,
+    TopKOption,
+    TopPOption,
+    search_flags,
+)
+from seq2seq_cli.cli.suggestions import Command, CommandGroup
+from seq2seq_cli.errors import RunInterruptedError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.config import Config
+    from seq2seq_cli.recipes.synthetic import SyntheticCorpus
+    from seq2seq_cli.runs.run import Run
+
+recipe_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="Make synthetic training data with trained runs."
+)
+
+_RUN = "A run's name below runs/, or its path"
+
+TextOption = Annotated[
+    Path, typer.Option("--input", "-i", help="Text of one sentence per line; it may be gzipped.")
+]
+MadeOption = Annotated[
+    Path, typer.Option("--output", "-o", help="The TSV file to make; nothing is overwritten.")
+]
+TeachersOption = Annotated[
+    list[str],
+    typer.Option(
+        "--teacher", help=f"{_RUN}; several are an ensemble.", autocompletion=completion.runs
+    ),
+]
+ForwardOption = Annotated[
+    list[str],
+    typer.Option(
+        "--forward", help=f"{_RUN}; translates the sources.", autocompletion=completion.runs
+    ),
+]
+BackwardOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--backward",
+        help=f"{_RUN}, of the other direction; translates the targets.",
+        autocompletion=completion.runs,
+    ),
+]
+MovedDataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        help="Where the first run's corpus is now, if it has moved.",
+        autocompletion=completion.corpora,
+    ),
+]
+BeamOfFiveOption = Annotated[
+    int, typer.Option("--beam", help="Number of hypotheses that the search keeps.", metavar="K")
+]
+ClosestOption = Annotated[
+    bool,
+    typer.Option(
+        "--closest-to-reference",
+        help="Of the beam, use the translation most like the references, by BLEU.",
+    ),
+]
+
+
+@recipe_app.command("back-translate", cls=Command)
+def back_translate(
+    input_file: TextOption,
+    output: MadeOption,
+    run: RunsOption = None,
+    beam: BeamOption = None,
+    n_best: NBestOption = None,
+    mbr: MBROption = None,
+    length_penalty: LengthPenaltyOption = None,
+    sample: SampleOption = False,
+    temperature: TemperatureOption = None,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    seed: SeedOption = None,
+    max_length: MaxLengthOption = None,
+    skip_bad_lines: Annotated[
+        bool, typer.Option("--skip-bad-lines", help="Leave out lines that are not text.")
+    ] = False,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Translate text of the target language back, into synthetic sources for it.
+
+    The run translates from the language of the text. The same command goes on after an
+    interruption.
+    """
+    from seq2seq_cli.cli.progress import work_progress
+    from seq2seq_cli.recipes.work_folder import check_new
+
+    check_files(False, input_file, output)
+    check_new(output)
+    flags = search_flags(
+        sample, seed, beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty
+    )
+    flags += decoding_flags(temperature=temperature, top_k=top_k, top_p=top_p)
+    flags += decoding_flags(max_length=max_length, batch_tokens=batch_tokens)
+    found = find_runs(run, settings, *flags)
+    with _interruptible(output), work_progress(not quiet) as show:
+        from seq2seq_cli.data.monolingual import MonolingualText
+
+        text = MonolingualText.read(input_file, skip_bad_lines, show)
+        start_tensorflow(device or "auto")
+
+        from seq2seq_cli.recipes import back_translation
+
+        made = back_translation.back_translate(*found, text, output, warn, show)
+    emit(_result(made, tag="bt"), as_json)
+
+
+@recipe_app.command(cls=Command)
+def distill(
+    teacher: TeachersOption,
+    output: MadeOption,
+    data: MovedDataOption = None,
+    beam: BeamOfFiveOption = 5,
+    length_penalty: LengthPenaltyOption = None,
+    closest: ClosestOption = False,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Translate the sources of the training side by teachers, from which a student learns.
+
+    The corpus and its split are those of the first teacher. The same command goes on after an
+    interruption.
+    """
+    from seq2seq_cli.cli.progress import work_progress
+    from seq2seq_cli.recipes.work_folder import check_new
+
+    check_output(output)
+    check_new(output)
+    flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
+    found = find_runs(teacher, settings, *flags)
+    _find_corpora(found, data, quiet)
+    with _interruptible(output), work_progress(not quiet) as show:
+        start_tensorflow(device or "auto")
+
+        from seq2seq_cli.recipes import distillation
+
+        made = distillation.distill(*found, output, warn, data, closest, show)
+    emit(_result(made), as_json)
+
+
+@recipe_app.command(cls=Command)
+def diversify(
+    forward: ForwardOption,
+    output: MadeOption,
+    backward: BackwardOption = None,
+    data: MovedDataOption = None,
+    beam: BeamOfFiveOption = 5,
+    length_penalty: LengthPenaltyOption = None,
+    batch_tokens: BatchTokensOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Join the training side with its translations by runs of both directions.
+
+    The corpus and its split are those of the first forward run. The same command goes on after an
+    interruption.
+    """
+    from seq2seq_cli.cli.progress import work_progress
+    from seq2seq_cli.recipes.work_folder import check_new
+
+    check_output(output)
+    check_new(output)
+    flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
+    forward_runs = _find_each(forward, settings, flags)
+    backward_runs = _find_each(backward or [], settings, flags)
+    for found in [*forward_runs, *backward_runs]:
+        _find_corpora(found, data if found is forward_runs[0] else None, quiet)
+    with _interruptible(output), work_progress(not quiet) as show:
+        start_tensorflow(device or "auto")
+
+        from seq2seq_cli.recipes import diversification
+
+        made = diversification.diversify(
+            _with_configs(forward_runs), _with_configs(backward_runs), output, warn, data, show
+        )
+    emit(_result(made), as_json)
+
+
+def _find_each(names: list[str], settings: list[str] | None, flags: list[Flag]) -> list[FoundRuns]:
+    """Return each run by itself, with the options in its config."""
+    return [find_runs([name], settings, *flags) for name in names]
+
+
+def _with_configs(found: list[FoundRuns]) -> "list[tuple[Run, Config]]":
+    return [(each.runs[0], each.configs[0]) for each in found]
+
+
+def _find_corpora(found: FoundRuns, data: str | None, quiet: bool) -> None:
+    """Check that the first run's corpus is there, before slow imports."""
+    corpus = found.configs[0].data
+    find_data(corpus if data is None else corpus.moved_to(data), quiet)
+
+
+@contextmanager
+def _interruptible(output: Path) -> Iterator[None]:
+    """Say after Ctrl-C how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise RunInterruptedError(
+            f"Interrupted. What is done is in {output}.partial, and the same command goes on",
+            signal.SIGINT,
+        ) from None
+
+
+def _result(made: "SyntheticCorpus", tag: str | None = None) -> Result:
+    """Return what was made, and the table with which a training uses it."""
+    record = {**asdict(made), "path": str(made.path)}
+    summary = f"{made.path}: {made.pairs:,} pairs of {made.sentences:,} sentences"
+    left_out = ", ".join(f"{count:,} {reason}" for reason, count in made.left_out.items())
+    lines = [f"# {summary}", f"# left out: {left_out or 'nothing'}", made.to_toml(tag).rstrip()]
+    return Result(record, "\n".join(lines))

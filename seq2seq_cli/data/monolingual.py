@@ -1,0 +1,58 @@
+"""Text of one language, as large as it may be."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
+from seq2seq_cli.errors import DataError
+from seq2seq_cli.work import ShowWork, show_nothing, shown
+
+
+@dataclass(frozen=True)
+class MonolingualText:
+    """A text file of one sentence per line, gzipped or not, that has been read once.
+
+    Attributes:
+        path: the file.
+        count: number of its lines.
+        sha256: of its lines.
+    """
+
+    path: Path
+    count: int
+    sha256: str
+
+    @classmethod
+    def read(
+        cls, path: Path, skip_bad_lines: bool = False, show: ShowWork = show_nothing
+    ) -> "MonolingualText":
+        """Read a file to the end, so that what is wrong in it is known before the work begins.
+
+        Raises:
+            DataError: if it cannot be read, has no sentence, or has a line that is not text and
+                bad lines are not skipped.
+        """
+        digest, count, some = hashlib.sha256(), 0, False
+        with open_text(path) as stream:
+            found = read_lines(str(path), stream)
+            for line in shown(found, show, "Reading the text", "lines"):
+                count += 1
+                if isinstance(line, BadLineError):
+                    if not skip_bad_lines:
+                        raise DataError(
+                            f"{path}:{count}: {line}. Correct the line, or leave such lines out by "
+                            "--skip-bad-lines"
+                        )
+                    line = ""
+                some = some or bool(line.strip())
+                digest.update(f"{line}\n".encode())
+        if not some:
+            raise DataError(f"{path}: there is no sentence in it")
+        return cls(path, count, digest.hexdigest())
+
+    def lines(self) -> Iterator[str | BadLineError]:
+        """Yield the lines; for a line that cannot be read, yield the error."""
+        with open_text(self.path) as stream:
+            yield from read_lines(str(self.path), stream)

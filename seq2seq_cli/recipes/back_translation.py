@@ -1,0 +1,84 @@
+"""Back-translation: synthetic sources for monolingual text of the target language.
+
+Sennrich et al. (2016), "Improving neural machine translation models with monolingual data"; with
+sampling, Edunov et al. (2018), "Understanding back-translation at scale".
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.data.lines import BadLineError
+from seq2seq_cli.data.monolingual import MonolingualText
+from seq2seq_cli.decoding.loading import load_ensemble
+from seq2seq_cli.recipes.pairs_log import PairsLog, publish
+from seq2seq_cli.recipes.synthetic import (
+    Choice,
+    Sentence,
+    SyntheticCorpus,
+    languages_of,
+    settings_of_runs,
+    settings_of_search,
+    shown_stage,
+    translate_into,
+)
+from seq2seq_cli.recipes.work_folder import check_new, work_folder
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.work import ShowWork, show_nothing
+
+
+def back_translate(
+    runs: Sequence[Run],
+    configs: Sequence[Config],
+    text: MonolingualText,
+    output: Path,
+    warn: Callable[[str], None],
+    show: ShowWork = show_nothing,
+) -> SyntheticCorpus:
+    """Translate monolingual text, and write pairs of a translation and its original sentence.
+
+    Called again after an interruption, it goes on where it was.
+
+    Args:
+        runs: from the language of the text; several are an ensemble.
+        configs: of the runs; the first one's `[decoding]` is used. With `n_best`, each translation
+            of a sentence gives a pair.
+        text: the sentences.
+        output: the TSV file to make. Its first column has the translations.
+        warn: called for each damaged checkpoint, which is skipped.
+        show: shows how many sentences are done.
+
+    Raises:
+        UsageError: if the output exists, was begun with other settings, or the runs do not fit
+            together.
+        CheckpointError: if a run has no valid checkpoint.
+        LockedError: if another process makes the output.
+        DiskError: if it cannot be written.
+    """
+    check_new(output)
+    language, other = languages_of(runs, configs)
+    settings = {
+        "recipe": "back-translate",
+        "input": f"{text.count:,} lines, SHA-256 {text.sha256}",
+        **settings_of_runs("run", runs),
+        **settings_of_search(configs[0].decoding),
+    }
+    with work_folder(output, settings) as folder:
+        log = PairsLog(folder / "pairs.tsv")
+        if not log.position.is_complete:
+            translator = load_ensemble(runs, warn, configs).translator()
+            stage = shown_stage(show, "Translating", text.count)
+            translate_into(log, translator, _sentences(text), Choice(backward=True), stage)
+        position = log.position
+        publish(log.path, output)
+    return SyntheticCorpus(
+        output, f"{other} {language}", position.pairs, position.sentences, position.left_out
+    )
+
+
+def _sentences(text: MonolingualText) -> Iterator[Sentence]:
+    for line in text.lines():
+        if isinstance(line, BadLineError):
+            yield Sentence("", "bad line")
+        else:
+            yield Sentence(line, "" if line.strip() else "empty")

@@ -1,0 +1,122 @@
+"""Sequence-level knowledge distillation: a student learns the translations of its teachers.
+
+Kim and Rush (2016), "Sequence-level knowledge distillation", sections 3.2 and 3.3.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from pathlib import Path
+
+from sacrebleu.metrics import BLEU
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.data.splits import group_references, pair_keys
+from seq2seq_cli.decoding.loading import load_ensemble
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.recipes.pairs_log import PairsLog, publish
+from seq2seq_cli.recipes.synthetic import (
+    Choice,
+    Sentence,
+    SyntheticCorpus,
+    languages_of,
+    settings_of_runs,
+    settings_of_search,
+    shown_stage,
+    translate_into,
+)
+from seq2seq_cli.recipes.training_side import read_training_side
+from seq2seq_cli.recipes.work_folder import check_new, work_folder
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.work import ShowWork, show_nothing
+
+
+def distill(
+    teachers: Sequence[Run],
+    configs: Sequence[Config],
+    output: Path,
+    warn: Callable[[str], None],
+    data: str | None = None,
+    closest: bool = False,
+    show: ShowWork = show_nothing,
+) -> SyntheticCorpus:
+    """Translate the sources of the teachers' training side, and write them with the translations.
+
+    Each distinct source is translated once. Called again after an interruption, it goes on where
+    it was.
+
+    Args:
+        teachers: several are an ensemble.
+        configs: of the teachers; the first one's `[decoding]` is used.
+        output: the TSV file to make.
+        warn: called for each damaged checkpoint, which is skipped.
+        data: where the first teacher's corpus is now; None if it has not moved.
+        closest: whether to use the translation of the beam that is most like the references, in
+            place of the best one (sequence-level interpolation, section 3.3).
+        show: shows how many sentences are done.
+
+    Raises:
+        UsageError: if the output exists, was begun with other settings, the teachers do not fit
+            together, one has learned from dev or test pairs, or the search finds one translation
+            where the closest is to be chosen.
+        DataError: if the corpus cannot be read, or is not the first teacher's.
+        CheckpointError: if a teacher has no valid checkpoint.
+        LockedError: if another process makes the output.
+        DiskError: if it cannot be written.
+    """
+    check_new(output)
+    decoding = search_of(configs[0].decoding, closest)
+    languages = languages_of(teachers, configs)
+    corpus = read_training_side(teachers, configs, data, show)
+    settings = {
+        "recipe": "distill",
+        "corpus": corpus.fingerprint,
+        "closest to the reference": closest,
+        **settings_of_runs("teacher", teachers),
+        **settings_of_search(decoding),
+    }
+    with work_folder(output, settings) as folder:
+        log = PairsLog(folder / "pairs.tsv")
+        if not log.position.is_complete:
+            sources, references = group_references(corpus.train)
+            choice = Choice(
+                held_out=pair_keys([*corpus.dev, *corpus.test]),
+                choose=closest_to_reference if closest else _best,
+            )
+            translator = load_ensemble(teachers, warn, configs).translator(decoding)
+            stage = shown_stage(show, "Translating", len(sources))
+            sentences = (Sentence(*each) for each in zip(sources, repeat(""), references))
+            translate_into(log, translator, sentences, choice, stage)
+        position = log.position
+        publish(log.path, output)
+    return SyntheticCorpus(
+        output, " ".join(languages), position.pairs, position.sentences, position.left_out
+    )
+
+
+def search_of(decoding: DecodingConfig, closest: bool) -> DecodingConfig:
+    """Return how to search: for one translation of a sentence, or for all to choose from.
+
+    Raises:
+        UsageError: if there is only one to choose from.
+    """
+    if not closest:
+        return decoding.model_copy(update={"n_best": 1})
+    found = decoding.n_best if decoding.sample else decoding.beam
+    if found == 1:
+        raise UsageError(
+            "--closest-to-reference chooses among several translations, and the search finds one. "
+            "Give --beam 5, or leave it out"
+        )
+    return decoding.model_copy(update={"n_best": min(found, decoding.mbr or found)})
+
+
+def closest_to_reference(sentence: Sentence, found: list[str]) -> list[str]:
+    """Return the translation with the highest sentence BLEU; the first one of equals."""
+    metric = BLEU(effective_order=True)
+    references = list(sentence.references)
+    return [max(found, key=lambda text: metric.sentence_score(text, references).score)]
+
+
+def _best(sentence: Sentence, found: list[str]) -> list[str]:
+    return found[:1]

@@ -1,0 +1,163 @@
+"""Data diversification: a corpus together with its translations by models of both directions.
+
+Nguyen et al. (2020), "Data diversification: a simple strategy for neural machine translation",
+with one round: D = (S, T) ∪ (S, M_1(S)) ∪ … ∪ (M'_1(T), T) ∪ …
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, compress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.data.corpus import Corpus
+from seq2seq_cli.data.splits import Pair, find_repeated, pair_keys, shares_a_sentence
+from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.recipes.pairs_log import PairsLog, publish, tsv_line
+from seq2seq_cli.recipes.synthetic import (
+    LEAKS,
+    Choice,
+    SyntheticCorpus,
+    languages_of,
+    sentences_of,
+    settings_of_runs,
+    settings_of_search,
+    shown_stage,
+    translate_into,
+)
+from seq2seq_cli.recipes.training_side import read_training_side
+from seq2seq_cli.recipes.work_folder import check_new, work_folder, writing
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.work import ShowWork, show_nothing
+
+
+class Translated(NamedTuple):
+    """A run that translates one side of the corpus.
+
+    name: of the stage, such as forward-1.
+    run: the run.
+    config: of the run.
+    side: 0 if it translates the sources, 1 if the targets.
+    """
+
+    name: str
+    run: Run
+    config: Config
+    side: int
+
+
+def diversify(
+    forward: Sequence[tuple[Run, Config]],
+    backward: Sequence[tuple[Run, Config]],
+    output: Path,
+    warn: Callable[[str], None],
+    data: str | None = None,
+    show: ShowWork = show_nothing,
+) -> SyntheticCorpus:
+    """Write the training side together with its translations by each run, without duplicates.
+
+    Forward runs translate the sources, backward runs the targets. The runs are no ensemble: the
+    variety of their translations is what the method uses. Called again after an interruption, it
+    goes on where it was.
+
+    Args:
+        forward: at least one run with its config; the first one's corpus and `[decoding]` are used.
+        backward: runs of the other direction.
+        output: the TSV file to make: the original pairs, then those of each run.
+        warn: called for each damaged checkpoint, which is skipped.
+        data: where the first run's corpus is now; None if it has not moved.
+        show: shows how many sentences each stage has done.
+
+    Raises:
+        UsageError: if the output exists, was begun with other settings, a run has other languages,
+            or one has learned from dev or test pairs.
+        DataError: if the corpus cannot be read, or is not the first run's.
+        CheckpointError: if a run has no valid checkpoint.
+        LockedError: if another process makes the output.
+        DiskError: if it cannot be written.
+    """
+    check_new(output)
+    languages = _check_languages(forward, backward)
+    stages = [
+        Translated(f"{name}-{number}", run, config, side)
+        for side, (name, runs) in enumerate((("forward", forward), ("backward", backward)))
+        for number, (run, config) in enumerate(runs, start=1)
+    ]
+    runs, configs = [stage.run for stage in stages], [stage.config for stage in stages]
+    decoding = configs[0].decoding.model_copy(update={"n_best": 1})
+    corpus = read_training_side(runs, configs, data, show)
+    settings = {
+        "recipe": "diversify",
+        "corpus": corpus.fingerprint,
+        **settings_of_runs("forward", [run for run, _ in forward]),
+        **settings_of_runs("backward", [run for run, _ in backward]),
+        **settings_of_search(decoding),
+    }
+    with work_folder(output, settings) as folder:
+        logs = []
+        for stage in stages:
+            logs.append(PairsLog(folder / f"{stage.name}.tsv"))
+            if not logs[-1].position.is_complete:
+                _translate(logs[-1], stage, decoding, corpus, warn, show)
+        show("Joining the pairs")
+        pairs, left_out = _join(corpus, logs, folder / "joined.tsv")
+        publish(folder / "joined.tsv", output)
+    sentences = sum(log.position.sentences for log in logs)
+    return SyntheticCorpus(output, " ".join(languages), pairs, sentences, left_out)
+
+
+def _check_languages(
+    forward: Sequence[tuple[Run, Config]], backward: Sequence[tuple[Run, Config]]
+) -> tuple[str, str]:
+    source, target = languages_of(*zip(*forward, strict=True))
+    for run, config in backward:
+        found = config.data.source_language, config.data.target_language
+        if found != (target, source):
+            raise UsageError(
+                f"--backward {run.path} translates from {' to '.join(found)}. A backward run must "
+                f"translate from {target} to {source}, as --forward {forward[0][0].path} turned"
+            )
+    return source, target
+
+
+def _translate(
+    log: PairsLog,
+    stage: Translated,
+    decoding: DecodingConfig,
+    corpus: Corpus,
+    warn: Callable[[str], None],
+    show: ShowWork,
+) -> None:
+    """Complete the log of a stage, which has the translations of each distinct sentence."""
+    sentences = list(dict.fromkeys(pair[stage.side] for pair in corpus.train))
+    translator = load_run(stage.run, warn, stage.config).translator(decoding)
+    shown = shown_stage(show, f"Translating: {stage.name}", len(sentences))
+    choice = Choice(backward=stage.side == 1)
+    translate_into(log, translator, sentences_of(sentences), choice, shown)
+
+
+def _join(corpus: Corpus, logs: Sequence[PairsLog], path: Path) -> tuple[int, dict[str, int]]:
+    """Write the original pairs and those of the logs, each once and none that leaks.
+
+    Returns:
+        The number of pairs, and how many were left out, by reason.
+    """
+    held_out = pair_keys([*corpus.dev, *corpus.test])
+    parts: list[Callable[[], Iterator[Pair]]] = [
+        lambda: iter(corpus.train),
+        *(log.pairs for log in logs),
+    ]
+    keys = [pair_keys(part()) for part in parts]
+    again, leaked = find_repeated(keys), shares_a_sentence(np.concatenate(keys), held_out)
+    left_out: Counter[str] = sum((Counter(log.position.left_out) for log in logs), Counter())
+    left_out += Counter({"duplicate": int(again.sum()), LEAKS: int((leaked & ~again).sum())})
+    kept = ~(again | leaked)
+    with writing(path), path.open("w", encoding="utf-8", newline="\n") as file:
+        pairs = chain.from_iterable(part() for part in parts)
+        file.writelines(tsv_line(pair) for pair in compress(pairs, kept))
+    return int(kept.sum()), dict(left_out)

@@ -1,0 +1,140 @@
+"""A file of sentence pairs that grows by blocks and survives any interruption."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from seq2seq_cli.data.lines import canonical
+from seq2seq_cli.data.splits import Pair
+from seq2seq_cli.errors import DataError
+from seq2seq_cli.recipes.work_folder import writing
+from seq2seq_cli.runs import files
+from seq2seq_cli.runs.disk import write_durably
+
+# What would end a column or a line of a TSV file, or make the line unreadable.
+_NOT_IN_TSV = str.maketrans({"\t": " ", "\n": " ", "\r": " ", "\0": "\N{REPLACEMENT CHARACTER}"})
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a log is.
+
+    Attributes:
+        sentences: number of sentences that have been dealt with.
+        pairs: number of pairs that were made of them.
+        bytes: size of the pairs in the file.
+        left_out: number of sentences or pairs that were left out, by reason.
+        is_complete: whether there is no further sentence.
+    """
+
+    sentences: int = 0
+    pairs: int = 0
+    bytes: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    is_complete: bool = False
+
+
+class PairsLog:
+    """A TSV file of pairs, and beside it the position up to which the file counts.
+
+    The position is written after the pairs, and both are on the disk before `append` returns. What
+    stands behind the position was interrupted, and is removed when the log is opened.
+
+    Args:
+        path: the file, which is made if it is missing.
+
+    Attributes:
+        path: the file.
+        position: how far it is.
+
+    Raises:
+        DataError: if the file has lost pairs.
+        DiskError: if it cannot be written.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._position_path = path.with_suffix(".json")
+        self.position = self._read_position()
+        with writing(path):
+            files.append(path, b"")
+            size = files.size(path)
+            if size > self.position.bytes:
+                os.truncate(path, self.position.bytes)
+        if size < self.position.bytes:
+            raise self._damaged()
+
+    def append(
+        self, sentences: int, pairs: Iterable[Pair], left_out: Mapping[str, int] | None = None
+    ) -> None:
+        """Add the pairs that were made of the next sentences.
+
+        Args:
+            sentences: number of sentences.
+            pairs: what was made of them.
+            left_out: what was not, by reason.
+
+        Raises:
+            DiskError: if they cannot be written.
+        """
+        lines = [tsv_line(pair) for pair in pairs]
+        data = "".join(lines).encode()
+        with writing(self.path):
+            files.append(self.path, data)
+            files.sync(self.path)
+        before = self.position
+        self._set_position(
+            Position(
+                before.sentences + sentences,
+                before.pairs + len(lines),
+                before.bytes + len(data),
+                dict(Counter(before.left_out) + Counter(left_out)),
+            )
+        )
+
+    def complete(self) -> None:
+        """Record that there is no further sentence."""
+        self._set_position(replace(self.position, is_complete=True))
+
+    def pairs(self) -> Iterator[Pair]:
+        """Yield the pairs of the file."""
+        with self.path.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
+                source, _, target = line.removesuffix("\n").partition("\t")
+                yield source, target
+
+    def _read_position(self) -> Position:
+        if not self._position_path.exists():
+            return Position()
+        try:
+            return Position(**json.loads(self._position_path.read_bytes()))
+        except (OSError, ValueError, TypeError) as error:
+            raise self._damaged() from error
+
+    def _set_position(self, position: Position) -> None:
+        with writing(self.path):
+            write_durably(self._position_path, json.dumps(asdict(position)).encode())
+        self.position = position
+
+    def _damaged(self) -> DataError:
+        return DataError(f"{self.path}: is damaged. Remove {self.path.parent} to begin anew")
+
+
+def tsv_line(pair: Pair) -> str:
+    """Return a pair as a line of a TSV file, which is read back as the same pair in NFC."""
+    return "\t".join(canonical(side.translate(_NOT_IN_TSV)) for side in pair) + "\n"
+
+
+def publish(partial: Path, output: Path) -> None:
+    """Give a complete file its final name, and have both on the disk.
+
+    Raises:
+        DiskError: if that fails.
+    """
+    with writing(output):
+        files.sync(partial)
+        files.rename(partial, output)
+        files.sync(output.parent)

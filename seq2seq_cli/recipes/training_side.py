@@ -1,0 +1,87 @@
+"""The training side of the split that several runs have in common."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import DataConfig
+from seq2seq_cli.data.corpus import Corpus, read_same_corpus
+from seq2seq_cli.data.splits import Pair, normalise
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.work import ShowWork
+
+_SPLIT = ("source_language", "target_language", "dev_pairs", "test_pairs", "split_seed")
+
+
+def read_training_side(
+    runs: Sequence[Run], configs: Sequence[Config], data: str | None, show: ShowWork
+) -> Corpus:
+    """Read the first run's corpus, and check that no run has learned from its dev and test pairs.
+
+    A run that has would bring what it learned from them into its translations of the training
+    side, and so into the models that learn from these.
+
+    Args:
+        runs: all that translate the training side, in its direction or in the other.
+        configs: of the runs.
+        data: where the first run's corpus is now; None if it has not moved.
+        show: shows how many pairs have been read.
+
+    Raises:
+        DataError: if a corpus cannot be read, or is not what its run was trained on.
+        UsageError: if a run was trained on dev or test pairs of the first.
+    """
+    first, found = runs[0], configs[0].data
+    moved = found if data is None else found.moved_to(data)
+    corpus = read_same_corpus(moved, first.data_fingerprint(), str(first.path), show)
+    held_out = [*corpus.dev, *corpus.test]
+    for run, config in zip(runs[1:], configs[1:], strict=True):
+        if _has_same_split(run, config.data, first, found):
+            continue
+        other = read_same_corpus(config.data, run.data_fingerprint(), str(run.path), show)
+        turned = config.data.source_language != found.source_language
+        count = _count_common(held_out, other, turned)
+        if count:
+            raise UsageError(
+                f"{run.path}: {count:,} of the {len(held_out):,} dev and test pairs of "
+                f"{first.path} are in its training side, and would leak into what it translates. "
+                f"Train it on the same split: s2s export-split split --run {first.path}, then "
+                f"s2s train --source {config.data.source_language} --target "
+                f"{config.data.target_language} --data split/train --set data.dev=split/dev --set "
+                "data.test=split/test"
+            )
+    return corpus
+
+
+def _has_same_split(run: Run, data: DataConfig, first: Run, found: DataConfig) -> bool:
+    """Return whether it is certain that two runs have the same splits, without reading them."""
+    fingerprint = run.data_fingerprint()
+    return (
+        fingerprint is not None
+        and fingerprint == first.data_fingerprint()
+        and all(getattr(data, key) == getattr(found, key) for key in _SPLIT)
+        and _kinds(data) == _kinds(found)
+    )
+
+
+def _kinds(data: DataConfig) -> list[dict[str, Any]]:
+    """Return what a config says of each corpus, but for its path and its weight."""
+    return [corpus.model_dump(exclude={"corpus", "weight"}) for corpus in data.mixture]
+
+
+def _count_common(held_out: Sequence[Pair], other: Corpus, turned: bool) -> int:
+    """Count the held-out pairs that a training side has, apart from case and punctuation.
+
+    Args:
+        held_out: the pairs.
+        other: the corpus with the training side.
+        turned: whether its direction is the other one.
+    """
+    wanted = {(normalise(source), normalise(target)) for source, target in held_out}
+    found = set()
+    for pair in other.train:
+        source, target = map(normalise, reversed(pair) if turned else pair)
+        if (source, target) in wanted:
+            found.add((source, target))
+    return len(found)
