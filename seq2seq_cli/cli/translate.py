@@ -138,11 +138,6 @@ def _check_texts(sentences: Sequence[str], prefix: str) -> None:
     check_text(prefix, "--prefix")
 
 
-def _check_seed(seed: int | None, sample: bool) -> None:
-    if seed is not None and not sample:
-        raise UsageError("--seed is for --sample; a search for the best draws nothing")
-
-
 class _Writer(NamedTuple):
     """Writes translations, each as the options say.
 

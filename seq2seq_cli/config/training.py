@@ -57,11 +57,11 @@ class TrainingConfig(Table):
     slower, and need less memory. The default is one for each 1,024 tokens or 128 pairs of a batch,
     and at most 4."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
-    """Number of shards of a batch that are computed in parallel: its parts, or pieces of them. Their
-    gradients are added. The default on a CPU is one per core, of at least 512 tokens each, or fewer
-    if fewer are measured to be twice as fast. On a GPU and with `xla` it is one. Each shard
-    enlarges the graph of an update, which takes longer to compile. A new run accepts at most 4
-    shards per core, and at most one per row of its largest batch."""
+    """Number of shards of a batch that are computed in parallel: its parts, or shares of them.
+    Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each,
+    or fewer if fewer are measured to be twice as fast. On a GPU and with `xla` it is one. Each
+    shard enlarges the graph of an update, which takes longer to compile. A new run accepts at most
+    4 shards per core, and at most one per row of its largest batch."""
     max_source_tokens: int = Field(64, ge=4, le=65_534)
     """Pairs with a longer source are left out of training."""
     max_target_tokens: int = Field(64, ge=4, le=65_534)

@@ -81,12 +81,8 @@ def test_the_batches_are_named_by_their_first_pairs():
     assert lines[4] == "  and 2 more"
 
 
-@pytest.mark.parametrize(
-    ("step", "parts"), [(5, 1), (7, 2)]
-)
-def test_a_training_that_diverges_saves_nothing_of_it(
-    step, parts, corpus, monkeypatch
-):
+@pytest.mark.parametrize(("step", "parts"), [(5, 1), (7, 2)])
+def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monkeypatch):
     message = f"the loss is nan at step {step}, in epoch 1, batch {step}, with these pairs"
     make_update = Updater.update
 
