@@ -41,7 +41,7 @@ def _default_penalty(model: dict[str, Any]) -> float:
 class RNNConfig(Table):
     """`[model]` of `kind = "rnn"`: recurrent encoder and decoder with attention."""
 
-    training_defaults: ClassVar[dict[str, Any]] = {}
+    training_defaults: ClassVar[dict[str, Any]] = {"parts": 1}
     """Defaults of `[training]` for this kind, where they differ from the usual ones."""
 
     kind: Literal["rnn"] = "rnn"

@@ -20,9 +20,9 @@ _OPTIMIZERS_WITH = {
 
 
 def _default_parts(training: dict[str, Any]) -> int:
-    """Return one part for each 1,024 tokens or 128 pairs, of which none may be too small."""
+    """Return a number of parts that mixes lengths, and still makes no part small."""
     pairs, tokens = training.get("batch_pairs"), training.get("batch_tokens") or 0
-    return max(1, min(4, pairs // 128 if pairs else tokens // 1024))
+    return max(1, min(4, pairs // 64 if pairs else tokens // 512))
 
 
 class TrainingConfig(Table):
@@ -54,8 +54,8 @@ class TrainingConfig(Table):
     """Number of parts of a batch. The pairs of a part have about the same lengths, and each part
     has other lengths. The gradients of the parts are added. With one part, all targets of an update
     end at about the same position, and a Transformer learns much more slowly. More parts are
-    slower, and need less memory. The default is one for each 1,024 tokens or 128 pairs of a batch,
-    and at most 4."""
+    slower, and need less memory. The default is one for each 512 tokens or 64 pairs of a batch, and
+    at most 4."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Number of shards of a batch that are computed in parallel: its parts, or shares of them.
     Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each,

@@ -8,6 +8,8 @@ from small_batches import batch
 from small_models import small_rnn, small_transformer
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.runs.state import Position
 from seq2seq_cli.training.events import ignore
@@ -110,3 +112,31 @@ def test_no_update_has_batches_of_two_epochs():
             break
     assert found == [[(0, 0), (0, 1)], [(0, 2), (0, 3)], [(0, 4)], [(1, 0), (1, 1)]]
     assert (position.epoch, position.batch) == (1, 2)
+
+
+def test_the_parts_of_most_batches_have_different_lengths(corpus):
+    config = tiny_config(corpus, training__batch_tokens=512, training__parts=4)
+    data = set_up(config).data
+    lengths = data.plan(epoch=0).shapes
+    groups = [lengths[first : first + 4] for first in range(0, len(lengths), 4)]
+    mixed = [len(set(group.tolist())) > 1 for group in groups]
+    assert len(groups) > 5
+    assert sum(mixed) > 0.7 * len(mixed)
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts"),
+    [
+        ({}, 2),
+        ({"batch_tokens": 256}, 1),
+        ({"batch_tokens": 8192}, 4),
+        ({"batch_pairs": 128}, 2),
+        ({"batch_tokens": 8192, "parts": 1}, 1),
+    ],
+)
+def test_a_transformer_mixes_lengths_where_a_batch_is_large_enough(settings, parts):
+    overrides = Overrides()
+    overrides.set("model.kind", "transformer", "test")
+    for key, value in settings.items():
+        overrides.set(f"training.{key}", value, "test")
+    assert load_config(overrides).training.parts == parts
