@@ -28,6 +28,7 @@ from seq2seq_cli.cli.selftest import selftest
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.cli.train import train
 from seq2seq_cli.cli.translate import translate
+from seq2seq_cli.cli.tune import tune
 from seq2seq_cli.cli.watch import watch
 from seq2seq_cli.errors import RunInterruptedError, S2SError
 
@@ -60,6 +61,9 @@ app.add_typer(runs_app, name="runs")
 app.add_typer(config_app, name="config")
 app.add_typer(checkpoints_app, name="checkpoints")
 app.add_typer(bench_app, name="bench")
+recipe_app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Work in several trainings.")
+recipe_app.command(cls=Command)(tune)
+app.add_typer(recipe_app, name="recipe")
 
 
 def _print_versions(wanted: bool) -> None:
