@@ -29,6 +29,7 @@ from seq2seq_cli.cli.selftest import selftest
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.cli.train import train
 from seq2seq_cli.cli.translate import translate
+from seq2seq_cli.cli.tune import tune
 from seq2seq_cli.cli.watch import watch
 from seq2seq_cli.errors import RunInterruptedError, S2SError
 
@@ -57,6 +58,7 @@ app.command("export-split", cls=Command)(export_split)
 app.command(cls=Command)(ablate)
 app.command(cls=Command)(selftest)
 app.add_typer(data_app, name="data")
+recipe_app.command(cls=Command)(tune)
 app.add_typer(recipe_app, name="recipe")
 app.add_typer(runs_app, name="runs")
 app.add_typer(config_app, name="config")

@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from seq2seq_cli.runs.run import Run
 
 recipe_app = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="Make synthetic training data with trained runs."
+    cls=CommandGroup,
+    no_args_is_help=True,
+    help="Make training data with trained runs, or tune a config.",
 )
 
 _RUN = "A run's name below runs/, or its path"

@@ -1,0 +1,114 @@
+"""The trials of a tuning, and the file that keeps them."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.recipes.search_space import Value
+from seq2seq_cli.runs.disk import disk_errors, write_durably
+
+TRIALS = "tuning.json"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A training with some values of the space.
+
+    Attributes:
+        number: from 0.
+        values: by dotted key.
+        state: `running`, or interrupted; `done`; `stopped` early by the median rule; `failed`.
+        dev_bleu: of the best validation; None before the first one.
+        validations: dev BLEU of each.
+        steps: updates made.
+        seconds: of training, validation included.
+        reason: why it ended, as a clause.
+    """
+
+    number: int
+    values: dict[str, Value]
+    state: Literal["running", "done", "stopped", "failed"] = "running"
+    dev_bleu: float | None = None
+    validations: tuple[float, ...] = ()
+    steps: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its run's folder."""
+        return f"trial-{self.number:03}"
+
+
+def best_of(trials: Sequence[Trial]) -> Trial | None:
+    """Return the trial with the highest dev BLEU of those that came to their end."""
+    done = [trial for trial in trials if trial.state == "done" and trial.dev_bleu is not None]
+    return max(done, key=lambda trial: (trial.dev_bleu, -trial.number), default=None)
+
+
+class TrialFile:
+    """Keeps trials in a folder's `tuning.json`, together with what they are trials of.
+
+    Args:
+        folder: the folder, which exists.
+        asked: what determines the trials, as JSON can keep it: the same in every call.
+
+    Attributes:
+        trials: all that have begun, in order.
+
+    Raises:
+        UsageError: if the folder has trials of something else.
+        DataError: if the file is damaged.
+    """
+
+    def __init__(self, folder: Path, asked: dict[str, dict[str, Any]]):
+        self._path = folder / TRIALS
+        self._asked = json.loads(json.dumps(asked))
+        self.trials: list[Trial] = []
+        if not self._path.exists():
+            return
+        try:
+            kept = json.loads(self._path.read_text("utf-8"))
+            self.trials = [
+                Trial(**{**each, "validations": tuple(each["validations"])})
+                for each in kept.pop("trials")
+            ]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{self._path}: cannot be read: {error}. Put it back from a copy, or give another "
+                "folder"
+            ) from error
+        if differences := _differences(kept, self._asked):
+            raise UsageError(
+                f"{folder}: has the trials of another tuning:\n" + "\n".join(differences) + "\n"
+                "Leave these as they were to go on, or give another folder"
+            )
+
+    def put(self, trial: Trial) -> None:
+        """Add a trial, or replace that of its number, and have it on the disk.
+
+        Raises:
+            DiskError: if the file cannot be written.
+        """
+        self.trials[trial.number :] = [trial, *self.trials[trial.number + 1 :]]
+        records = [dataclasses.asdict(each) for each in self.trials]
+        content = json.dumps({**self._asked, "trials": records}, indent=1, ensure_ascii=False)
+        with disk_errors(self._path):
+            write_durably(self._path, content.encode())
+
+
+def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Return a line for each value of a table that is not the same."""
+    lines = []
+    for table in now:
+        old, new = before.get(table, {}), now[table]
+        lines += [
+            f"  {table} {key}: {old.get(key)!r} there, {new.get(key)!r} now"
+            for key in dict.fromkeys([*old, *new])
+            if old.get(key) != new.get(key)
+        ]
+    return lines

@@ -1,0 +1,270 @@
+"""`s2s recipe tune`: trainings with other values of config keys, in search of the best dev BLEU."""
+
+import math
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.errors import DivergedError, RunInterruptedError, UsageError
+from seq2seq_cli.recipes.search_space import Choice, Space, Value, check_packages
+from seq2seq_cli.recipes.trials import Trial, TrialFile, best_of
+from seq2seq_cli.recipes.tuning_plot import plot
+from seq2seq_cli.runs.disk import disk_errors, make_durably, write_durably
+from seq2seq_cli.runs.lock import locked
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.training.events import Event, Heading, Notice, OnEvent, Result, Validation
+from seq2seq_cli.training.loop import train
+
+BEST, PLOT = "best.toml", "tuning.svg"
+
+NEVER_STOPPED = 4
+"""Trials that the median rule needs before it stops any."""
+
+_FIRST_JUDGED = 1  # counted from 0: a first validation says little
+_DRAWS = 50  # before a space is taken to have no new values
+
+
+def tune(
+    base: Config,
+    space: Space,
+    folder: Path,
+    trials: int,
+    on_event: OnEvent,
+    seed: int = 0,
+    device: str = "",
+) -> list[Trial]:
+    """Make trials until there are so many, and return all.
+
+    Values are drawn by the tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for
+    hyper-parameter optimization"), in its implementation by Optuna. The first trial has the values
+    of the base config, if they are in the space. A trial is stopped at a validation if its best
+    dev BLEU so far is below the median of the trials that are done, each at as many validations
+    (Golovin et al. 2017, "Google Vizier", section 3.2.2). Called again with the same folder, it
+    goes on: trials that ended are kept, and the one that was interrupted continues.
+
+    Args:
+        base: the config of all that is not in the space.
+        space: what is drawn.
+        folder: receives the runs, tuning.json, tuning.svg and best.toml.
+        trials: their number, together with those of earlier calls.
+        on_event: receives the events of each training.
+        seed: determines the draws.
+        device: a description of it, for the trainings' summaries.
+
+    Raises:
+        UsageError: if the folder has the trials of another tuning, a package is missing, or all
+            trials failed.
+        RunInterruptedError: if a signal came, after a checkpoint.
+    """
+    check_packages()
+    with disk_errors(folder):
+        make_durably(folder)
+    with locked(folder):
+        file = TrialFile(folder, _asked(base, space, seed))
+        for number in range(trials):
+            if number < len(file.trials) and file.trials[number].state != "running":
+                continue
+            trial = _begun(file, number, base, space, seed)
+            if trial is None:
+                on_event(Notice("The space has no more values that were not tried"))
+                break
+            values = ", ".join(f"{key} = {value}" for key, value in trial.values.items())
+            on_event(Heading(f"Trial {number} of {trials}: {values}"))
+            file.put(trial)
+            trial = _ended(trial, file, base, space, folder, on_event, device)
+            file.put(trial)
+            on_event(Notice(f"{trial.name} {trial.state}: {trial.reason}"))
+            _write(file.trials, base, space, folder)
+        if file.trials and all(trial.state == "failed" for trial in file.trials):
+            reasons = "\n".join(f"  {trial.name}: {trial.reason}" for trial in file.trials)
+            raise UsageError(
+                f"{folder}: all trials failed:\n{reasons}\n"
+                "Change the space or the base config, and give another folder"
+            )
+        _write(file.trials, base, space, folder)
+        return file.trials
+
+
+def config_of(base: Config, values: dict[str, Value]) -> Config:
+    """Return the base config with the values of a trial.
+
+    Raises:
+        UsageError: if they contradict each other.
+    """
+    overrides = Overrides()
+    for key, value in {**base.flat(), **values}.items():
+        if value is not None:
+            overrides.set(key, value, "[space]" if key in values else "the base config")
+    return load_config(overrides)
+
+
+class _StoppedError(Exception):
+    """Ends a training from within its events."""
+
+
+def _asked(base: Config, space: Space, seed: int) -> dict[str, dict[str, Any]]:
+    """Return what determines the trials."""
+    dimensions = {key: asdict(dimension) for key, dimension in space.items()}
+    fixed = {key: value for key, value in base.flat().items() if key not in ("training.device",)}
+    return {"space": dimensions, "config": fixed, "draws": {"seed": seed}}
+
+
+def _begun(file: TrialFile, number: int, base: Config, space: Space, seed: int) -> Trial | None:
+    """Return the trial that was interrupted, or a new one; None if there are no new values."""
+    if number < len(file.trials):
+        return file.trials[number]
+    tried = [trial.values for trial in file.trials]
+    values: dict[str, Any] = {key: base.flat()[key] for key in space}
+    if all(space[key].covers(value) for key, value in values.items()) and values not in tried:
+        return Trial(number, values)
+    study = _study(file.trials, space, seed + number)
+    for _ in range(_DRAWS):
+        drawn = study.ask(_distributions(space))
+        if drawn.params not in tried:
+            return Trial(number, dict(drawn.params))
+        study.tell(drawn, state=_optuna().trial.TrialState.FAIL)
+    return None
+
+
+def _ended(
+    trial: Trial,
+    file: TrialFile,
+    base: Config,
+    space: Space,
+    folder: Path,
+    on_event: OnEvent,
+    device: str,
+) -> Trial:
+    """Train, and return what the trial came to."""
+    run = Run(folder / trial.name)
+    others = [each for each in file.trials if each.number != trial.number]
+    study = _study(others, space, 0)
+    study.enqueue_trial(trial.values)
+    asked = study.ask(_distributions(space))
+    reported: list[float] = []
+
+    def watch(event: Event) -> None:
+        on_event(event)
+        if not isinstance(event, Validation):
+            return
+        bleus = _validations(run)  # those before an interruption, too
+        for bleu in bleus[len(reported) :]:
+            asked.report(bleu, len(reported))
+            reported.append(bleu)
+        if asked.should_prune():
+            raise _StoppedError
+
+    try:
+        config = config_of(base, trial.values)
+        path = str(run.path.absolute())
+        result = train(config, watch, run if run.has_config else None, path, device)
+    except _StoppedError:
+        reason = f"dev BLEU {max(reported):.1f} is below the median of the trials that are done"
+        return replace(_with_figures(trial, run), state="stopped", reason=reason)
+    except DivergedError as error:
+        return replace(_with_figures(trial, run), state="failed", reason=str(error))
+    except UsageError as error:  # values that contradict each other, or do not fit in memory
+        return replace(trial, state="failed", reason=str(error))
+    except RunInterruptedError as error:
+        number = error.exit_code - 128
+        raise RunInterruptedError(
+            f"Stopped in {trial.name}, which is saved. The same command goes on with it", number
+        ) from error
+    return _done(trial, run, result)
+
+
+def _done(trial: Trial, run: Run, result: Result) -> Trial:
+    trial = _with_figures(trial, run)
+    return replace(
+        trial,
+        state="done",
+        dev_bleu=result.best_dev_bleu,
+        steps=result.step,
+        seconds=result.seconds,
+        reason=result.reason,
+    )
+
+
+def _with_figures(trial: Trial, run: Run) -> Trial:
+    """Return the trial with the figures of its validations."""
+    entries = [entry for entry in run.metrics() if entry.get("kind") == "validation"]
+    if not entries:
+        return trial
+    bleus = tuple(entry["dev_bleu"] for entry in entries)
+    last = entries[-1]
+    return replace(
+        trial,
+        dev_bleu=max(bleus),
+        validations=bleus,
+        steps=last["step"],
+        seconds=last.get("seconds", 0.0),
+    )
+
+
+def _validations(run: Run) -> list[float]:
+    return [entry["dev_bleu"] for entry in run.metrics() if entry.get("kind") == "validation"]
+
+
+def _write(trials: list[Trial], base: Config, space: Space, folder: Path) -> None:
+    """Write the plot of the trials so far, and the config of the best one."""
+    with disk_errors(folder):
+        write_durably(folder / PLOT, plot(trials, space))
+        if best := best_of(trials):
+            config = config_of(base, best.values).to_toml()
+            head = f"# {best.name} of s2s recipe tune: dev BLEU {best.dev_bleu:.2f}\n"
+            write_durably(folder / BEST, (head + config).encode())
+
+
+def _optuna() -> Any:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _study(trials: list[Trial], space: Space, seed: int) -> Any:
+    """Return a study in memory that knows the trials that ended."""
+    optuna = _optuna()
+    states = optuna.trial.TrialState
+    of = {"done": states.COMPLETE, "stopped": states.PRUNED, "failed": states.FAIL}
+    study = optuna.create_study(
+        direction="maximize",
+        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=NEVER_STOPPED + 1),
+        pruner=optuna.pruners.MedianPruner(NEVER_STOPPED, n_warmup_steps=_FIRST_JUDGED),
+    )
+    for trial in trials:
+        if trial.state == "running":
+            continue
+        state = of[trial.state]
+        if trial.dev_bleu is None or not math.isfinite(trial.dev_bleu):
+            state = states.FAIL
+        study.add_trial(
+            optuna.trial.create_trial(
+                state=state,
+                value=None if state is states.FAIL else trial.dev_bleu,
+                params=trial.values,
+                distributions=_distributions(space),
+                intermediate_values=dict(enumerate(trial.validations)),
+            )
+        )
+    return study
+
+
+def _distributions(space: Space) -> dict[str, Any]:
+    distributions = _optuna().distributions
+    found = {}
+    for key, dimension in space.items():
+        if isinstance(dimension, Choice):
+            found[key] = distributions.CategoricalDistribution(dimension.values)
+        elif dimension.is_whole:
+            found[key] = distributions.IntDistribution(
+                int(dimension.low), int(dimension.high), dimension.log, int(dimension.step or 1)
+            )
+        else:
+            found[key] = distributions.FloatDistribution(
+                dimension.low, dimension.high, dimension.log, dimension.step
+            )
+    return found

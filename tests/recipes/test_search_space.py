@@ -1,0 +1,90 @@
+"""The file that says what a tuning draws."""
+
+import pytest
+from conftest import tiny_config
+
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.recipes.search_space import Choice, Range, read_space
+
+BASE = tiny_config("x", model__kind="transformer")
+
+
+def read(tmp_path, text: str):
+    path = tmp_path / "space.toml"
+    path.write_text(f"[space]\n{text}\n")
+    return read_space(path, BASE)
+
+
+def test_keys_are_quoted_or_not_and_take_lists_and_ranges(tmp_path):
+    space = read(
+        tmp_path,
+        'model.dropout = {low = 0, high = 0.4}\n"model.units" = [16, 32]\nmodel.norm = ["pre", '
+        '"post"]\n"training.peak_learning_rate" = {low = 1e-4, high = 1e-2, log = true}\n'
+        "model.encoder_layers = {low = 1, high = 5, step = 2}",
+    )
+    assert space == {
+        "model.dropout": Range(0.0, 0.4),
+        "model.units": Choice((16, 32)),
+        "model.norm": Choice(("pre", "post")),
+        "training.peak_learning_rate": Range(1e-4, 1e-2, log=True),
+        "model.encoder_layers": Range(1, 5, step=2),
+    }
+    # A key that takes any number draws any number, though its ends are whole.
+    assert not space["model.dropout"].is_whole
+    assert space["model.encoder_layers"].is_whole
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("model.dropot = {low = 0.1, high = 0.2}", "unknown key 'model.dropot'; did you mean"),
+        ('"model.cell" = ["gru", "lstm"]', "model.cell belongs to model.kind = 'rnn'"),
+        ('model.kind = ["rnn", "transformer"]', "Tune one kind at a time"),
+        ("data.dev_pairs = [40, 50]", "scores on other data cannot be compared"),
+        ("training.epochs = [1, 2]", "all trials have the same budget"),
+        ("model.dropout = {low = 0.3, high = 0.2}", "low must be less than high"),
+        ("model.dropout = {low = 0.3, high = 1.5}", "model.dropout must be a number at least 0"),
+        ("model.dropout = {low = 0.3}", "a range needs high"),
+        ("model.dropout = {low = 0.1, hihg = 0.3}", "low, high, log and step, not 'hihg'"),
+        ("model.dropout = {low = 0, high = 0.3, log = true}", "log = true, low must be above 0"),
+        ("model.dropout = {low = 0, high = 0.3, log = 1}", "log must be true or false"),
+        ("model.dropout = {low = 0, high = 0.3, step = 0.5}", "step must be above 0 and at most"),
+        ("model.dropout = {low = 0, high = nan}", "high must be a finite number; it is nan"),
+        ("model.heads = {low = 1.5, high = 4}", "low must be a whole number; it is 1.5"),
+        ("model.norm = {low = 0, high = 1}", "model.norm takes no numbers. Give a list of values"),
+        ('model.norm = ["pre", "middle"]', "model.norm must be one of 'pre', 'post'"),
+        ("model.dropout = [0.1]", "a list of two values or more, or a table"),
+        ("model.dropout = 0.1", "a list of two values or more, or a table"),
+        ("model.dropout = [0.1, 0.1]", "a value stands there twice"),
+        ("model.dropout = [0.1, [0.2]]", "a choice is a text, a number, true or false"),
+        ("", "has no key. Add one, such as"),
+        ("[model]\ndropout = 0.1", "a search space has the table .space. alone"),
+        ("model = ", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    with pytest.raises(UsageError, match=message) as raised:
+        read(tmp_path, text)
+    assert str(tmp_path / "space.toml") in str(raised.value)
+
+
+def test_all_problems_are_named_at_once(tmp_path):
+    with pytest.raises(UsageError, match="dropot(.|\n)*low must be less"):
+        read(tmp_path, "model.dropot = [1, 2]\nmodel.dropout = {low = 0.3, high = 0.2}")
+
+
+@pytest.mark.parametrize(
+    ("dimension", "value", "covers"),
+    [
+        (Choice((1, 2)), 2, True),
+        (Choice((1, 2)), True, False),
+        (Range(0.0, 0.4), 0.4, True),
+        (Range(0.0, 0.4), 0.41, False),
+        (Range(0.0, 0.4, step=0.1), 0.3, True),
+        (Range(0.0, 0.4, step=0.1), 0.25, False),
+        (Range(1, 5), 2.0, False),
+        (Range(1, 5), None, False),
+    ],
+)
+def test_what_a_dimension_covers(dimension, value, covers):
+    assert dimension.covers(value) == covers
