@@ -45,7 +45,7 @@ INSTEAD = {
     r"\bproducts of matrices\b": "matrix products",
     rf"\b({COUNTED}) an? ({PER})\b": "per ...",
     r"\b(what|whatever) is asked for\b": "the subject first: you get ..., the config names ...",
-    r"\breport: Callable\b|\b_?report\(|\bdef _?report\b": (
+    r"\breport: Callable\b|(?<!asked\.)\b_?report\(|\bdef _?report\b": (
         "on_event (takes an Event), warn (takes a string), progress (takes amounts)"
     ),
     r"\btraining steps?\b": "update",

@@ -35,7 +35,7 @@ class Range:
     """Numbers of which one is drawn.
 
     Attributes:
-        low, high: the least and the greatest, both included; whole numbers for a key that takes
+        low, high: the minimum and the maximum, both included; whole numbers for a key that takes
             whole numbers, else floats.
         log: whether the logarithm is drawn evenly.
         step: distance of neighbouring values, counted from `low`; None for any number.

@@ -67,11 +67,11 @@ def _draw_key(axes: Any, shown: Sequence[Trial], key: str, space: Space) -> None
     axes.set(xlabel=key, ylabel="dev BLEU")
 
 
-def _draw_points(axes: Any, shown: Sequence[Trial], places: Sequence[float]) -> None:
+def _draw_points(axes: Any, shown: Sequence[Trial], positions: Sequence[float]) -> None:
     for state, colour in _COLOURS.items():
         points = [
-            (place, trial.dev_bleu)
-            for place, trial in zip(places, shown, strict=True)
+            (position, trial.dev_bleu)
+            for position, trial in zip(positions, shown, strict=True)
             if trial.state == state
         ]
         if points:
