@@ -96,9 +96,10 @@ def test_a_student_trains_on_distilled_pairs_with_the_splits_of_its_teachers(
     )
     data = find_run(run).config().data
     read = read_corpus(data)
-    assert [pair[0] for pair in lines(output)] == [source for source, _ in read.train]
+    translated = [pair[0] for pair in lines(output)]
+    assert [source for source, _ in read.train if source in translated] == translated
     right = sum(tuple(pair) in set(toy_pairs()) for pair in lines(output))
-    assert right > 0.5 * len(lines(output))
+    assert right > 0.5 * len(read.train)
     (tmp_path / "c.toml").write_text(
         f"[data]\ndev_pairs = {data.dev_pairs}\ntest_pairs = {data.test_pairs}\n"
         f'[[data.sources]]\ncorpus = "{data.corpus}"\n' + "\n".join(printed),
