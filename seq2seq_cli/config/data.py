@@ -31,11 +31,21 @@ class CorpusConfig(Table):
     train_only: bool = False
     """Whether no pair of it goes to dev or test. Then the splits are those of the other corpora,
     and its pairs that share a sentence with dev or test are left out."""
+    target_language: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
+    """Language of its targets, if it is not `data.target_language`. Then every source sentence
+    begins with a tag of the language to translate to, such as `<2de>` (Johnson et al. 2017). The
+    corpus only trains; see `train_only`."""
 
     @property
     def only_trains(self) -> bool:
         """Whether none of its pairs is held out."""
-        return self.train_only or self.tag is not None
+        return self.train_only or bool(self.tags)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of its source sentences, that of another target language first."""
+        language = [TO + self.target_language] if self.target_language else []
+        return (*language, *([self.tag] if self.tag else []))
 
 
 class DataConfig(Table):
@@ -79,15 +89,20 @@ class DataConfig(Table):
     @property
     def target_languages(self) -> list[str]:
         """The languages that a model translates to, the usual one first."""
-        other = [self.source_language] if self.both_directions else []
-        return [self.target_language, *other]
+        others = [source.target_language for source in self.sources if source.target_language]
+        return [*self.directions, *dict.fromkeys(others)]
+
+    @property
+    def directions(self) -> list[str]:
+        """The target language of the pairs as they are, and of the turned ones if there are any."""
+        return [self.target_language, *([self.source_language] if self.both_directions else [])]
 
     @property
     def direction(self) -> str:
         """The languages in words."""
-        return f"{self.source_language} to {self.target_language}" + (
-            " and back" if self.both_directions else ""
-        )
+        targets = [name for name in self.target_languages if name != self.source_language]
+        back = " and back" if self.both_directions else ""
+        return f"{self.source_language} to {' and '.join(targets)}{back}"
 
     def languages_to(self, target: str | None) -> tuple[str, str]:
         """Return (source, target) of the direction to a language; None for the usual one.
@@ -98,11 +113,14 @@ class DataConfig(Table):
         usual = self.source_language, self.target_language
         if target is None or target == self.target_language:
             return usual
-        if target in self.target_languages:
+        if target in self.directions:
             return usual[::-1]
+        if target in self.target_languages:
+            return self.source_language, target
         raise UsageError(
             f"{target!r} (--to) is no language that this run translates to; it translates from "
-            f"{self.direction}. Leave it out, or train with data.both_directions"
+            f"{self.direction}. Leave it out, or train with data.both_directions or with a corpus "
+            "of that language"
         )
 
     def moved_to(self, corpus: str) -> "DataConfig":
@@ -131,8 +149,14 @@ class DataConfig(Table):
         return self
 
     @model_validator(mode="after")
-    def _no_tag_of_a_language(self) -> "DataConfig":
+    def _tags_of_languages_are_clear(self) -> "DataConfig":
         for number, source in enumerate(self.sources):
+            if source.target_language in (self.source_language, self.target_language):
+                raise ValueError(
+                    f"data.sources[{number}].target_language is for a third language; it is "
+                    f"{source.target_language!r}, and the languages are {self.source_language!r} "
+                    f"and {self.target_language!r}. Leave it out"
+                )
             if source.tag is not None and source.tag.startswith(TO):
                 raise ValueError(
                     f"data.sources[{number}].tag must not begin with {TO!r}, as the tags of "
@@ -145,8 +169,8 @@ class DataConfig(Table):
         given = self.dev and self.test
         if self.sources and not given and all(each.only_trains for each in self.sources):
             raise ValueError(
-                "data.sources: every corpus has a tag or train_only, so there are no pairs for dev "
-                "and test. Add a corpus without, or set data.dev and data.test"
+                "data.sources: every corpus has a tag, train_only or a target_language, so there "
+                "are no pairs for dev and test. Add one without, or set data.dev and data.test"
             )
         return self
 

@@ -86,7 +86,7 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
     reader.dropped[LEAKS] += len(rows[LEAKED])
     weights = np.repeat(np.array([each.weight for each in corpora], np.float32), counts)
     train_weights = weights[rows[TRAIN]]
-    sequences, numbers = tag_sequences([each.tag for each in corpora])
+    sequences, numbers = tag_sequences([each.tags for each in corpora])
     train_tags = Tags(sequences, np.repeat(numbers, counts)[rows[TRAIN]])
     digest = given.digest()
     digest.update(keys[assigned.sides < REPEATED, PAIR].tobytes())
@@ -162,18 +162,17 @@ def _open_prepared(prepared: Prepared) -> Corpus:
     )
 
 
-def tag_sequences(tags: Sequence[str | None]) -> tuple[list[tuple[str, ...]], np.ndarray]:
+def tag_sequences(tags: Sequence[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], np.ndarray]:
     """Return the sequences of tags that corpora have, and which of them each has.
 
     Args:
-        tags: the tag of each corpus.
+        tags: those of each corpus.
 
     Returns:
         The sequences, of which the first is empty; and numbers, uint16 of shape [corpora].
     """
-    found = [None, *dict.fromkeys(tag for tag in tags if tag is not None)]
-    numbers = np.array([found.index(tag) for tag in tags], np.uint16)
-    return [(tag,) if tag else () for tag in found], numbers
+    found = [*dict.fromkeys([(), *tags])]
+    return found, np.array([found.index(each) for each in tags], np.uint16)
 
 
 def describe(corpora: Sequence[OpenCorpus]) -> str:
@@ -181,7 +180,7 @@ def describe(corpora: Sequence[OpenCorpus]) -> str:
     return ", ".join(
         corpus.description
         + (f" (weight {corpus.weight:g})" if corpus.weight != 1 else "")
-        + (f" <{corpus.tag}>" if corpus.tag else "")
+        + "".join(f" <{tag}>" for tag in corpus.tags)
         for corpus in corpora
     )
 

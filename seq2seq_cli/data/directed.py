@@ -14,22 +14,29 @@ class Directed:
     """The pairs of a corpus, once for each direction, with a tag of the target language.
 
     The tag of the language comes first, and then those that the pairs have themselves. The first
-    direction is that of the corpus; the second, if there is one, has the sides exchanged.
+    direction is that of the corpus, whose pairs may have tags of other target languages; the
+    second, if there is one, has the sides exchanged.
 
     Args:
         pairs: of the corpus.
-        languages: the target language of each direction, one or two.
+        languages: the usual target language of each direction, one or two.
     """
 
     def __init__(self, pairs: Pairs, languages: Sequence[str]):
         self._pairs = pairs
         self._directions = len(languages)
         own = pairs.tags or Tags([()], np.zeros(len(pairs), np.uint16))
+        size = len(own.sequences)
         self.tags = Tags(
-            [(TO + language, *tags) for language in languages for tags in own.sequences],
-            np.concatenate(
-                [own.numbers + np.uint16(i * len(own.sequences)) for i in range(len(languages))]
-            ),
+            [
+                *(_tagged(tags, languages[0]) for tags in own.sequences),
+                *(
+                    (TO + back, *_of_corpus(tags))
+                    for back in languages[1:]
+                    for tags in own.sequences
+                ),
+            ],
+            np.concatenate([own.numbers + np.uint16(i * size) for i in range(len(languages))]),
         )
         self.weights = None if pairs.weights is None else np.tile(pairs.weights, len(languages))
 
@@ -57,3 +64,13 @@ class Directed:
     def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
         """Let the corpus keep the numbers of tokens of a side's sentences."""
         self._pairs.keep_lengths(side, fingerprint, lengths[: len(self._pairs)])
+
+
+def _tagged(tags: tuple[str, ...], language: str) -> tuple[str, ...]:
+    """Return the tags of a pair with that of the usual language, unless it has one of another."""
+    return tags if tags and tags[0].startswith(TO) else (TO + language, *tags)
+
+
+def _of_corpus(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tags that say of which corpus a pair is."""
+    return tuple(tag for tag in tags if not tag.startswith(TO))

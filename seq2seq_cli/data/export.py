@@ -70,10 +70,11 @@ def check_new_folder(folder: Path) -> None:
 def export(corpus: Corpus, languages: tuple[str, str], folder: Path) -> Export:
     """Write the splits of a corpus into a new folder, as a whole or not at all.
 
-    The train split is `train.SOURCE` and `train.TARGET`, a pair per line, and `train.weights` if
-    pairs have weights. The dev and test splits have a line for each distinct source. Their first
-    references are in `test.TARGET`, further ones in `test.TARGET.2`, `test.TARGET.3` and so on. A
-    source with fewer references than another has its first one again there.
+    The train split is `train.SOURCE` and `train.TARGET`, a pair per line, `train.weights` if pairs
+    have weights, and `train.tags` if they have tags. The dev and test splits have a line for each
+    distinct source. Their first references are in `test.TARGET`, further ones in `test.TARGET.2`,
+    `test.TARGET.3` and so on. A source with fewer references than another has its first one again
+    there.
 
     Args:
         corpus: to write.
@@ -106,6 +107,10 @@ def _export_train(writer: "_Writer", corpus: Corpus, languages: tuple[str, str])
     if corpus.train.weights is not None:
         files.append("train.weights")
         writer.write(files[-1], (f"{weight:g}" for weight in corpus.train.weights.tolist()))
+    if (tags := corpus.train.tags) is not None:
+        files.append("train.tags")
+        written = [" ".join(f"<{tag}>" for tag in sequence) for sequence in tags.sequences]
+        writer.write(files[-1], (written[number] for number in tags.numbers.tolist()))
     return ExportedSplit(len(corpus.train), len(corpus.train), files)
 
 

@@ -151,7 +151,7 @@ class TrainingData:
         alpha = config.tokenizer.sampling_alpha
         pairs: Pairs = corpus.train
         if tokenizers.source.languages:
-            pairs = Directed(pairs, config.data.target_languages)
+            pairs = Directed(pairs, config.data.directions)
         return cls(pairs, tokenizers, training, alpha, cost, show)
 
     def plan(self, epoch: int) -> Plan:

@@ -22,7 +22,7 @@ class OpenCorpus:
         pairs: (source, target) sentences, stripped, neither of them empty.
         weight: how often an epoch shows each of the pairs, on average.
         dev, test: the dev and test pairs that the corpus brings, or None.
-        tag: of its source sentences, or None.
+        tags: of its source sentences, without their brackets.
         only_trains: whether none of its pairs is held out.
     """
 
@@ -31,7 +31,7 @@ class OpenCorpus:
     weight: float = 1.0
     dev: list[Pair] | None = None
     test: list[Pair] | None = None
-    tag: str | None = None
+    tags: tuple[str, ...] = ()
     only_trains: bool = False
 
 
@@ -64,12 +64,12 @@ class Reader:
         Raises:
             DataError: if a file is missing.
         """
-        languages = self._config.source_language, self._config.target_language
         total = 0
         for corpus in self._config.mixture:
             if corpus.corpus.startswith(CATALOG):
                 return None
-            pairs = estimated_pairs(files_at(files_of(corpus.corpus).train, languages)[0])
+            files = files_at(files_of(corpus.corpus).train, self._languages(corpus))
+            pairs = estimated_pairs(files[0])
             if pairs is None:
                 return None
             total += pairs
@@ -106,7 +106,7 @@ class Reader:
 
     def _open(self, corpus: CorpusConfig) -> OpenCorpus:
         name = corpus.corpus
-        languages = self._config.source_language, self._config.target_language
+        languages = self._languages(corpus)
         train: Iterable[Pair]
         held_out: list[list[Pair] | None]
         if name.startswith(CATALOG):
@@ -125,7 +125,11 @@ class Reader:
             held_out = [None, None]
         dev, test = (side and list(self._clean(name, side)) for side in held_out)
         pairs = self._clean(name, train)
-        return OpenCorpus(name, pairs, corpus.weight, dev, test, corpus.tag, corpus.only_trains)
+        return OpenCorpus(name, pairs, corpus.weight, dev, test, corpus.tags, corpus.only_trains)
+
+    def _languages(self, corpus: CorpusConfig) -> tuple[str, str]:
+        target = corpus.target_language or self._config.target_language
+        return self._config.source_language, target
 
     def _clean(self, description: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that have no empty side, in canonical form."""

@@ -25,10 +25,10 @@ def tokenizers_of(
 
 def tags_of(corpus: Corpus, data: DataConfig) -> list[str]:
     """Return the tags that the vocabulary needs: those of target languages, and the corpus' own."""
-    languages = data.target_languages if data.both_directions else []
+    languages = data.target_languages if len(data.target_languages) > 1 else []
     own = corpus.train.tags.sequences if corpus.train.tags else []
     tags = [tag for sequence in own for tag in sequence]
-    return [*(TO + language for language in languages), *dict.fromkeys(tags)]
+    return [*dict.fromkeys([*(TO + language for language in languages), *tags])]
 
 
 def learn_tokenizers(

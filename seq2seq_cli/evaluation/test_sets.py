@@ -82,9 +82,14 @@ def read_split(
 
     Raises:
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
-        UsageError: if the run does not translate to that language.
+        UsageError: if the run does not translate to that language, or no pair of it is held out.
     """
     languages = data.languages_to(to)
+    if languages[1] not in data.directions:
+        raise UsageError(
+            f"--to {to}: the {split} split has pairs of {data.source_language} and "
+            f"{data.target_language} alone. Give pairs of {to} by --tsv or --test-set"
+        )
     corpus = read_same_corpus(data, fingerprint, run, show)
     if languages[0] != data.source_language:
         return turned_split_of(corpus, split, languages), corpus

@@ -36,9 +36,8 @@ def initial_tokenizers(config: Config, tags: Sequence[str] = ()) -> Tokenizers:
             f"it: {'; '.join(differences)}. Use the values of that run"
         )
     tokenizers = Tokenizers.load(run.tokenizer)
-    needed = list(tags)
-    if tokenizers.source.languages and not config.data.both_directions:
-        needed.append(TO + config.data.target_language)
+    usual = [TO + config.data.target_language] if tokenizers.source.languages else []
+    needed = dict.fromkeys([*tags, *usual])
     missing = [f"<{tag}>" for tag in needed if tag not in tokenizers.source.tags]
     if missing:
         raise UsageError(

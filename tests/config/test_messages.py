@@ -201,7 +201,7 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
         (
             "sources = [{wight = 1.0, corpus = 'a.tsv'}]",
             "{path}: data.sources[0].wight: Extra inputs are not permitted. An entry's keys are "
-            "corpus, weight, columns, tag, train_only",
+            "corpus, weight, columns, tag, train_only, target_language",
         ),
         (
             "sources = 'a.tsv'",

@@ -50,6 +50,14 @@ def test_the_tag_of_the_language_stands_before_that_of_the_corpus():
     assert both.weights.tolist() == [*range(7), *range(7)]
 
 
+def test_a_pair_of_a_further_language_keeps_its_tag_and_turned_has_the_usual_one():
+    own = Tags([(), ("2de",), ("2de", "bt")], np.array([0, 1, 2, 0, 0, 0, 0], np.uint16))
+    both = Directed(pairs_with(tags=own), ["es", "en"])
+    found = [both.tags.sequences[number] for number in both.tags.numbers]
+    assert found[:3] == [("2es",), ("2de",), ("2de", "bt")]
+    assert found[7:10] == [("2en",), ("2en",), ("2en", "bt")]
+
+
 def test_a_batch_has_both_directions_each_with_its_tag(corpus):
     read, tokenizers, data = data_of(tiny_config(corpus, data__both_directions=True))
     ids = {tokenizers.source.tag_id("2es"): False, tokenizers.source.tag_id("2en"): True}

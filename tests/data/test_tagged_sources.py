@@ -8,12 +8,14 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.export import export
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.preparation import chunked
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.splits import normalise
 from seq2seq_cli.data.vocabularies import tags_of, tokenizers_of
 from seq2seq_cli.errors import UsageError
+from seq2seq_cli.evaluation.test_sets import read_split
 
 REAL = toy_pairs()
 MADE = [(f"Made {source}", f"Hecho {i}.") for i, (source, _) in enumerate(REAL[:60])]
@@ -157,6 +159,62 @@ def test_a_source_that_is_too_long_with_its_tag_is_left_out(tmp_path, real):
         assert data.too_long == count
 
 
+@pytest.fixture
+def german(tmp_path):
+    pairs = [(source, f"{target} auf Deutsch") for source, target in REAL]
+    return {
+        "corpus": write(tmp_path / "german.tsv", [pair[::-1] for pair in pairs]),
+        **{"columns": "de en", "target_language": "de"},
+    }
+
+
+def test_a_corpus_of_a_further_language_has_its_tag_and_only_trains(real, german, made):
+    config = mixed_config(real, german, {**made, "tag": "bt"})
+    corpus = read_corpus(config.data)
+    assert (corpus.dev, corpus.test) == (read(real).dev, read(real).test)
+    held_out = {source for source, _ in corpus.dev + corpus.test}
+    shown = [source for source, target in corpus.train if target.endswith("Deutsch")]
+    assert sorted(shown) == sorted({source for source, _ in REAL} - held_out)
+    tokenizers, _, batches = batches_of(config, corpus)
+    assert tokenizers.source.tags == ("2es", "2de", "bt")
+    seen = set()
+    for batch in batches:
+        for row, target in zip(batch.source_BS.numpy(), batch.target_BT.numpy(), strict=True):
+            if row.any():
+                (text,) = tokenizers.target.detokenize([target])
+                tags = [i for i in row.tolist() if tokenizers.source.is_tag(i)]
+                seen.add((tuple(tokenizers.source.pieces(tags)), text.endswith("Deutsch")))
+                assert row[: len(tags)].tolist() == tags
+    assert seen == {(("<2es>",), False), (("<2es>", "<bt>"), False), (("<2de>",), True)}
+
+
+def test_a_run_knows_its_languages(real, german):
+    data = mixed_config(real, german, data__both_directions=True).data
+    assert data.target_languages == ["es", "en", "de"]
+    assert data.languages_to(None) == data.languages_to("es") == ("en", "es")
+    assert data.languages_to("en") == ("es", "en")
+    assert data.languages_to("de") == ("en", "de")
+    with pytest.raises(UsageError, match="'fr' .* from en to es and de and back"):
+        data.languages_to("fr")
+
+
+def test_the_test_split_has_no_pair_of_a_further_language(real, german):
+    with pytest.raises(UsageError, match="--to de: the test split .* en and es .* --tsv"):
+        read_split(mixed_config(real, german).data, None, "run", "test", to="de")
+
+
+def test_a_prepared_corpus_of_three_languages_is_refused(real, german, tmp_path):
+    with pytest.raises(UsageError, match="has two languages, .* de"):
+        prepare(mixed_config(real, german), tmp_path / "prepared")
+
+
+def test_exported_splits_have_the_tags(real, made, tmp_path):
+    corpus = read(real, {**made, "tag": "bt"})
+    export(corpus, ("en", "es"), tmp_path / "out")
+    tags = (tmp_path / "out/train.tags").read_text().split("\n")[:-1]
+    assert tags == ["" if pair in REAL else "<bt>" for pair in corpus.train]
+
+
 def test_a_prepared_corpus_has_the_same_splits_and_tags(tmp_path, real, made, monkeypatch):
     monkeypatch.setattr(chunked, "CHUNK_PAIRS", 70)
     config = mixed_config({**made, "tag": "bt", "weight": 2.0}, real)
@@ -178,8 +236,10 @@ def test_a_prepared_corpus_has_the_same_splits_and_tags(tmp_path, real, made, mo
     [
         ([{"tag": "a b"}], "data.sources.*tag"),
         ([{"tag": "2es"}], "must not begin with '2'"),
-        ([{"tag": "bt"}], "every corpus has a tag or train_only"),
-        ([{"tag": "bt"}, {"train_only": True}], "every corpus has a tag or train_only"),
+        ([{}, {"target_language": "es"}], r"sources\[1\].target_language is for a third language"),
+        ([{"target_language": "de"}], "every corpus has a tag, train_only or a target_language"),
+        ([{"tag": "bt"}], "every corpus has a tag, train_only"),
+        ([{"tag": "bt"}, {"train_only": True}], "every corpus has a tag, train_only"),
     ],
 )
 def test_what_is_wrong_with_tags_is_named(settings, message):

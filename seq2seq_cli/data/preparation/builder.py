@@ -62,7 +62,7 @@ class PairsBuilder(  # type: ignore[call-arg]
         weights = np.array([chunk.weight for chunk in self._corpus.chunks], np.float32)
         if (weights != 1).any():
             np.save(self.data_path / WEIGHTS, np.repeat(weights, counts))
-        sequences, numbers = tag_sequences([chunk.tag for chunk in self._corpus.chunks])
+        sequences, numbers = tag_sequences([chunk.tags for chunk in self._corpus.chunks])
         if len(sequences) > 1:
             np.save(self.data_path / TAGS, np.repeat(numbers, counts))
             self.info.metadata["tags"] = sequences

@@ -26,7 +26,7 @@ class Chunk(NamedTuple):
     path: Path
     pairs: int
     weight: float
-    tag: str | None
+    tags: tuple[str, ...]
     only_trains: bool
 
     @property
@@ -102,7 +102,7 @@ def _write_chunks(
     for corpus in corpora:
         while pairs := list(islice(corpus.pairs, CHUNK_PAIRS)):
             path = folder / str(len(chunks))
-            kind = corpus.weight, corpus.tag, corpus.only_trains
+            kind = corpus.weight, corpus.tags, corpus.only_trains
             chunks.append(Chunk(path, len(pairs), *kind))
             pool.submit(keep_chunk, pairs, chunks[-1].path)
             done += len(pairs)

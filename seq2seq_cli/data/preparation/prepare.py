@@ -40,7 +40,8 @@ def prepare(
 
     Raises:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
-        UsageError: if the folder exists already, or the corpus is a prepared one.
+        UsageError: if the folder exists already, the corpus is a prepared one, or it has more than
+            two languages.
         DiskError: if it cannot be written.
     """
     if os.path.lexists(path):
@@ -50,6 +51,11 @@ def prepare(
             raise UsageError(
                 f"{corpus.corpus}: has been prepared already. Give what it was prepared from"
             )
+    if more := [source.target_language for source in config.data.sources if source.target_language]:
+        raise UsageError(
+            f"a prepared corpus has two languages, and data.sources has {more[0]} as a further "
+            "target_language. Train on the sources themselves"
+        )
     partial = path.parent / f".{path.name}.partial"
     with writable(path):
         shutil.rmtree(partial, ignore_errors=True)  # a killed preparation may have left it
