@@ -15,6 +15,7 @@ from seq2seq_cli.cli.checkpoints import checkpoints_app
 from seq2seq_cli.cli.compare import compare
 from seq2seq_cli.cli.config import config_app
 from seq2seq_cli.cli.data import data_app
+from seq2seq_cli.cli.doctor import doctor
 from seq2seq_cli.cli.evaluate import evaluate
 from seq2seq_cli.cli.explain import explain
 from seq2seq_cli.cli.export_split import export_split
@@ -57,6 +58,7 @@ app.command(cls=Command)(watch)
 app.command("export-split", cls=Command)(export_split)
 app.command(cls=Command)(ablate)
 app.command(cls=Command)(selftest)
+app.command(cls=Command)(doctor)
 app.add_typer(data_app, name="data")
 recipe_app.command(cls=Command)(tune)
 app.add_typer(recipe_app, name="recipe")

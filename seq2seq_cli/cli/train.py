@@ -72,6 +72,7 @@ def train(
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.runs.resuming import resumed_config
     from seq2seq_cli.runs.run import check_startable, find_run
+    from seq2seq_cli.training.interruption import interruption_errors
 
     if resume and dry_run:
         raise UsageError("--dry-run is for a new training; leave out --resume")
@@ -97,7 +98,7 @@ def train(
     if dry_run:
         _show_plan(resolved, run, quiet)
         return
-    with _started(resolved, quiet) as (display, device_used):
+    with interruption_errors(), _started(resolved, quiet) as (display, device_used):
         from seq2seq_cli.training.loop import train as train_model
 
         result = train_model(resolved, display, resumed, run, device_used, accept_changes)

@@ -31,7 +31,7 @@ def use_device(name: str) -> str:
         return f"CPU ({processor_name()}, {cores()} cores)"
     index = int(number or 0)
     if not gpus:
-        raise UsageError(f"--device {name}: {_why_no_gpu()}. Or use --device cpu")
+        raise UsageError(f"--device {name}: {why_no_gpu()}. Or use --device cpu")
     if index >= len(gpus):
         raise UsageError(
             f"--device {name}: there are {len(gpus)} GPUs, gpu:0 to gpu:{len(gpus) - 1}"
@@ -58,7 +58,7 @@ def _show_only(gpus: list[Any], name: str) -> None:
         raise UsageError(f"--device {name}: chosen too late in this process: {error}") from error
 
 
-def _why_no_gpu() -> str:
+def why_no_gpu() -> str:
     """Return the likely reason why TensorFlow sees no GPU, and the remedy."""
     import tensorflow as tf
 

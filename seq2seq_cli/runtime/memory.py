@@ -12,6 +12,7 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import physical_memory
 
 _STATUS = Path("/proc/self/statm")  # of Linux
+_MEMORY = Path("/proc/meminfo")  # of Linux
 _GROUP_LIMITS = (  # of control groups, versions 2 and 1
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -46,6 +47,15 @@ def most_memory() -> int:
         with suppress(OSError, ValueError):  # there is no such group, or its limit is "max"
             limits.append(int(path.read_text()))
     return min(limits)
+
+
+def available_memory() -> int | None:
+    """Return the memory that no process uses now, in bytes, or None where that is not known."""
+    with suppress(OSError, ValueError, IndexError):
+        lines = _MEMORY.read_text().split("\n")
+        (line,) = (line for line in lines if line.startswith("MemAvailable:"))
+        return int(line.split()[1]) * 1024
+    return None
 
 
 @contextmanager

@@ -2,12 +2,15 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from seq2seq_cli.errors import RunInterruptedError
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequest:
@@ -22,10 +25,10 @@ class StopRequest:
 
 @contextmanager
 def stop_requested(warn: Callable[[str], None]) -> Iterator[StopRequest]:
-    """Note SIGINT and SIGTERM, so that the loop can end after its update.
+    """Note SIGINT, SIGTERM and SIGHUP, so that the loop can end after its update.
 
-    A second signal ends the process at once. Only the main thread receives signals; in any other
-    thread this does nothing.
+    A second signal ends the process at once, without cleaning up. Only the main thread receives
+    signals; in any other thread this does nothing.
 
     Args:
         warn: receives a sentence when the first signal comes.
@@ -37,11 +40,10 @@ def stop_requested(warn: Callable[[str], None]) -> Iterator[StopRequest]:
 
     def note(number: int, frame: FrameType | None) -> None:
         request.signal_number = number
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        _end_at_once(before)
         warn("Saving a checkpoint before ending; a second signal ends at once")
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = _handlers()
     for number in before:
         signal.signal(number, note)
     try:
@@ -49,6 +51,59 @@ def stop_requested(warn: Callable[[str], None]) -> Iterator[StopRequest]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def interruption_errors() -> Iterator[None]:
+    """Turn the first signal in the block into an error, where no `stop_requested` notes it.
+
+    A second signal ends the process at once. In other threads than the main one this does nothing.
+
+    Raises:
+        RunInterruptedError: if SIGINT, SIGTERM or SIGHUP came.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        _end_at_once(before)
+        raise _Stop(number)
+
+    before = _handlers()
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    except _Stop as stopped:
+        name = signal.Signals(stopped.number).name
+        text = f"Stopped by {name} between updates; what was saved stays"
+        raise RunInterruptedError(text, stopped.number) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Stop(KeyboardInterrupt):
+    """Ends what is being done. It is no Exception, which other code might catch."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
+
+
+def _handlers() -> dict[int, Any]:
+    """Return the handlers of the signals that end a training; nohup has SIGHUP ignored."""
+    found: dict[int, Any] = {number: signal.getsignal(number) for number in _SIGNALS}
+    if found[signal.SIGHUP] is signal.SIG_IGN:
+        del found[signal.SIGHUP]
+    return found
+
+
+def _end_at_once(numbers: Iterable[int]) -> None:
+    """Let the next signal end the process as the system does it."""
+    for number in numbers:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def interrupted(signal_number: int, updates: int, run: Path) -> RunInterruptedError:

@@ -63,7 +63,7 @@ def train(
         CheckpointError: if the checkpoints of `resume` are damaged, or of other data or versions.
         LockedError: if another process trains in the run's folder.
         DivergedError: if the loss, a gradient or a weight is no longer finite.
-        RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
+        RunInterruptedError: if SIGINT, SIGTERM or SIGHUP came, after a checkpoint.
         DiskError: if a checkpoint cannot be saved, before the first update if possible.
     """
     limit_xla_cache()
@@ -152,7 +152,7 @@ class Trainer:
 
         Raises:
             DivergedError: if the loss, a gradient or a weight is no longer finite.
-            RunInterruptedError: if SIGINT or SIGTERM came, after a checkpoint.
+            RunInterruptedError: if SIGINT, SIGTERM or SIGHUP came, after a checkpoint.
             DiskError: if a checkpoint cannot be saved, before the first update if possible.
         """
         position, trackers = self.position, self._setup.config.training.trackers

@@ -4,28 +4,30 @@ import threading
 
 import pytest
 
-from seq2seq_cli.training.interruption import stop_requested
+from seq2seq_cli.training.interruption import interruption_errors, stop_requested
 
 
-@pytest.fixture
-def interruptible():
-    """SIGINT as a terminal's programs have it; what runs in the background may ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_a_second_signal_is_no_longer_caught(interruptible):
+def test_a_second_signal_is_no_longer_caught():
     notices = []
     with stop_requested(notices.append) as request:
         os.kill(os.getpid(), signal.SIGINT)
         assert request.signal_number == signal.SIGINT
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert notices == ["Saving a checkpoint before ending; a second signal ends at once"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nohup_keeps_a_training_from_sighup():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruption_errors(), stop_requested(lambda text: None) as request:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert request.signal_number == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_handlers_are_put_back(number):
     before = signal.getsignal(number)
     with stop_requested(lambda text: None) as request:

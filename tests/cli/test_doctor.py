@@ -1,0 +1,106 @@
+"""`s2s doctor`: what it finds, and what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import s2s
+
+from seq2seq_cli.errors import DiskError
+from seq2seq_cli.recipes import trial_training
+from seq2seq_cli.recipes.trial_training import Trial, TrialError, try_resuming
+from seq2seq_cli.runtime import health
+
+SOUND = Trial(same_bits=True, same_steps=True, seconds=30.0)
+pytestmark = pytest.mark.usefixtures("workdir")
+
+
+def doctor(monkeypatch, trial: Trial | Exception = SOUND) -> tuple[int, list]:
+    """Examine with a trial training that is given; return the exit code and the record."""
+
+    def give(folder, device, show):
+        if isinstance(trial, Exception):
+            raise trial
+        return trial
+
+    monkeypatch.setattr(trial_training, "try_resuming", give)
+    code, out, _ = s2s("doctor", "--device", "cpu", "--json")
+    return code, json.loads(out)
+
+
+def test_a_sound_machine_needs_nothing(monkeypatch):
+    monkeypatch.setattr(health, "available_memory", lambda: 8 * 10**9)
+    monkeypatch.setattr(health, "most_memory", lambda: 9 * 10**9)
+    code, found = doctor(monkeypatch)
+    names = ["Python", "versions", "processor", "device", "memory", "disk", "cache", "training"]
+    assert [finding["name"] for finding in found] == names
+    assert [finding["remedy"] for finding in found if not finding["ok"]] == []
+    assert code == 0
+    assert "20 updates, killed and resumed, in 30 s: the same bits" in found[-1]["value"]
+    code, out, _ = s2s("doctor", "--device", "cpu")
+    assert [line.split(":")[0] for line in out.splitlines()] == [f"✓ {name}" for name in names]
+    assert list(Path.cwd().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("trial", "value"),
+    [
+        (Trial(False, True, 1.0), "other bits than without interruption"),
+        (Trial(True, False, 1.0), "other entries in metrics.jsonl than without interruption"),
+        (TrialError("a training ended with 1"), "20 updates were not made"),
+        (DiskError("full"), "20 updates were not made"),
+    ],
+)
+def test_a_training_that_does_not_resume_exactly_is_found(trial, value, monkeypatch):
+    code, found = doctor(monkeypatch, trial)
+    assert code == 1
+    assert value in found[-1]["value"]
+    assert found[-1]["remedy"]
+
+
+def test_each_lack_has_a_remedy(monkeypatch):
+    monkeypatch.setattr(health, "available_memory", lambda: 10**9)
+    monkeypatch.setattr(health, "_LEAST_DISK", 1e18)
+    monkeypatch.setattr(health, "cache_problem", lambda folder: "cannot be written (no)")
+    monkeypatch.setattr(health, "_PACKAGES", ("tensorflow", "no-such-package"))
+    code, found = doctor(monkeypatch)
+    remedies = {finding["name"]: finding["remedy"] for finding in found if not finding["ok"]}
+    assert remedies.keys() >= {"versions", "memory", "disk", "cache", "training"}
+    assert remedies["versions"] == "Install what is missing: pip install no-such-package"
+    assert remedies["training"] == "Do first what is said above"
+    assert code == 1
+
+
+def test_why_no_gpu_is_used_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(health, "use_device", lambda device: "CPU (A, 2 cores)")
+    monkeypatch.setattr(health, "why_no_gpu", lambda: "no driver")
+    monkeypatch.setattr(health, "_PCI_DEVICES", tmp_path)
+    assert health._device("auto").value == "CPU (A, 2 cores); no GPU is used: no driver"
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0/class").write_text("0x030200\n")
+    (tmp_path / "0/vendor").write_text("0x10de\n")
+    found = health._device("auto")
+    assert found.value == "CPU (A, 2 cores), though there is an NVIDIA GPU"
+    assert found.remedy == "no driver"
+
+
+def test_a_tensorflow_that_cannot_be_imported_is_a_finding(monkeypatch):
+    def fail() -> None:
+        raise ImportError("libfoo.so is missing")
+
+    monkeypatch.setattr(health, "import_tensorflow", fail)
+    found = health._device("auto")
+    assert found.value == "TensorFlow cannot be imported: libfoo.so is missing"
+    assert found.remedy
+
+
+def test_a_training_that_is_killed_and_resumed_has_the_same_bits():
+    trial = try_resuming(Path.cwd(), "cpu")
+    assert (trial.same_bits, trial.same_steps) == (True, True)
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_process_that_is_not_killed_is_told(monkeypatch):
+    monkeypatch.setattr(trial_training, "_CHILD", "import sys; sys.exit('it broke')")
+    with pytest.raises(TrialError, match="a training ended with 1 and said: it broke"):
+        trial_training._train_until_killed("folder", "cpu", "float32", "1")
