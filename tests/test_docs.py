@@ -16,9 +16,9 @@ from seq2seq_cli.cli.options import config_layers
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.recipes.search_space import read_space
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.decoding.search import Search
+from seq2seq_cli.recipes.search_space import read_space
 from seq2seq_cli.training.step import Updater
 
 if sys.version_info >= (3, 11):

@@ -111,15 +111,14 @@ def translate(
 ) -> None:
     """Translate sentences, a file or stdin: one line out for each line in."""
     check_files(bool(sentences), input_file, output)
-    _check_texts(sentences or [], prefix)
-    _check_seed(seed, sample)
+    _check_arguments(sentences or [], prefix, seed if not sample else None)
     found = find_runs(
         run,
         settings,
         *decoding_flags(beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty),
         *decoding_flags(sample=sample or None, temperature=temperature, top_k=top_k, top_p=top_p),
-        *decoding_flags(rerank=rerank, rerank_weight=rerank_weight, seed=seed),
-        *decoding_flags(max_length=max_length, batch_tokens=batch_tokens),
+        *decoding_flags(seed=seed, max_length=max_length, batch_tokens=batch_tokens),
+        *decoding_flags(rerank=rerank, rerank_weight=rerank_weight),
     )
     start_tensorflow(device or "auto")
 
@@ -145,15 +144,12 @@ def translate(
             _translate_stream(translator, input_file, shows, writer)
 
 
-def _check_texts(sentences: Sequence[str], prefix: str) -> None:
+def _check_arguments(sentences: Sequence[str], prefix: str, unused_seed: int | None) -> None:
+    if unused_seed is not None:
+        raise UsageError("--seed is for --sample; a search for the best draws nothing")
     for number, sentence in enumerate(sentences, start=1):
         check_text(sentence, f"sentence {number}")
     check_text(prefix, "--prefix")
-
-
-def _check_seed(seed: int | None, sample: bool) -> None:
-    if seed is not None and not sample:
-        raise UsageError("--seed is for --sample; a search for the best draws nothing")
 
 
 class _Writer(NamedTuple):
