@@ -91,11 +91,15 @@ def tune(
 
         found = tuning.tune(base, drawn, folder, trials, display, draw_seed, device_used)
     best = best_of(found)
-    record = {"best": best and best.number, "trials": [asdict(trial) for trial in found]}
-    emit(Result(record, _table(found, best, drawn)), as_json)
+    emit(_result(found, best, drawn), as_json)
     if best and not quiet:
         console.show_notice(f"The best config and the plot: {folder / tuning.BEST}, {tuning.PLOT}")
         console.show_next(f"s2s train --config {folder / tuning.BEST}")
+
+
+def _result(trials: "Sequence[Trial]", best: "Trial | None", space: "Space") -> Result:
+    record = {"best": best and best.number, "trials": [asdict(trial) for trial in trials]}
+    return Result(record, _table(trials, best, space))
 
 
 def _table(trials: "Sequence[Trial]", best: "Trial | None", space: "Space") -> "Table":

@@ -199,9 +199,10 @@ def _range(key: str, entry: dict[str, Any], base: Config) -> Range:
 def _check(key: str, value: Value, base: Config) -> None:
     """Check that a key may have a value, whatever the values of other keys are."""
     field = _field(key, base)
+    annotated: Any = Annotated
     of_key: Any = field.annotation
     for constraint in field.metadata:
-        of_key = Annotated[of_key, constraint]
+        of_key = annotated[of_key, constraint]
     try:
         TypeAdapter(of_key, config=ConfigDict(strict=True)).validate_python(value)
     except ValidationError:

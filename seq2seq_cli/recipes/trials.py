@@ -47,7 +47,7 @@ class Trial:
 def best_of(trials: Sequence[Trial]) -> Trial | None:
     """Return the trial with the highest dev BLEU of those that came to their end."""
     done = [trial for trial in trials if trial.state == "done" and trial.dev_bleu is not None]
-    return max(done, key=lambda trial: (trial.dev_bleu, -trial.number), default=None)
+    return max(done, key=lambda trial: (trial.dev_bleu or 0.0, -trial.number), default=None)
 
 
 class TrialFile:

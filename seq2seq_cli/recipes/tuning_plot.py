@@ -41,7 +41,7 @@ def plot(trials: Sequence[Trial], space: Space) -> bytes:
 def _draw_course(axes: Any, shown: Sequence[Trial]) -> None:
     """Draw the dev BLEU of each trial, and the best so far."""
     _draw_points(axes, shown, [trial.number for trial in shown])
-    best, course = -math.inf, []
+    best, course = -math.inf, list[float]()
     for trial in shown:
         if trial.state == "done" and trial.dev_bleu is not None:
             best = max(best, trial.dev_bleu)

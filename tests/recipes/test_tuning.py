@@ -14,6 +14,7 @@ from seq2seq_cli.recipes import tuning
 from seq2seq_cli.recipes.search_space import Choice, Range
 from seq2seq_cli.recipes.trials import best_of
 from seq2seq_cli.recipes.tuning import tune
+from seq2seq_cli.recipes.tuning_plot import plot
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Result, Validation, ignore
 
@@ -30,6 +31,7 @@ class Trainings:
         self.began: list[tuple[str, float]] = []
         self.fails: dict[int, Exception] = {}
         monkeypatch.setattr(tuning, "train", self)
+        monkeypatch.setattr(tuning, "plot", lambda trials, space: b"")
 
     def __call__(self, config, on_event, resume, name, device):
         run = resume or Run(tuning.Path(name))
@@ -77,7 +79,7 @@ def test_the_best_config_is_one_that_a_training_takes(trainings, tmp_path):
     trials = tune(BASE, SPACE, tmp_path, 5, ignore)
     written = load_config(Overrides.read(tmp_path / "best.toml"))
     assert written == tuning.config_of(BASE, best_of(trials).values)
-    root = ElementTree.parse(tmp_path / "tuning.svg").getroot()
+    root = ElementTree.fromstring(plot(trials, SPACE))
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {"model.dropout", "model.encoder_units", "dev BLEU", "8", "24"} <= texts
 
