@@ -69,6 +69,7 @@ def models(workdir, monkeypatch) -> None:
         translator=lambda **options: Translator(),
         scorer=lambda **options: Scorer(),
         decoding=tiny_config(None).decoding,
+        towards=lambda to: loaded,
     )
     monkeypatch.setattr(loading, "load_ensemble", lambda runs, warn, configs: loaded)
     run = Run(Path("runs/x"))

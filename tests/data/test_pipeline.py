@@ -53,9 +53,19 @@ def test_order_is_a_function_of_seed_and_epoch(tokenizer):
     assert flat(data(tokenizer, training__seed=1).batches(0)) != first
 
 
+def test_the_parts_of_most_batches_have_different_lengths(tokenizer):
+    made = data(tokenizer, training__batch_tokens=800, training__parts=4)
+    shapes = made.plan(epoch=0).shapes.tolist()
+    groups = [shapes[first : first + 4] for first in range(0, len(shapes), 4)]
+    mixed = [len(set(group)) > 1 for group in groups]
+    assert len(groups) > 5
+    assert sum(mixed) > 0.7 * len(mixed)
+
+
 def test_a_batch_that_fills_slowly_does_not_come_late(tokenizer):
     pairs = [("a", "b")] * 200 + [("I see " * 20, "yo mirar " * 20)] * 8
-    config = tiny_config("x.tsv", training__batch_pairs=8).training
+    limits = {"training__max_source_tokens": 200, "training__max_target_tokens": 200}
+    config = tiny_config("x.tsv", training__batch_pairs=8, **limits).training
     made = TrainingData(in_memory(pairs), tokenizer, config, shape_cost=100)
 
     def place_of_the_long_pairs(epoch: int) -> float:

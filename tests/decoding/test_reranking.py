@@ -112,15 +112,15 @@ def test_options_that_contradict_each_other_are_refused(options, message):
 def test_a_run_of_the_same_direction_is_refused(loaded, trained):
     message = r"--rerank.*translates from en to es.*a run from es to en is needed"
     with pytest.raises(UsageError, match=message):
-        load_reverse(str(trained), loaded.data, ignore)
+        load_reverse(str(trained), loaded.languages, ignore)
 
 
 def test_a_run_that_is_not_there_is_named(loaded, tmp_path):
     with pytest.raises(CheckpointError, match=r"decoding.rerank \(--rerank\): .*no such run"):
-        load_reverse(str(tmp_path / "none"), loaded.data, ignore)
+        load_reverse(str(tmp_path / "none"), loaded.languages, ignore)
     (tmp_path / "empty").mkdir()
     with pytest.raises(CheckpointError, match=r"--rerank\): .*no training has begun"):
-        load_reverse(str(tmp_path / "empty"), loaded.data, ignore)
+        load_reverse(str(tmp_path / "empty"), loaded.languages, ignore)
 
 
 def test_the_commands_and_python_take_it(home, reverse, trained):
@@ -153,13 +153,13 @@ def test_the_commands_and_python_take_it(home, reverse, trained):
 
 
 def test_validation_re_ranks_too(corpus, reverse, tmp_path):
-    def dev_bleu(**decoding) -> float:
-        config = tiny_config(corpus, training__steps=10, decoding__beam=4, **decoding)
+    def samples(**decoding) -> list[tuple[str, str, str]]:
+        config = tiny_config(corpus, training__steps=40, decoding__beam=4, **decoding)
         events: list = []
         path = tmp_path / f"{len(decoding)}"
         train(config, events.append, name=str(path))
-        return [each.dev_bleu for each in events if isinstance(each, Validation)][-1]
+        return [each.samples for each in events if isinstance(each, Validation)][-1]
 
-    assert dev_bleu() != dev_bleu(decoding__rerank=str(reverse), decoding__rerank_weight=50.0)
+    assert samples() != samples(decoding__rerank=str(reverse), decoding__rerank_weight=50.0)
     with pytest.raises(CheckpointError, match="no such run"):
-        dev_bleu(decoding__rerank="nothing")
+        samples(decoding__rerank="nothing")

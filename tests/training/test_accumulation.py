@@ -114,16 +114,6 @@ def test_no_update_has_batches_of_two_epochs():
     assert (position.epoch, position.batch) == (1, 2)
 
 
-def test_the_parts_of_most_batches_have_different_lengths(corpus):
-    config = tiny_config(corpus, training__batch_tokens=512, training__parts=4)
-    data = set_up(config).data
-    lengths = data.plan(epoch=0).shapes
-    groups = [lengths[first : first + 4] for first in range(0, len(lengths), 4)]
-    mixed = [len(set(group.tolist())) > 1 for group in groups]
-    assert len(groups) > 5
-    assert sum(mixed) > 0.7 * len(mixed)
-
-
 @pytest.mark.parametrize(
     ("settings", "parts"),
     [
