@@ -38,7 +38,8 @@ def test_a_sound_machine_needs_nothing(monkeypatch):
     assert code == 0
     assert "20 updates, killed and resumed, in 30 s: the same bits" in found[-1]["value"]
     code, out, _ = s2s("doctor", "--device", "cpu")
-    assert [line.split(":")[0] for line in out.splitlines()] == [f"✓ {name}" for name in names]
+    marked = [line.split(":")[0] for line in out.splitlines() if line.startswith(("✓", "✗"))]
+    assert marked == [f"✓ {name}" for name in names]
     assert list(Path.cwd().iterdir()) == []
 
 
