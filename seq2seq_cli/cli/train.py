@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from seq2seq_cli.training.events import Result
 
 
+_ACCEPT_CHANGES = (
+    "With --resume: go on although config, data or versions are not those of the run. "
+    "The result is then not that of a training without interruption."
+)
+
+
 def train(
     config: ConfigOption = None,
     model: ModelOption = None,
@@ -52,14 +58,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the run's last checkpoint.")
     ] = False,
-    accept_changes: Annotated[
-        bool,
-        typer.Option(
-            "--accept-changes",
-            help="With --resume: go on although config, data or versions are not those of the run. "
-            "The result is then not that of a training without interruption.",
-        ),
-    ] = False,
+    accept_changes: Annotated[bool, typer.Option("--accept-changes", help=_ACCEPT_CHANGES)] = False,
     settings: SetOption = None,
     dry_run: Annotated[
         bool,
@@ -88,11 +87,10 @@ def train(
         budget=budget,
     )
     resumed = find_run(run, console.show_warning) if resume else None
-    resolved = (
-        resumed_config(resumed, *layers, raising=True, accepting=accept_changes)
-        if resumed
-        else load_config(*layers)
-    )
+    if resumed:
+        resolved = resumed_config(resumed, *layers, raising=True, accepting=accept_changes)
+    else:
+        resolved = load_config(*layers)
     check_startable(resumed, run)
     find_data(resolved.data, quiet)
     if dry_run:

@@ -72,10 +72,10 @@ class Config(Table):
         """Return every value that is set as TOML, by table."""
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
-    def flat(self) -> dict[str, Any]:
-        """Return the values by dotted key."""
+    def flat(self, exclude_unset: bool = False) -> dict[str, Any]:
+        """Return the values by dotted key; without those that nothing has set, if asked."""
         return {
             f"{table}.{key}": value
-            for table, values in self.model_dump().items()
+            for table, values in self.model_dump(exclude_unset=exclude_unset).items()
             for key, value in values.items()
         }

@@ -56,9 +56,8 @@ def distill(
         show: shows how many sentences are done.
 
     Raises:
-        UsageError: if the output exists, was begun with other settings, the teachers do not fit
-            together, one has learned from dev or test pairs, or the search finds one translation
-            where the closest is to be chosen.
+        UsageError: if the output exists or was begun with other settings, the teachers do not fit
+            together or know dev or test pairs, or there is only one translation to choose from.
         DataError: if the corpus cannot be read, or is not the first teacher's.
         CheckpointError: if a teacher has no valid checkpoint.
         LockedError: if another process makes the output.

@@ -15,12 +15,12 @@ import numpy as np
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.corpus import Corpus
+from seq2seq_cli.data.mixing import LEAKS
 from seq2seq_cli.data.splits import Pair, find_repeated, pair_keys, shares_a_sentence
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.pairs_log import PairsLog, publish, tsv_line
 from seq2seq_cli.recipes.synthetic import (
-    LEAKS,
     Choice,
     SyntheticCorpus,
     languages_of,

@@ -89,13 +89,13 @@ def tune(
 
 
 def config_of(base: Config, values: dict[str, Value]) -> Config:
-    """Return the base config with the values of a trial.
+    """Return the base config with the values of a trial, by which other keys' defaults may follow.
 
     Raises:
         UsageError: if they contradict each other.
     """
     overrides = Overrides()
-    for key, value in {**base.flat(), **values}.items():
+    for key, value in {**base.flat(exclude_unset=True), **values}.items():
         if value is not None:
             overrides.set(key, value, "[space]" if key in values else "the base config")
     return load_config(overrides)
@@ -108,7 +108,7 @@ class _StoppedError(Exception):
 def _asked(base: Config, space: Space, seed: int) -> dict[str, dict[str, Any]]:
     """Return what determines the trials."""
     dimensions = {key: asdict(dimension) for key, dimension in space.items()}
-    fixed = {key: value for key, value in base.flat().items() if key not in ("training.device",)}
+    fixed = {key: value for key, value in base.flat().items() if key != "training.device"}
     return {"space": dimensions, "config": fixed, "draws": {"seed": seed}}
 
 
@@ -150,10 +150,10 @@ def _ended(
         on_event(event)
         if not isinstance(event, Validation):
             return
-        bleus = _validations(run)  # those before an interruption, too
-        for bleu in bleus[len(reported) :]:
-            asked.report(bleu, len(reported))
-            reported.append(bleu)
+        entries = _validations(run)  # those before an interruption, too
+        for entry in entries[len(reported) :]:
+            asked.report(entry["dev_bleu"], len(reported))
+            reported.append(entry["dev_bleu"])
         if asked.should_prune():
             raise _StoppedError
 
@@ -190,7 +190,7 @@ def _done(trial: Trial, run: Run, result: Result) -> Trial:
 
 def _with_figures(trial: Trial, run: Run) -> Trial:
     """Return the trial with the figures of its validations."""
-    entries = [entry for entry in run.metrics() if entry.get("kind") == "validation"]
+    entries = _validations(run)
     if not entries:
         return trial
     bleus = tuple(entry["dev_bleu"] for entry in entries)
@@ -204,8 +204,8 @@ def _with_figures(trial: Trial, run: Run) -> Trial:
     )
 
 
-def _validations(run: Run) -> list[float]:
-    return [entry["dev_bleu"] for entry in run.metrics() if entry.get("kind") == "validation"]
+def _validations(run: Run) -> list[dict[str, Any]]:
+    return [entry for entry in run.metrics() if entry.get("kind") == "validation"]
 
 
 def _write(trials: list[Trial], base: Config, space: Space, folder: Path) -> None:

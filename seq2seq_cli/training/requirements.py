@@ -123,8 +123,9 @@ def memory_errors(config: Config, run: Run | None = None) -> AbstractContextMana
 def _smaller_batches(training: TrainingConfig) -> str:
     """Return the assignment that halves a batch, as far as the longest pair allows."""
     if training.batch_pairs:
-        return f"training.batch_pairs={max(1, training.batch_pairs // 2)}"
-    least = max(64, training.max_source_tokens, training.max_target_tokens)
+        return f"training.batch_pairs={max(training.parts, training.batch_pairs // 2)}"
+    longest = max(training.max_source_tokens, training.max_target_tokens)
+    least = max(64, training.parts * longest)
     return f"training.batch_tokens={max(least, training.batch_tokens // 2)}"
 
 

@@ -3,6 +3,8 @@
 import pytest
 from conftest import tiny_config
 
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.search_space import Choice, Range, read_space
 
@@ -88,3 +90,11 @@ def test_all_problems_are_named_at_once(tmp_path):
 )
 def test_what_a_dimension_covers(dimension, value, covers):
     assert dimension.covers(value) == covers
+
+
+def test_defaults_follow_the_values_of_a_trial():
+    from seq2seq_cli.recipes.tuning import config_of
+
+    base = load_config(Overrides())
+    assert base.model.encoder_units == 256
+    assert config_of(base, {"model.attention": "dot"}).model.encoder_units == 192

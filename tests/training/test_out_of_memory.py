@@ -8,6 +8,7 @@ from conftest import tiny_config
 from quick_training import compute_nothing
 
 from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs import checkpoints, files
 from seq2seq_cli.runs.resuming import resumed_config
@@ -16,6 +17,7 @@ from seq2seq_cli.training import checkpointing, loop, setup
 from seq2seq_cli.training.checkpointing import Checkpointer
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
+from seq2seq_cli.training.requirements import _smaller_batches
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.validation import Validator
 
@@ -81,3 +83,8 @@ def test_the_command_that_it_names_goes_on_with_smaller_batches(corpus, workdir,
     config = resumed_config(run, smaller, raising=True, accepting=True)
     assert train(config, ignore, resume=run, accept_changes=True).step == 46
     assert run.config().training.batch_pairs == 400
+
+
+def test_the_smaller_batch_that_is_named_holds_the_longest_pair_in_each_part():
+    training = {"batch_tokens": 512, "parts": 4, "max_source_tokens": 100, "max_target_tokens": 64}
+    assert _smaller_batches(TrainingConfig(**training)) == "training.batch_tokens=400"
