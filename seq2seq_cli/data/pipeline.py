@@ -12,7 +12,7 @@ from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.autotune import without_autotune
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.directed import Directed
-from seq2seq_cli.data.lengths import longer, token_lengths
+from seq2seq_cli.data.lengths import growth_by_sampling, longer, token_lengths
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.repetitions import Repetitions
 from seq2seq_cli.data.shapes import left_over, padded_shapes
@@ -22,11 +22,6 @@ from seq2seq_cli.errors import DataError
 from seq2seq_cli.runtime.parallel import CHEAP_SHAPE, cost_of_a_shape
 from seq2seq_cli.special_tokens import BOS
 from seq2seq_cli.work import ShowWork, show_nothing
-
-# A sampled segmentation has more tokens than the best one. So each pair is put into a batch for
-# pairs that are longer by this factor. A sentence whose sample is still too long keeps its best
-# segmentation.
-_SAMPLED_LENGTH = 1.4
 
 
 class Batch(NamedTuple):
@@ -95,6 +90,7 @@ class TrainingData:
         self._seed = config.seed
         self._alpha = sampling_alpha
         source_lengths, target_lengths = token_lengths(pairs, tokenizers, show)
+        text_lengths = np.stack([source_lengths, target_lengths])
         self._tags = pairs.tags
         if pairs.tags is not None:
             counts = np.array([len(tags) for tags in pairs.tags.sequences], np.int32)
@@ -114,8 +110,11 @@ class TrainingData:
 
         lengths = np.stack([source_lengths, target_lengths])[:, self._rows]
         if sampling_alpha:
+            # Each pair is put into a batch for longer pairs. A sentence whose sample is still too
+            # long keeps its best segmentation.
+            growth = growth_by_sampling(pairs, tokenizers, text_lengths, self._rows, sampling_alpha)
             most = [[config.max_source_tokens], [config.max_target_tokens]]
-            lengths = np.minimum(np.ceil(_SAMPLED_LENGTH * lengths), most).astype(np.uint16)
+            lengths = np.minimum(np.ceil(growth[:, None] * lengths), most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
         self._shapes, self._shape_of = padded_shapes(lengths, weights, shape_cost)
         # A multiple of eight, so that the parts of a batch have the same size.

@@ -7,6 +7,7 @@ from conftest import tiny_config, toy_pairs
 from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data import pipeline
 from seq2seq_cli.data.pairs import PairsInMemory, in_memory
+from seq2seq_cli.data.lengths import growth_by_sampling, token_lengths
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import train_tokenizers
 from seq2seq_cli.errors import DataError
@@ -197,6 +198,25 @@ def test_subwords_are_sampled_anew_in_each_epoch_and_alike_in_each_run(tokenizer
 
 
 def test_a_sample_too_long_for_its_batch_gives_way_to_the_best_segmentation(tokenizer, monkeypatch):
-    monkeypatch.setattr(pipeline, "_SAMPLED_LENGTH", 1.0)
+    monkeypatch.setattr(pipeline, "growth_by_sampling", lambda *_: np.ones(2))
     training = sampled(tokenizer)
     assert sorted(texts(tokenizer, training.batches(0))) == sorted(PAIRS)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
+def test_nearly_all_samples_fit_into_the_growth_that_is_expected_of_them(tokenizer, alpha):
+    pairs, rows = in_memory(PAIRS), np.arange(len(PAIRS))
+    lengths = np.stack(token_lengths(pairs, tokenizer))
+    growth = growth_by_sampling(pairs, tokenizer, lengths, rows, alpha)
+    sampled = tokenizer.source.sample(pairs.sources, alpha, seed=99)
+    fits = np.array([len(ids) for ids in sampled]) <= np.ceil(growth[0] * lengths[0])
+    assert 0.9 < fits.mean() <= 1
+
+
+def test_less_sampling_needs_less_room(tokenizer):
+    padded = [
+        TrainingData(in_memory(PAIRS), tokenizer, tiny_config("x").training, alpha).padding_share
+        for alpha in (0.0, 0.9, 0.1)
+    ]
+    assert padded == sorted(padded)
+    assert padded[2] > padded[1] + 0.1
