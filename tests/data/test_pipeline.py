@@ -6,8 +6,8 @@ from conftest import tiny_config, toy_pairs
 
 from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data import pipeline
-from seq2seq_cli.data.pairs import PairsInMemory, in_memory
 from seq2seq_cli.data.lengths import growth_by_sampling, token_lengths
+from seq2seq_cli.data.pairs import PairsInMemory, in_memory
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import train_tokenizers
 from seq2seq_cli.errors import DataError
