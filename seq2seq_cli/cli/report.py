@@ -55,9 +55,9 @@ def make_report(
     from seq2seq_cli.runs.run import find_run
 
     check_output(output)
-    library()  # or the error that it is not installed, before anything is computed
     names: list[str | None] = list(runs) if runs else [None]
     found = [find_run(name, warn) for name in names]
+    library()  # or the error that it is not installed, before anything is computed
     if not no_test:
         start_tensorflow(device or "auto")
     reports = []

@@ -5,7 +5,7 @@ from io import RawIOBase
 from typing import TypeVar
 
 from seq2seq_cli.data.lines import BadLineError, decode_line
-from seq2seq_cli.errors import DataError, UsageError, os_reason
+from seq2seq_cli.errors import DataError, os_reason
 
 _WINDOW = 1 << 17  # bytes of a file that are sorted together
 _LONGEST_LINE = 1 << 20  # bytes of a line that are read; the rest is dropped
@@ -35,13 +35,13 @@ def in_windows(
         (line number, item, result) for each line, in order.
 
     Raises:
-        UsageError: at a line that is not text, after all those before it.
-        DataError: if the stream cannot be read.
+        DataError: at a line that is not text, after all those before it; or if the stream cannot
+            be read.
     """
     number = 0
     for window in _windows(_blocks(stream, name)):
         items: list[Item] = []
-        bad: UsageError | None = None
+        bad: DataError | None = None
         for raw in window:
             if number + len(items) == 0:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -49,7 +49,7 @@ def in_windows(
                 items.append(parse(decode_line(_within_limit(raw))))
             except BadLineError as error:
                 place = f"{name}:{number + len(items) + 1}"
-                bad = UsageError(f"{place}: {error}. The lines before it have been {done}")
+                bad = DataError(f"{place}: {error}. The lines before it have been {done}")
                 break
         for item, result in zip(items, process(items, number), strict=True):
             number += 1

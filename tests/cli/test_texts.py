@@ -93,7 +93,7 @@ def test_translate_gives_a_line_for_each_line(name, by_file, models):
     case = CASES[name]
     code, out, error = answer("translate", lines(case.raw), by_file)
     if case.text is None:
-        assert (code, out) == (2, ["a line"] * 2)
+        assert (code, out) == (3, ["a line"] * 2)
         assert f"{'in.txt' if by_file else 'stdin'}:3: " in error
         assert "The lines before it have been translated" in error
     else:
@@ -110,7 +110,7 @@ def test_score_gives_a_line_for_each_line(name, models):
     code, out, error = answer("score", pairs, by_file=True)
     # The end of a line of 1 MB is not read, so it has no second side.
     if case.text is None or name == "a megabyte":
-        assert (code, out) == (2, ["2.0000"] * 2)
+        assert (code, out) == (3, ["2.0000"] * 2)
         assert "in.txt:3: " in error
     else:
         assert (code, len(out)) == (0, 5)

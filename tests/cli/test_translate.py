@@ -85,7 +85,7 @@ def test_json(home):
 
 def test_invalid_line_is_named_after_the_ones_before(home):
     code, out, err = s2s("translate", stdin=b"I see one cats.\n\xff\n")
-    assert code == 2
+    assert code == 3
     assert out.count("\n") == 1
     assert err.startswith("error: stdin:2: invalid UTF-8 at byte 1 (0xff).")
 
