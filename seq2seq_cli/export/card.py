@@ -10,7 +10,7 @@ from seq2seq_cli.runs.state import State
 NAME = "README.md"
 _LICENCES = {
     "phrasebook": "Apache-2.0, as s2s, with which it comes.",
-    "tatoeba": "CC BY 2.0 FR. Name tatoeba.org and the authors of the sentences as the source.",
+    "tatoeba": "CC BY 2.0. Name tatoeba.org and the authors of the sentences as the source.",
 }
 _UNKNOWN_LICENCE = "not known to s2s. Ask the owner of the corpus before you pass the model on."
 
@@ -60,7 +60,7 @@ def model_card(facts: Facts, usage: str) -> str:
     source, target = facts.languages
     sources = facts.config.data.mixture
     licences = sorted({_LICENCES.get(each.corpus, _UNKNOWN_LICENCE) for each in sources})
-    precision = facts.config.decoding.max_source_tokens
+    longest = facts.config.decoding.max_source_tokens
     return f"""# {facts.run}: translation from {source} to {target}
 
 A model of s2s: {facts.config.model.description}, after {facts.state.step:,} updates.
@@ -92,7 +92,7 @@ Signatures: {_signatures(facts)}.
 
 The model knows the kind of text that it was trained on. Other text it translates worse, also where
 the translation reads well. Nothing was tested for bias or harm. Each sentence is translated without
-those around it. Sources of more than {precision:,} tokens are cut by s2s.
+those around it. Sources of more than {longest:,} tokens are cut by s2s.
 
 ## Repeat it
 

@@ -81,8 +81,8 @@ def check_model(model: Seq2Seq, tokenizers: Tokenizers) -> Transformer:
     kind = tokenizers.source.kind
     if kind not in _PIECES:
         raise UsageError(
-            f"--to ctranslate2: translates pieces of SentencePiece, and tokenizer.kind is {kind!r}. "
-            f"{remedy}"
+            "--to ctranslate2: translates pieces of SentencePiece, and tokenizer.kind is "
+            f"{kind!r}. {remedy}"
         )
     return model
 
