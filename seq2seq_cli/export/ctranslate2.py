@@ -198,7 +198,7 @@ def _round_to_bfloat16(spec: Any) -> None:
     """Round all weights, which CTranslate2 itself does by PyTorch alone."""
     import ml_dtypes
 
-    for _, variable in spec.variables():
+    for _, variable in spec.variables(ordered=True):
         if not isinstance(variable, str) and variable.dtype == "float32" and variable.shape:
             variable.array = variable.array.astype(ml_dtypes.bfloat16)
 

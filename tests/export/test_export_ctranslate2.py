@@ -3,20 +3,15 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from conftest import checkpoint_state, tiny_config, toy_pairs
+from random_model import SOURCES, random_model
 
-from seq2seq_cli.data.tokenizers.pair import train_tokenizers
-from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.export import ctranslate2 as exported
 from seq2seq_cli.export.program import compare, run_translations
-from seq2seq_cli.models import build_model
 
 pytest.importorskip("ctranslate2")
-SOURCES = [source for source, _ in toy_pairs()[::17]]
 MODELS = {
     "usual": {"tokenizer__kind": "unigram"},
     "post-norm, GELU, learned positions, untied": {
@@ -25,6 +20,8 @@ MODELS = {
         "model__norm": "post",
         "model__activation": "gelu",
         "model__positions": "learned",
+        "training__max_source_tokens": 12,
+        "training__max_target_tokens": 12,
         "model__max_positions": 12,  # fewer than some translations have tokens
         "model__tied_embeddings": False,
     },
@@ -38,33 +35,14 @@ MODELS = {
 }
 
 
-def loaded_run(**settings):
-    """Return a model with initial weights, which translates at random, but always alike."""
-    config = tiny_config(None, **{"model__kind": "transformer", **settings})
-    sources, targets = zip(*toy_pairs(), strict=True)
-    tokenizers = train_tokenizers(sources, targets, config.tokenizer)
-    model = build_model(config.model, tokenizers.vocabularies, seed=3)
-    return LoadedRun(
-        (Path("run"),),
-        model,
-        tokenizers,
-        config.decoding,
-        "step-1",
-        checkpoint_state(1),
-        config.data,
-        ("en", "es"),
-        print,
-    )
-
-
 @pytest.fixture(scope="module")
 def usual():
-    return loaded_run(**MODELS["usual"])
+    return random_model(**MODELS["usual"])
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_greedy_and_beam_search_translate_alike_in_float32(name, tmp_path):
-    loaded = loaded_run(**MODELS[name])
+    loaded = random_model(**MODELS[name])
     exported.write_ctranslate2(loaded, "float32", tmp_path)
     program = exported.ctranslate2_program(tmp_path, loaded.tokenizers)
     expected = run_translations(loaded, SOURCES)
@@ -108,9 +86,9 @@ def test_the_code_of_the_card_translates_without_s2s(usual, tmp_path):
 
 def test_what_ctranslate2_has_no_layers_for_is_refused():
     for kind in ("rnn", "decoder_only"):
-        loaded = loaded_run(model__kind=kind)
+        loaded = random_model(model__kind=kind)
         with pytest.raises(UsageError, match="no layers for a model of this kind"):
             exported.check_model(loaded.model, loaded.tokenizers)
-    loaded = loaded_run(tokenizer__kind="words")
+    loaded = random_model(tokenizer__kind="words")
     with pytest.raises(UsageError, match="'words'"):
         exported.check_model(loaded.model, loaded.tokenizers)
