@@ -4,8 +4,8 @@ r"""Decoding speed of a run, of CTranslate2 with the same weights, and of Joey N
     python benchmarks/decoding.py --run quality/s2s-transformer --batch 256 \
         --joey joey/bin/python --joey-model quality/joey-transformer
 
-CTranslate2 takes a Transformer with ReLU, pre-norm, sinusoidal positions and joint embeddings. It
-and s2s translate ids to ids, so no time is spent in a tokenizer. Both translate the run's test
+CTranslate2 takes a Transformer with a joint vocabulary, as `s2s export` writes it. It and s2s
+translate ids to ids, so no time is spent in a tokenizer. Both translate the run's test
 split in batches of similar length. s2s computes as many batches in parallel as there are cores.
 CTranslate2 is measured with that and with one batch at a time. Joey NMT translates the same
 sentences in the same order with its own model of similar architecture, size and training, from
@@ -21,9 +21,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import keras
 import numpy as np
 from peers import Joey, describe
 
@@ -33,10 +31,7 @@ from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.decoding.search import Search
-from seq2seq_cli.models.layers.blocks import Residual
-from seq2seq_cli.models.layers.embeddings import Positions
-from seq2seq_cli.models.layers.normalisation import LayerNorm
-from seq2seq_cli.models.ops.layer_norm import EPSILON
+from seq2seq_cli.export.ctranslate2 import convert
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run, run_path
@@ -47,68 +42,6 @@ from seq2seq_cli.special_tokens import PAD
 
 Batch = list[np.ndarray]  # the ids of each sentence
 Program = Callable[[], tuple[list[list[int]], float]]  # the translations' ids and the seconds
-
-
-def convert(model: Transformer, vocabulary: int, folder: Path) -> list[str]:
-    """Write the model for CTranslate2; return the names of its tokens."""
-    from ctranslate2.specs import TransformerSpec, common_spec
-
-    encoder_norm, decoder_norm = model.encoder_norm, model.decoder_norm
-    if encoder_norm is None or decoder_norm is None:
-        raise SystemExit("CTranslate2 takes no post-norm model; train with model.norm = 'pre'")
-    heads = model.decoder[0].self_attention.heads
-    spec = TransformerSpec.from_config(
-        (len(model.encoder), len(model.decoder)),
-        heads,
-        pre_norm=True,
-        activation=common_spec.Activation.RELU,
-    )
-
-    def dense(to: Any, layer: keras.layers.Layer, *names: str) -> None:
-        kernels = [getattr(layer, f"{name}_kernel").numpy().T for name in names]
-        to.weight = np.concatenate(kernels).copy()
-        to.bias = np.concatenate([getattr(layer, f"{name}_bias").numpy() for name in names])
-
-    def norm(to: Any, layer: LayerNorm) -> None:
-        to.gamma, to.beta = layer.gamma.numpy(), layer.beta.numpy()
-
-    def attention(
-        to: Any, layer: keras.layers.Layer, residual: Residual, *projections: tuple[str, ...]
-    ) -> None:
-        norm(to.layer_norm, residual.norm)
-        for linear, names in zip(to.linear, projections, strict=True):
-            dense(linear, layer, *names)
-
-    table, bias = model.embeddings.target_table.numpy(), model.embeddings.output_bias.numpy()
-    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = table
-    spec.decoder.projection.weight, spec.decoder.projection.bias = table, bias
-    positions = Positions("sinusoidal", table.shape[1], 0)(np.arange(1024)).numpy()
-    for side, blocks, last in (
-        (spec.encoder, model.encoder, encoder_norm),
-        (spec.decoder, model.decoder, decoder_norm),
-    ):
-        side.scale_embeddings = True
-        side.position_encodings.encodings = positions
-        norm(side.layer_norm, last)
-        for to, block in zip(side.layer, blocks, strict=True):
-            all_of_self = (("query", "key", "value"), ("output",))
-            attention(to.self_attention, block.self_attention, block.self_residual, *all_of_self)
-            if block in model.decoder:
-                all_of_cross = (("query",), ("key", "value"), ("output",))
-                attention(to.attention, block.cross_attention, block.cross_residual, *all_of_cross)
-            norm(to.ffn.layer_norm, block.feed_forward_residual.norm)
-            dense(to.ffn.linear_0, block.feed_forward, "inner")
-            dense(to.ffn.linear_1, block.feed_forward, "output")
-    tokens = ["<blank>", "<unk>", "<s>", "</s>", *(str(i) for i in range(4, vocabulary))]
-    spec.register_source_vocabulary(tokens)
-    spec.register_target_vocabulary(tokens)
-    spec.config.layer_norm_epsilon = EPSILON
-    spec.config.decoder_start_token = "<s>"
-    spec.config.add_source_eos = False
-    spec.validate()
-    spec.optimize(quantization=None)
-    spec.save(str(folder))
-    return tokens
 
 
 def s2s(model: Seq2Seq, config: DecodingConfig, batches: list[Batch]) -> Program:
@@ -134,8 +67,9 @@ def ctranslate(
     """Return CTranslate2's search with the same float32 weights, `at_once` batches at a time."""
     import ctranslate2
 
+    tokens = ["<pad>", "<unk>", "<s>", "</s>", *(str(i) for i in range(4, vocabulary))]
     with tempfile.TemporaryDirectory() as folder:
-        tokens = convert(model, vocabulary, Path(folder))
+        convert(model, (tokens, tokens), Path(folder))
         translator = ctranslate2.Translator(
             folder,
             device="cpu",

@@ -9,6 +9,10 @@ class S2SError(Exception):
     exit_code = 1
 
 
+class ExportError(S2SError):
+    """An exported model does not translate as its run does."""
+
+
 class UsageError(S2SError):
     """An option, a config key or their combination is invalid."""
 

@@ -18,6 +18,7 @@ from seq2seq_cli.cli.data import data_app
 from seq2seq_cli.cli.doctor import doctor
 from seq2seq_cli.cli.evaluate import evaluate
 from seq2seq_cli.cli.explain import explain
+from seq2seq_cli.cli.export import export
 from seq2seq_cli.cli.export_split import export_split
 from seq2seq_cli.cli.files import open_standard_streams
 from seq2seq_cli.cli.init import init
@@ -55,6 +56,7 @@ app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(compare)
 app.command("report", cls=Command)(make_report)
 app.command(cls=Command)(watch)
+app.command(cls=Command)(export)
 app.command("export-split", cls=Command)(export_split)
 app.command(cls=Command)(ablate)
 app.command(cls=Command)(selftest)

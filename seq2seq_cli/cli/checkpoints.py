@@ -85,7 +85,7 @@ def prune(
     from seq2seq_cli.runs.saving import delete
     from seq2seq_cli.runs.summary import folder_size
 
-    found = find_run(run)
+    found = find_run(run, changing=True)
     training = found.config().training
     with found.lock():
         paths = removable(found, keep or training.keep_checkpoints, training.keep_best_checkpoints)

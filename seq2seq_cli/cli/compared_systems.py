@@ -50,14 +50,15 @@ def find_system(name: str, settings: list[str] | None, flags: Sequence[Flag]) ->
         UsageError: if an option of the search is invalid.
     """
     from seq2seq_cli.evaluation.systems import is_saved
+    from seq2seq_cli.runs.bundles import is_bundle
     from seq2seq_cli.runs.run import run_path
 
     path = Path(name)
-    if path.is_file():
+    if path.is_file() and not is_bundle(path):
         return System(name, saved=path) if is_saved(path) else System(name, lines=path)
     if path.parent.name == "checkpoints" and path.is_dir():
         run, checkpoint = str(path.parents[1]), path.name
-    elif run_path(name).is_dir():
+    elif run_path(name).is_dir() or is_bundle(path):
         run, checkpoint = name, ""
     else:
         run, _, checkpoint = name.partition("@")

@@ -35,14 +35,16 @@ DeviceOption = Annotated[
 RunOption = Annotated[
     str | None,
     typer.Option(
-        "--run", help="A run's name below runs/, or its path.", autocompletion=completion.runs
+        "--run",
+        help="A run's name below runs/, its path, or a bundle.",
+        autocompletion=completion.runs,
     ),
 ]
 RunsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--run",
-        help="A run's name below runs/, or its path; several are an ensemble.",
+        help="A run's name below runs/, its path, or a bundle; several are an ensemble.",
         autocompletion=completion.runs,
     ),
 ]

@@ -151,7 +151,7 @@ def remove(
     from seq2seq_cli.runs.run import Run, find_run
     from seq2seq_cli.runs.summary import folder_size
 
-    named = [find_run(name) for name in runs]
+    named = [find_run(name, changing=True) for name in runs]
     for run in named:
         _check_is_run(run)
     found = [Run(path) for path in dict.fromkeys(run.path.resolve() for run in named)]
@@ -178,7 +178,7 @@ def rename(
     """Rename a run; a run in training is refused, and nothing is overwritten."""
     from seq2seq_cli.runs.run import find_run, run_path
 
-    found, path = find_run(run), run_path(name)
+    found, path = find_run(run, changing=True), run_path(name)
     _check_is_run(found)
     with found.lock():
         if os.path.lexists(path):

@@ -86,7 +86,7 @@ def train(
         attention=attention,
         budget=budget,
     )
-    resumed = find_run(run, console.show_warning) if resume else None
+    resumed = find_run(run, console.show_warning, changing=True) if resume else None
     if resumed:
         resolved = resumed_config(resumed, *layers, raising=True, accepting=accept_changes)
     else:

@@ -14,6 +14,7 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs import checkpoints, files, saving
 from seq2seq_cli.runs.attention_history import AttentionHistory
+from seq2seq_cli.runs.bundles import is_bundle, unpack
 from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.disk import check_writable, disk_errors, make_durably, write_durably
 from seq2seq_cli.runs.lock import LOCK, is_locked, locked
@@ -293,13 +294,26 @@ def new_run(name: str | None, label: str) -> Run:
                 return Run(path)
 
 
-def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
+def find_run(name: str | None, warn: Warn = lambda text: None, changing: bool = False) -> Run:
     """Return the run called `name`, or the one whose checkpoint is the newest.
+
+    Args:
+        name: a folder or a bundle, of which the run is a temporary copy.
+        warn: called for each damaged checkpoint.
+        changing: whether the caller changes the run, which a bundle does not allow.
 
     Raises:
         CheckpointError: if there is no such run, naming those there are.
+        UsageError: if a bundle is to be changed.
     """
     if name is not None:
+        if (found := _bundle(name)) is not None:
+            if changing:
+                raise UsageError(
+                    f"{found}: is a bundle, which cannot be changed or trained on. Give the folder "
+                    "of a run"
+                )
+            return Run(unpack(found))
         path = run_path(name)
         if not path.is_dir():
             there = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
@@ -325,3 +339,9 @@ def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
         )
     _, path, stored = max(candidates, key=lambda candidate: candidate[:2])
     return Run(path, stored)
+
+
+def _bundle(name: str) -> Path | None:
+    """Return the bundle that a name means, if it means one: a path, or a name below runs/."""
+    found = (path for path in (run_path(name), Path(name)) if is_bundle(path))
+    return next(found, None)

@@ -1,0 +1,79 @@
+"""The command that writes a run in another format, compared with the run: export."""
+
+import shlex
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seq2seq_cli.cli import completion
+from seq2seq_cli.cli.files import Result, emit
+from seq2seq_cli.cli.options import (
+    DataOption,
+    JsonOption,
+    QuietOption,
+    find_data,
+    find_runs,
+    start_tensorflow,
+    warn,
+)
+
+
+class Kind(str, Enum):
+    """The values of --to."""
+
+    bundle = "bundle"
+    ctranslate2 = "ctranslate2"
+
+
+class Quantization(str, Enum):
+    """The values of --quantization."""
+
+    float32 = "float32"
+    int8 = "int8"
+    int16 = "int16"
+    bfloat16 = "bfloat16"
+
+
+def export(
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="A run's name below runs/, its path, or a bundle.", autocompletion=completion.runs
+        ),
+    ],
+    out: Annotated[Path, typer.Argument(help="The file or folder to make.")],
+    to: Annotated[Kind, typer.Option("--to", help="The format.")],
+    quantization: Annotated[
+        Quantization | None,
+        typer.Option(help="Type of the weights, for ctranslate2; float32 if left out."),
+    ] = None,
+    data: DataOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a run in another format, and compare its translations with the run's.
+
+    The first 200 sentences of the dev split are translated both ways. If fewer are equal than
+    promised, nothing is written, and the exit code is 1. --data is where the run's corpus is now.
+    """
+    found = find_runs([run], None)
+    table = found.configs[0].data
+    table = table if data is None else table.moved_to(data)
+    find_data(table, quiet)
+    start_tensorflow("cpu")
+
+    from seq2seq_cli.cli.progress import work_progress
+    from seq2seq_cli.export import exporting
+
+    chosen = quantization.value if quantization else None
+    exporting.check_output(out, to.value, chosen)
+    words = ["export", run, str(out), "--to", to.value]
+    words += ["--quantization", chosen] if chosen else []
+    with work_progress(not quiet) as show:
+        made = exporting.export(
+            found.runs[0], out, to.value, shlex.join(words), chosen, table, warn, show
+        )
+    lines = [*map(str, made.agreements), f"{made.path}: written"]
+    emit(Result(made.record(), "\n".join(lines)), as_json)

@@ -1,0 +1,128 @@
+"""The model card: data, scores with signatures, limits, licence and the command that repeats it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.evaluation.metrics import Scores
+from seq2seq_cli.runs.state import State
+
+NAME = "README.md"
+_LICENCES = {
+    "phrasebook": "Apache-2.0, as s2s, with which it comes.",
+    "tatoeba": "CC BY 2.0. Name tatoeba.org and the authors of the sentences as the source.",
+}
+_UNKNOWN_LICENCE = "not known to s2s. Ask the owner of the corpus before you pass the model on."
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a card is written from.
+
+    Attributes:
+        run: its name.
+        config: the run's.
+        state: of the checkpoint.
+        languages: source and target.
+        corpus: a description of the corpus.
+        pairs: number of training pairs.
+        scores: by the name of the search, on `sentences` dev sentences.
+        sentences: number of dev sentences that were translated.
+        command: the arguments of `s2s` that made the export.
+    """
+
+    run: str
+    config: Config
+    state: State
+    languages: tuple[str, str]
+    corpus: str
+    pairs: int
+    scores: dict[str, Scores]
+    sentences: int
+    command: str
+
+    def record(self) -> dict[str, Any]:
+        """Return the scores as they stand in `scores.json`."""
+        return {
+            "dev_bleu": self.state.dev_bleu,
+            "update": self.state.step,
+            "searches": {name: asdict(each) for name, each in self.scores.items()},
+        }
+
+
+def model_card(facts: Facts, usage: str) -> str:
+    """Return the card in Markdown.
+
+    Args:
+        facts: of the run and its scores.
+        usage: how to use the export, in Markdown.
+    """
+    source, target = facts.languages
+    sources = facts.config.data.mixture
+    licences = sorted({_LICENCES.get(each.corpus, _UNKNOWN_LICENCE) for each in sources})
+    longest = facts.config.decoding.max_source_tokens
+    return f"""# {facts.run}: translation from {source} to {target}
+
+A model of s2s: {facts.config.model.description}, after {facts.state.step:,} updates.
+
+## Use
+
+{usage}
+
+## Data
+
+{facts.corpus}: {facts.pairs:,} training pairs. Its fingerprint is
+`{facts.state.data_fingerprint}`.
+
+Licence of the data: {" ".join(licences)}
+
+## Scores
+
+On {facts.sentences} sentences of the dev split, which training did not read:
+
+| search | BLEU | chrF |
+|---|---|---|
+{_rows(facts)}
+
+Signatures: {_signatures(facts)}.
+
+{_dev_bleu(facts)}
+
+## Limits
+
+The model knows the kind of text that it was trained on. Other text it translates worse, also where
+the translation reads well. Nothing was tested for bias or harm. Each sentence is translated without
+those around it. Sources of more than {longest:,} tokens are cut by s2s.
+
+## Repeat it
+
+`config.toml` is the configuration of the training.
+
+```sh
+s2s train --config config.toml --run {facts.run}
+s2s {facts.command}
+```
+
+Versions: {", ".join(f"{name} {version}" for name, version in facts.state.versions.items())}.
+"""
+
+
+def _rows(facts: Facts) -> str:
+    return "\n".join(
+        f"| {name} | {each.bleu:.2f} | {each.chrf:.2f} |" for name, each in facts.scores.items()
+    )
+
+
+def _signatures(facts: Facts) -> str:
+    signatures = {
+        text
+        for each in facts.scores.values()
+        for text in (each.bleu_signature, each.chrf_signature)
+    }
+    return ", ".join(f"`{text}`" for text in sorted(signatures))
+
+
+def _dev_bleu(facts: Facts) -> str:
+    if facts.state.dev_bleu is None:
+        return "The checkpoint was not validated in training."
+    return f"BLEU on the dev split in training: {facts.state.dev_bleu:.2f}."

@@ -1,0 +1,118 @@
+"""A trained run as one file, without the optimizer's state.
+
+A bundle is a safetensors file. Each of its arrays holds the bytes of one file of a run's folder and
+has its name; `manifest.json` has the SHA-256 of the others. So a header is checked as that of a
+checkpoint is, nothing is unpickled, and no file is written outside the folder.
+"""
+
+import atexit
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from seq2seq_cli.errors import CheckpointError
+from seq2seq_cli.runs import files
+from seq2seq_cli.runs.arrays import ArrayFile, file_parts, open_arrays
+from seq2seq_cli.runs.checkpoints import MANIFEST, Manifest
+from seq2seq_cli.runs.disk import disk_errors, make_durably
+
+SUFFIX = ".s2s"
+_ALLOWED = re.compile(
+    r"README\.md|config\.toml|scores\.json|metrics\.jsonl|computation\.json"
+    r"|tokenizer/((joint|source|target)\.(model|json)|tokenizer\.json)"
+    r"|checkpoints/step-[0-9]{1,18}/(model\.safetensors|state\.json|manifest\.json)"
+)
+_NEEDED = {"config.toml", "tokenizer/tokenizer.json", MANIFEST}
+_LONGEST_MANIFEST = 1_000_000  # bytes
+_MANIFEST = TypeAdapter(Manifest)
+
+
+def is_bundle(path: Path) -> bool:
+    """Return whether a path is that of a file that is named as bundles are."""
+    return path.suffix == SUFFIX and path.is_file()
+
+
+def pack(folder: Path, path: Path) -> None:
+    """Write the files of a run's folder into one file. Files that no bundle has are left out.
+
+    Args:
+        folder: the run, with one checkpoint.
+        path: the file to write.
+
+    Raises:
+        DiskError: if it cannot be written.
+    """
+    names = sorted(
+        each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()
+    )
+    arrays = [
+        (name, np.fromfile(folder / name, np.uint8)) for name in names if _ALLOWED.fullmatch(name)
+    ]
+    manifest = Manifest({name: hashlib.sha256(array.data).hexdigest() for name, array in arrays})
+    arrays.append((MANIFEST, np.frombuffer(_MANIFEST.dump_json(manifest), np.uint8)))
+    with disk_errors(path):
+        files.write(path, file_parts(arrays))
+        files.sync(path)
+
+
+def unpack(path: Path) -> Path:
+    """Write the files of a bundle into a temporary folder, which is removed at the process' end.
+
+    Returns:
+        The folder, which has the name of the bundle.
+
+    Raises:
+        CheckpointError: if the file is no bundle, or is damaged.
+        DiskError: if the folder cannot be written.
+    """
+    with open_arrays(path) as arrays:
+        hashes = _hashes(path, arrays)
+        with disk_errors(Path(tempfile.gettempdir())):
+            parent = Path(tempfile.mkdtemp(prefix="s2s-"))
+            atexit.register(shutil.rmtree, parent, ignore_errors=True)
+            folder = parent / path.name
+            for name, expected in hashes.items():
+                content = arrays.array(name)
+                if hashlib.sha256(content.data).hexdigest() != expected:
+                    raise _damaged(path, f"{name} is not what {MANIFEST} says")
+                make_durably((folder / name).parent)
+                files.write(folder / name, [content.data])
+    return folder
+
+
+def _hashes(path: Path, arrays: ArrayFile) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name, once all names and sizes are as in bundles."""
+    for name, spec in arrays.specs.items():
+        if name != MANIFEST and not _ALLOWED.fullmatch(name):
+            raise _damaged(path, f"it has {name[:100]!r}, which no bundle has")
+        if spec.dtype != "uint8" or len(spec.shape) != 1:
+            raise _damaged(path, f"{name} does not hold bytes")
+    lacking = sorted(_NEEDED - arrays.specs.keys())
+    if lacking:
+        raise _damaged(path, f"it lacks {lacking[0]}")
+    if arrays.specs[MANIFEST].shape[0] > _LONGEST_MANIFEST:
+        raise _damaged(path, f"{MANIFEST} is too long")
+    try:
+        hashes = _MANIFEST.validate_json(arrays.array(MANIFEST).tobytes()).sha256
+    except ValidationError as error:
+        raise _damaged(path, f"{MANIFEST} is unreadable") from error
+    _check_names(path, sorted({*hashes} ^ (arrays.specs.keys() - {MANIFEST})))
+    return hashes
+
+
+def _check_names(path: Path, differing: Sequence[str]) -> None:
+    if differing:
+        raise _damaged(path, f"{MANIFEST} and the content differ in {differing[0][:100]!r}")
+
+
+def _damaged(path: Path, reason: str) -> CheckpointError:
+    return CheckpointError(
+        f"{path}: not a bundle, or damaged: {reason}. Put it back from a copy, or make it again "
+        "by s2s export --to bundle"
+    )

@@ -1,0 +1,30 @@
+"""A model with initial weights, which translates at random, but always alike."""
+
+from pathlib import Path
+
+from conftest import checkpoint_state, tiny_config, toy_pairs
+
+from seq2seq_cli.data.tokenizers.pair import train_tokenizers
+from seq2seq_cli.decoding.loading import LoadedRun
+from seq2seq_cli.models import build_model
+
+SOURCES = [source for source, _ in toy_pairs()[::17]]
+
+
+def random_model(**settings: object) -> LoadedRun:
+    """Return the model of a tiny config as if it had been loaded from a run."""
+    config = tiny_config(None, **{"model__kind": "transformer", **settings})
+    sources, targets = zip(*toy_pairs(), strict=True)
+    tokenizers = train_tokenizers(sources, targets, config.tokenizer)
+    model = build_model(config.model, tokenizers.vocabularies, seed=3)
+    return LoadedRun(
+        (Path("run"),),
+        model,
+        tokenizers,
+        config.decoding,
+        "step-1",
+        checkpoint_state(1),
+        config.data,
+        ("en", "es"),
+        print,
+    )

@@ -1,0 +1,94 @@
+"""Transformers in CTranslate2 translate as they do in s2s, also where s2s cannot be imported."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from random_model import SOURCES, random_model
+
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.export import ctranslate2 as exported
+from seq2seq_cli.export.program import compare, run_translations
+
+pytest.importorskip("ctranslate2")
+MODELS = {
+    "usual": {"tokenizer__kind": "unigram"},
+    "post-norm, GELU, learned positions, untied": {
+        "tokenizer__kind": "bpe",
+        "tokenizer__vocabularies": "separate",
+        "model__norm": "post",
+        "model__activation": "gelu",
+        "model__positions": "learned",
+        "training__max_source_tokens": 12,
+        "training__max_target_tokens": 12,
+        "model__max_positions": 12,  # fewer than some translations have tokens
+        "model__tied_embeddings": False,
+    },
+    "SwiGLU, separate vocabularies, more layers": {
+        "tokenizer__kind": "unigram",
+        "tokenizer__vocabularies": "separate",
+        "model__activation": "swiglu",
+        "model__encoder_layers": 2,
+        "model__decoder_layers": 3,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return random_model(**MODELS["usual"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_greedy_and_beam_search_translate_alike_in_float32(name, tmp_path):
+    loaded = random_model(**MODELS[name])
+    exported.write_ctranslate2(loaded, "float32", tmp_path)
+    program = exported.ctranslate2_program(tmp_path, loaded.tokenizers)
+    expected = run_translations(loaded, SOURCES)
+    assert len(set(expected["greedy"])) > 1
+    compare(program, SOURCES, expected, exported.PROMISED["float32"])
+
+
+@pytest.mark.parametrize("quantization", ["int8", "int16", "bfloat16"])
+def test_a_quantization_makes_the_weights_smaller_and_leaves_them_usable(
+    usual, tmp_path, quantization
+):
+    sizes = {}
+    for each in ("float32", quantization):
+        (tmp_path / each).mkdir()
+        exported.write_ctranslate2(usual, each, tmp_path / each)
+        sizes[each] = (tmp_path / each / "model.bin").stat().st_size
+    assert sizes[quantization] < 0.7 * sizes["float32"]
+    program = exported.ctranslate2_program(tmp_path / quantization, usual.tokenizers)
+    assert len(program(SOURCES[:3], 5)) == 3
+
+
+def test_the_code_of_the_card_translates_without_s2s(usual, tmp_path):
+    exported.write_ctranslate2(usual, "float32", tmp_path)
+    (code,) = re.findall(
+        r"```python\n(.*?)```", exported.usage(usual.tokenizers, "float32"), re.DOTALL
+    )
+    assert code.count("\n") <= 13
+    code = code.replace('"A sentence."', repr(SOURCES[0]))
+    code = code.replace("beam_size=5", "beam_size=5, length_penalty=0, max_decoding_length=24")
+    blocked = f"import sys; sys.modules['seq2seq_cli'] = None\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", blocked], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    program = exported.ctranslate2_program(tmp_path, usual.tokenizers)
+    (expected,) = program(SOURCES[:1], 5)
+    (printed,) = eval(done.stdout)
+    assert printed
+    assert printed[:8] == expected[:8]  # the maximum length differs
+
+
+def test_what_ctranslate2_has_no_layers_for_is_refused():
+    for kind in ("rnn", "decoder_only"):
+        loaded = random_model(model__kind=kind)
+        with pytest.raises(UsageError, match="no layers for a model of this kind"):
+            exported.check_model(loaded.model, loaded.tokenizers)
+    loaded = random_model(tokenizer__kind="words")
+    with pytest.raises(UsageError, match="'words'"):
+        exported.check_model(loaded.model, loaded.tokenizers)
