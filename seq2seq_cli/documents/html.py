@@ -43,8 +43,8 @@ class _Parser(HTMLParser):
         super().__init__(convert_charrefs=False)
         self._name = name
         self._lines = [0]
-        for line in text.split("\n"):
-            self._lines.append(self._lines[-1] + len(line) + 1)
+        for content in text.split("\n"):
+            self._lines.append(self._lines[-1] + len(content) + 1)
         self._left: list[tuple[str, int]] = []  # (element that stays as it is, its line)
         self.events: list[tuple[int, bool]] = []  # (position, whether it is translated)
         self.feed(text)

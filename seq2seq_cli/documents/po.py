@@ -1,13 +1,17 @@
 """Message catalogs of gettext (PO): messages without a translation get one."""
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seq2seq_cli.documents.passages import PLACEHOLDERS, Format, Passage, decode, missing_extra
 from seq2seq_cli.errors import DataError
 
 if TYPE_CHECKING:
     import polib
+
+_STRING_LINE = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?\s*)?"')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"\s*$')
 
 
 def read(content: bytes, name: str) -> list[Passage]:
@@ -50,17 +54,18 @@ def _parse(text: str, name: str) -> "polib.POFile":
         import polib
     except ImportError as error:
         raise missing_extra("polib", error) from error
-    # polib takes a text for a path if there is such a file, so never without a line feed.
-    text = text.removeprefix("\ufeff") + "\n"
+    text = text.removeprefix("\ufeff")
+    for number, line in enumerate(text.split("\n"), start=1):
+        # polib drops the last character of such a line.
+        if _STRING_LINE.match(line) and not _STRING.search(line):
+            raise DataError(f"{name}:{number}: not a PO catalog: the closing quote is missing")
     try:
-        return polib.pofile(text, wrapwidth=78)
+        # polib takes a text for a path if there is such a file, so never without a line feed.
+        return polib.pofile(text + "\n", wrapwidth=78)
     except (OSError, ValueError, IndexError, KeyError, AttributeError) as error:
-        raise DataError(f"{name}: not a PO catalog: {_reason(error)}") from error
-
-
-def _reason(error: Any) -> str:
-    text = str(error).partition("(")[2].rstrip(")") or str(error)
-    return f"{text}. Mend it (msgfmt --check says more)"
+        line_number = re.search(r"line (\d+)", str(error))
+        place = f"{name}:{line_number[1]}" if line_number else name
+        raise DataError(f"{place}: not a PO catalog. Mend it: msgfmt --check says more") from error
 
 
 def _untranslated(catalog: "polib.POFile") -> Iterator["polib.POEntry"]:

@@ -73,7 +73,7 @@ def _sentence_parts(text: str, form: Format) -> Iterator[list[Span]]:
     # Dots in a URL end no sentence; a line break ends no word.
     masked = re.sub(form.protected, lambda match: "x" * len(match[0]), text)
     masked = re.sub(form.breaks, lambda match: " " * len(match[0]), masked)
-    outer = re.compile(rf"(?:\s|{form.breaks})*")
+    outer = re.compile(rf"(?:[\s\ufeff]|{form.breaks})*")
     for start, end in _sentences(masked):
         parts, position = [], start
         inside = [(max(a, start), min(b, end)) for a, b in protected if a < end and b > start]

@@ -1,5 +1,6 @@
 """Subtitles in the format SRT: the texts. Numbers, times and tags stay as they are."""
 
+import re
 from collections.abc import Sequence
 
 from seq2seq_cli.documents.passages import (
@@ -44,6 +45,12 @@ def _spans(text: str, name: str) -> list[Span]:
             position = text.index("-->", position)
             start = text.find("\n", position) + 1 or len(text)
             position = start + len(subtitle.content)
+            # srt takes a subtitle without times for the text of the one before.
+            if number := re.search(r"\n\s*\n(?=\d+\s*\n)", text[start:position]):
+                raise DataError(
+                    f"{name}:{line_at(text, start + number.end())}: a subtitle without times. "
+                    "Mend it"
+                )
             spans.append((start, position))
     except srt.SRTParseError as error:
         line = line_at(text, error.expected_start)
