@@ -28,8 +28,9 @@ def read(content: bytes, name: str) -> list[Passage]:
     for tree in _trees(content, name).values():
         for paragraph in tree.iter(f"{_W}p"):
             number += 1
-            for group in _groups(paragraph):
-                passages.append(Passage("".join(node.text or "" for node in group), number))
+            for position, group in enumerate(_groups(paragraph)):
+                text = "".join(node.text or "" for node in group)
+                passages.append(Passage(text, number, continues=position > 0))
     return passages
 
 

@@ -1,6 +1,7 @@
 """HTML: the text between tags. Attributes, scripts, styles and code stay as they are."""
 
 import html
+import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
 
@@ -19,6 +20,15 @@ VOID = {
 }
 """Elements that have no end tag."""
 
+INLINE = {
+    *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i"),
+    *("img", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strong", "sub"),
+    *("sup", "time", "tt", "u", "var", "wbr"),
+}
+"""Elements inside a sentence."""
+
+_TAG = re.compile(r"</?([A-Za-z][\w-]*)")
+
 
 def read(content: bytes, name: str) -> list[Passage]:
     """Return the texts between tags.
@@ -27,13 +37,23 @@ def read(content: bytes, name: str) -> list[Passage]:
         DataError: if it is not UTF-8, or an element that stays as it is has no end.
     """
     text = decode(content, name)
-    return passages_at(text, _spans(text, name))
+    spans = _spans(text, name)
+    ends = [0, *(end for _, end in spans)]
+    return [
+        passage._replace(continues=_is_inline(text[end:start]))
+        for passage, (start, _), end in zip(passages_at(text, spans), spans, ends, strict=False)
+    ]
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
     """Return the page with other texts, which must be as many."""
     text = content.decode("utf-8")
     return splice(text, _spans(text, ""), texts).encode("utf-8")
+
+
+def _is_inline(markup: str) -> bool:
+    """Return whether all tags between two texts are inside a sentence."""
+    return all(tag.lower() in INLINE for tag in _TAG.findall(markup))
 
 
 class _Parser(HTMLParser):

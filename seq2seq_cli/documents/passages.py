@@ -26,11 +26,13 @@ class Passage(NamedTuple):
     text: with the escapes and the inline tags of its format.
     number: of its line, or of its paragraph, from 1.
     left: whether it stays as it is, since its position in the document is not known.
+    continues: whether the passage before goes on here, after a tag or in another font.
     """
 
     text: str
     number: int
     left: bool = False
+    continues: bool = False
 
 
 class Format(NamedTuple):

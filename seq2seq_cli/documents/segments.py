@@ -1,8 +1,8 @@
 """Segments: the sentences of passages, or what is between the tags and placeholders of one."""
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from seq2seq_cli.documents.passages import Format, Passage, Span, is_text, missing_extra, splice
@@ -40,7 +40,19 @@ def find_segments(passages: Sequence[Passage], form: Format) -> list[Segment]:
                 text = form.unescape(re.sub(form.breaks, " ", passage.text[start:end]))
                 is_part = len(parts) > 1
                 segments.append(Segment(text, index, (start, end), passage.number, is_part))
-    return segments
+    return _with_continued(passages, segments)
+
+
+def _with_continued(passages: Sequence[Passage], segments: list[Segment]) -> list[Segment]:
+    """Mark the segments of sentences that go on in the next passage as parts."""
+    marked = list(segments)
+    for index, (before, after) in enumerate(pairwise(segments)):
+        between = passages[before.passage + 1 : after.passage + 1]
+        ends = re.search(r"[.!?…:][\"'”»)]*$", before.text)
+        if between and all(passage.continues for passage in between) and not ends:
+            marked[index] = marked[index]._replace(is_part=True)
+            marked[index + 1] = after._replace(is_part=True)
+    return marked
 
 
 def with_translations(
@@ -101,7 +113,7 @@ def _sentences(text: str) -> list[Span]:
         if sentence
     ]
     bounds = [0, *(start for start in starts[1:] if start > 0), len(text)]
-    return [(start, end) for start, end in itertools.pairwise(bounds) if start < end]
+    return [(start, end) for start, end in pairwise(bounds) if start < end]
 
 
 def _with_breaks(raw: str, text: str, breaks: str) -> str:

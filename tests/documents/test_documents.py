@@ -227,6 +227,13 @@ def test_what_is_not_translated_is_named():
     found, _ = translated("markdown", b"A cat.\n\n<div>A dog</div>\n\nOne **red** cat.\n")
     assert found.untranslated == [3]
     assert found.in_parts == [5]
+    found, _ = translated("html", b"<p>A cat.</p>\n<p>One <b>red</b> cat.</p>\n<p>A dog</p>")
+    assert found.in_parts == [2]
+    found, _ = translated("html", b"<p>A cat. <b>A dog.</b></p>")
+    assert found.in_parts == []
+    assert translated("docx", DOCX)[0].in_parts == []
+    split = docx(f"<w:p>{docx_run('A ')}{docx_run('red', BOLD)}{docx_run(' cat')}</w:p>")
+    assert translated("docx", split)[0].in_parts == [1]
     found, _ = translated("txt", b"A cat.\n\nA dog.\n", lambda text: None)
     assert found.untranslated == [1, 3]
     assert found.content == b"A cat.\n\nA dog.\n"
