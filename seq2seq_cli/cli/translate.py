@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from seq2seq_cli.cli.documents import (
+    FormatOption,
+    check_document,
+    document_format,
+    translate_file,
+)
 from seq2seq_cli.cli.files import (
     InputOption,
     OutputOption,
@@ -74,6 +80,7 @@ def translate(
     sentences: SentencesArgument = None,
     input_file: InputOption = None,
     output: OutputOption = None,
+    format_: FormatOption = None,
     run: RunsOption = None,
     to: ToOption = None,
     beam: BeamOption = None,
@@ -98,9 +105,14 @@ def translate(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Translate sentences, a file or stdin: one line out for each line in."""
+    """Translate sentences, a file or stdin: one line out for each line in; or a document."""
     check_files(bool(sentences), input_file, output)
     _check_texts(sentences or [], prefix)
+    for_lines = {"--n-best": n_best is not None, "--scores": scores, "--prefix": bool(prefix)}
+    for_lines |= {"--alignments": alignments, "--json": as_json}
+    document = document_format(format_, input_file, output, for_lines)
+    if document and input_file:
+        check_document(input_file, document)
     flags = search_flags(
         sample, seed, beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty
     )
@@ -121,6 +133,9 @@ def translate(
         compiled=not asks and not (sentences and len(sentences) <= FEW),
         prefix=prefix,
     )
+    if document and input_file and output:
+        translate_file(translator, input_file, output, document, not quiet)
+        return
     with open_output(output) as write:
         writer = _Writer(write, loaded.decoding, scores, alignments, as_json)
         if sentences:

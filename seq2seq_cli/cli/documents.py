@@ -1,0 +1,131 @@
+"""The translation of documents: `s2s translate --format`."""
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seq2seq_cli.cli.files import write_file
+from seq2seq_cli.cli.options import warn
+from seq2seq_cli.errors import DataError, UsageError, os_reason
+
+if TYPE_CHECKING:
+    from seq2seq_cli.decoding.translator import Translator
+
+_SHOWN = 10  # numbers of lines that a warning names
+
+
+class DocumentFormat(str, Enum):
+    """The formats of --format."""
+
+    lines = "lines"
+    txt = "txt"
+    markdown = "markdown"
+    html = "html"
+    srt = "srt"
+    docx = "docx"
+    po = "po"
+
+
+FormatOption = Annotated[
+    DocumentFormat | None,
+    typer.Option(
+        "--format",
+        help="Translate the text of a document, and keep all else. By default, the ending of "
+        "--input says the format, and others are translated line by line.",
+    ),
+]
+
+
+def document_format(
+    given: DocumentFormat | None,
+    input_file: Path | None,
+    output: Path | None,
+    excluded: dict[str, bool],
+) -> str | None:
+    """Return the name of the format of the input; None if it is translated line by line.
+
+    Args:
+        given: the value of --format.
+        input_file: the value of --input.
+        output: the value of --output.
+        excluded: options that are only for lines, and whether each is given.
+
+    Raises:
+        UsageError: if the document has no --input or --output, or another option is not for it.
+    """
+    from seq2seq_cli.documents.formats import format_of
+
+    name = given.value if given else format_of(input_file) if input_file else None
+    if name is None or name == "lines":
+        return None
+    if input_file is None or output is None:
+        missing = "--output" if input_file else "--input"
+        raise UsageError(
+            f"a document of the format {name} needs {missing} FILE. Add it, or --format lines to "
+            "translate line by line"
+        )
+    for option, is_given in excluded.items():
+        if is_given:
+            raise UsageError(f"{option} is for lines, and --input is {name}. Leave one out")
+    return name
+
+
+def read_document(path: Path) -> bytes:
+    """Return the bytes of a document.
+
+    Raises:
+        DataError: if it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {os_reason(error)}") from error
+
+
+def check_document(path: Path, name: str) -> None:
+    """Check that a document has its format, before a model is loaded.
+
+    Raises:
+        DataError: if not.
+        UsageError: if the extra `documents` is not installed.
+    """
+    from seq2seq_cli.documents.formats import FORMATS
+    from seq2seq_cli.documents.segments import find_segments
+
+    form = FORMATS[name]
+    find_segments(form.read(read_document(path), str(path)), form)
+
+
+def translate_file(
+    translator: "Translator", path: Path, output: Path, name: str, shows: bool
+) -> None:
+    """Translate a document, write it whole, and say what was not translated as sentences."""
+    from seq2seq_cli.cli.progress import work_progress
+    from seq2seq_cli.documents.formats import FORMATS, translate_document
+
+    with work_progress(shows) as show:
+
+        def translate(texts: Sequence[str]) -> list[str | None]:
+            found = translator.translate(
+                texts, progress=lambda done: show("Translating", "segments", done, len(texts))
+            )
+            return [None if each.cut or not each.text.strip() else each.text for each in found]
+
+        done = translate_document(read_document(path), str(path), FORMATS[name], translate)
+    write_file(output, done.content, "--output")
+    if done.in_parts:
+        warn(
+            f"{path}: {_counted(done.in_parts, done.unit)} with a tag or a placeholder inside a "
+            "sentence: the text between was translated by itself"
+        )
+    if done.untranslated:
+        warn(f"{path}: {_counted(done.untranslated, done.unit)} with text that is not translated")
+
+
+def _counted(numbers: Sequence[int], unit: str) -> str:
+    shown = ", ".join(str(number) for number in numbers[:_SHOWN])
+    more = ", …" if len(numbers) > _SHOWN else ""
+    return f"{len(numbers)} {unit}{'s' * (len(numbers) > 1)} ({shown}{more})"

@@ -1,0 +1,121 @@
+"""Documents of Word (DOCX): the text of the body, of headers, footers and notes."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from seq2seq_cli.documents.passages import Format, Passage, missing_extra
+from seq2seq_cli.errors import DataError
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
+_LARGEST = 1 << 28  # bytes of a part
+
+
+def read(content: bytes, name: str) -> list[Passage]:
+    """Return the texts of neighbouring runs that have the same format.
+
+    Raises:
+        DataError: if it is no DOCX document.
+        UsageError: if lxml is not installed.
+    """
+    passages: list[Passage] = []
+    number = 0
+    for tree in _trees(content, name).values():
+        for paragraph in tree.iter(f"{_W}p"):
+            number += 1
+            for position, group in enumerate(_groups(paragraph)):
+                text = "".join(node.text or "" for node in group)
+                passages.append(Passage(text, number, continues=position > 0))
+    return passages
+
+
+def write(content: bytes, texts: Sequence[str]) -> bytes:
+    """Return the document with other texts. Parts without another text are copied as they are."""
+    from lxml import etree
+
+    following = iter(texts)
+    changed: dict[str, bytes] = {}
+    for part, tree in _trees(content, "").items():
+        is_changed = False
+        for paragraph in tree.iter(f"{_W}p"):
+            for group in _groups(paragraph):
+                new = next(following)
+                if new != "".join(node.text or "" for node in group):
+                    is_changed = True
+                    _set_text(group, new)
+        if is_changed:
+            changed[part] = etree.tostring(
+                tree, xml_declaration=True, encoding="UTF-8", standalone=True
+            )
+    return _with_parts(content, changed) if changed else content
+
+
+def _set_text(group: list[Any], text: str) -> None:
+    first, *others = group
+    first.text = text
+    first.set(_SPACE, "preserve")
+    for node in others:
+        node.text = ""
+
+
+def _with_parts(content: bytes, changed: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        for info in old.infolist():
+            new.writestr(info, changed.get(info.filename) or old.read(info), info.compress_type)
+    return out.getvalue()
+
+
+def _trees(content: bytes, name: str) -> dict[str, Any]:
+    """Return the XML of each part that has text, the body first."""
+    try:
+        from lxml import etree
+    except ImportError as error:
+        raise missing_extra("lxml", error) from error
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    trees: dict[str, Any] = {}
+    part = "word/document.xml"
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if part not in archive.namelist():
+                raise DataError(f"{name}: not a DOCX document: it has no {part}")
+            for part in sorted(filter(_PARTS.fullmatch, archive.namelist())):
+                if archive.getinfo(part).file_size > _LARGEST:
+                    raise DataError(f"{name}: {part} has more than {_LARGEST >> 20} MB")
+                trees[part] = etree.fromstring(archive.read(part), parser)
+    except etree.XMLSyntaxError as error:
+        raise DataError(f"{name}: {part}:{error.lineno}: {error.msg}. Save it again") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise DataError(f"{name}: not a DOCX document, or damaged: {error}") from error
+    return trees
+
+
+def _groups(paragraph: Any) -> list[list[Any]]:
+    """Return the texts of a paragraph; those of neighbouring runs of the same format together."""
+    from lxml import etree
+
+    groups: list[list[Any]] = []
+    last: Any = None
+    for node in paragraph.iter(f"{_W}r"):
+        if next(node.iterancestors(f"{_W}p")) is not paragraph:
+            continue  # of a text box
+        properties = node.find(f"{_W}rPr")
+        shown = (node.getparent(), b"" if properties is None else etree.tostring(properties))
+        for child in node:
+            if child.tag == f"{_W}t":
+                if shown == last:
+                    groups[-1].append(child)
+                else:
+                    groups.append([child])
+                last = shown
+            elif child.tag != f"{_W}rPr":
+                last = None  # a tab, a line break, a picture, a field
+    return groups
+
+
+DOCX = Format(read, write, unit="paragraph")

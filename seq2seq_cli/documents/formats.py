@@ -1,0 +1,91 @@
+"""The formats of documents by their names, and the translation of a document."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from seq2seq_cli.documents.docx import DOCX
+from seq2seq_cli.documents.html import HTML
+from seq2seq_cli.documents.markdown import MARKDOWN
+from seq2seq_cli.documents.passages import Format
+from seq2seq_cli.documents.po import PO
+from seq2seq_cli.documents.prose import PROSE
+from seq2seq_cli.documents.segments import find_segments, with_translations
+from seq2seq_cli.documents.srt import SRT
+
+FORMATS: dict[str, Format] = {
+    "txt": PROSE,
+    "markdown": MARKDOWN,
+    "html": HTML,
+    "srt": SRT,
+    "docx": DOCX,
+    "po": PO,
+}
+"""By the name that --format takes."""
+
+_ENDINGS = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".srt": "srt",
+    ".docx": "docx",
+    ".po": "po",
+}
+
+
+class TranslatedDocument(NamedTuple):
+    """A document in another language.
+
+    content: its bytes.
+    unit: what the numbers count: "line" or "paragraph".
+    segments: how many segments it has.
+    in_parts: the numbers of sentences that were translated in parts, between tags or placeholders.
+    untranslated: the numbers of texts that stayed as they were.
+    """
+
+    content: bytes
+    unit: str
+    segments: int
+    in_parts: list[int]
+    untranslated: list[int]
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format that the ending of a file names; None for any other, as for .txt."""
+    return _ENDINGS.get(path.suffix.lower())
+
+
+def translate_document(
+    content: bytes,
+    name: str,
+    form: Format,
+    translate: Callable[[Sequence[str]], Sequence[str | None]],
+) -> TranslatedDocument:
+    """Translate the text of a document, and keep all else.
+
+    Args:
+        content: its bytes.
+        name: of the document, for errors.
+        form: its format.
+        translate: returns a translation of each text, in order; None for one that stays as it is.
+            It is called once.
+
+    Raises:
+        DataError: if the document does not have the format, with the line.
+        UsageError: if the extra `documents` is not installed.
+    """
+    passages = form.read(content, name)
+    segments = find_segments(passages, form)
+    found = translate([segment.text for segment in segments])
+    untranslated = [passage.number for passage in passages if passage.left]
+    translations = []
+    for segment, translation in zip(segments, found, strict=True):
+        if translation is None:
+            untranslated.append(segment.number)
+        translations.append(segment.text if translation is None else translation)
+    texts = with_translations(passages, segments, translations, form)
+    in_parts = sorted({segment.number for segment in segments if segment.is_part})
+    return TranslatedDocument(
+        form.write(content, texts), form.unit, len(segments), in_parts, sorted(set(untranslated))
+    )

@@ -1,0 +1,79 @@
+"""Message catalogs of gettext (PO): messages without a translation get one."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from seq2seq_cli.documents.passages import PLACEHOLDERS, Format, Passage, decode, missing_extra
+from seq2seq_cli.errors import DataError
+
+if TYPE_CHECKING:
+    import polib
+
+_STRING_LINE = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?\s*)?"')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"\s*$')
+
+
+def read(content: bytes, name: str) -> list[Passage]:
+    """Return the messages that have no translation, the plural after the singular.
+
+    Raises:
+        DataError: if it is no catalog in UTF-8.
+        UsageError: if polib is not installed.
+    """
+    catalog = _parse(decode(content, name), name)
+    passages = []
+    for entry in _untranslated(catalog):
+        texts = [entry.msgid, entry.msgid_plural] if entry.msgid_plural else [entry.msgid]
+        passages += [Passage(text, entry.linenum) for text in texts]
+    return passages
+
+
+def write(content: bytes, texts: Sequence[str]) -> bytes:
+    """Return the catalog with the texts as translations of these messages.
+
+    polib writes it, which wraps long texts anew.
+    """
+    if not texts:
+        return content
+    catalog = _parse(content.decode("utf-8"), "")
+    following = iter(texts)
+    for entry in _untranslated(catalog):
+        singular = next(following)
+        if entry.msgid_plural:
+            plural = next(following)
+            forms = {number: plural for number in sorted(entry.msgstr_plural or {0: "", 1: ""})}
+            entry.msgstr_plural = {**forms, 0: singular}
+        else:
+            entry.msgstr = singular
+    return (str(catalog).rstrip("\n") + "\n").encode("utf-8")
+
+
+def _parse(text: str, name: str) -> "polib.POFile":
+    try:
+        import polib
+    except ImportError as error:
+        raise missing_extra("polib", error) from error
+    text = text.removeprefix("\ufeff")
+    for number, line in enumerate(text.split("\n"), start=1):
+        # polib drops the last character of such a line.
+        if _STRING_LINE.match(line) and not _STRING.search(line):
+            raise DataError(f"{name}:{number}: not a PO catalog: the closing quote is missing")
+    try:
+        # polib takes a text for a path if there is such a file, so never without a line feed.
+        return polib.pofile(text + "\n", wrapwidth=78)
+    except (OSError, ValueError, IndexError, KeyError, AttributeError) as error:
+        line_number = re.search(r"line (\d+)", str(error))
+        place = f"{name}:{line_number[1]}" if line_number else name
+        raise DataError(f"{place}: not a PO catalog. Mend it: msgfmt --check says more") from error
+
+
+def _untranslated(catalog: "polib.POFile") -> Iterator["polib.POEntry"]:
+    for entry in catalog:
+        translated = entry.msgstr or any(entry.msgstr_plural.values())
+        if not entry.obsolete and not translated and entry.msgid:
+            yield entry
+
+
+# Line breaks of a message are meant. What is on a line is translated alone.
+PO = Format(read, write, protected=rf"\n|{PLACEHOLDERS}")

@@ -1,0 +1,70 @@
+"""Subtitles in the format SRT: the texts. Numbers, times and tags stay as they are."""
+
+import re
+from collections.abc import Sequence
+
+from seq2seq_cli.documents.passages import (
+    PLACEHOLDERS,
+    Format,
+    Passage,
+    Span,
+    decode,
+    line_at,
+    missing_extra,
+    passages_at,
+    splice,
+)
+from seq2seq_cli.errors import DataError
+
+
+def read(content: bytes, name: str) -> list[Passage]:
+    """Return the texts of the subtitles.
+
+    Raises:
+        DataError: if it is not UTF-8, or a subtitle has no number or no times.
+        UsageError: if srt is not installed.
+    """
+    text = decode(content, name)
+    return passages_at(text, _spans(text, name))
+
+
+def write(content: bytes, texts: Sequence[str]) -> bytes:
+    """Return the subtitles with other texts, which must be as many."""
+    text = content.decode("utf-8")
+    return splice(text, _spans(text, ""), texts).encode("utf-8")
+
+
+def _spans(text: str, name: str) -> list[Span]:
+    try:
+        import srt
+    except ImportError as error:
+        raise missing_extra("srt", error) from error
+    spans, position = [], 0
+    try:
+        for subtitle in srt.parse(text.replace("\ufeff", " ", 1).replace("\r\n", " \n")):
+            position = text.index("-->", position)
+            start = text.find("\n", position) + 1 or len(text)
+            position = start + len(subtitle.content)
+            # srt takes a subtitle without times for the text of the one before.
+            if number := re.search(r"\n\s*\n(?=\d+\s*\n)", text[start:position]):
+                raise DataError(
+                    f"{name}:{line_at(text, start + number.end())}: a subtitle without times. "
+                    "Mend it"
+                )
+            spans.append((start, position))
+    except srt.SRTParseError as error:
+        line = line_at(text, error.expected_start)
+        raise DataError(
+            f"{name}:{line}: not a subtitle of the format SRT: "
+            f"{error.unmatched_content.strip()[:60]!r}. Mend it"
+        ) from error
+    return spans
+
+
+# A line that begins with a dash is another speaker.
+SRT = Format(
+    read,
+    write,
+    protected=r"(?:</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\})(?:-[ \t]+)?|(?:^|(?<=\n))-[ \t]*|"
+    + PLACEHOLDERS,
+)
