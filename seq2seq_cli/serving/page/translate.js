@@ -249,8 +249,10 @@ document.addEventListener("pointerdown", (event) => {
 window.addEventListener("resize", paint);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 readColours();
-if (location.hash) at("text").value = new URLSearchParams(`text=${location.hash.slice(1)}`).get("text");
+if (location.hash)
+  at("text").value = new URLSearchParams(`text=${location.hash.slice(1)}`).get("text");
 readModels().then(() => {
+  document.body.dataset.shown ??= "0";
   document.body.dataset.loaded = "yes";
   if (at("text").value) translate();
 });
