@@ -28,6 +28,7 @@ from seq2seq_cli.cli.report import make_report
 from seq2seq_cli.cli.runs import runs_app
 from seq2seq_cli.cli.score import score
 from seq2seq_cli.cli.selftest import selftest
+from seq2seq_cli.cli.serve import serve
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.cli.train import train
 from seq2seq_cli.cli.translate import translate
@@ -52,6 +53,7 @@ app.command(cls=Command)(score)
 app.command(cls=Command)(attention)
 app.command(cls=Command)(explain)
 app.command(cls=Command)(play)
+app.command(cls=Command)(serve)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(compare)
 app.command("report", cls=Command)(make_report)

@@ -30,6 +30,8 @@ class SingleFilePage:
         styles: names of style sheets.
         scripts: names of JavaScript modules, each after those that it imports.
         compiles: whether a script may compile code, as Vega does.
+        borrowed: another folder, of files that are not in `folder`.
+        connects: whether a script may send requests to the server that the page is from.
     """
 
     folder: Path
@@ -37,6 +39,8 @@ class SingleFilePage:
     styles: Sequence[str]
     scripts: Sequence[str] = ()
     compiles: bool = False
+    borrowed: Path | None = None
+    connects: bool = False
 
     def render(self, title: str, data: Any = None, library: str = "", **values: Any) -> str:
         """Return the page as HTML. Texts are escaped.
@@ -48,17 +52,18 @@ class SingleFilePage:
             values: what stands in the template.
         """
         environment = Environment(
-            loader=ChoiceLoader([FileSystemLoader(self.folder), FileSystemLoader(_SHARED)]),
+            loader=ChoiceLoader([FileSystemLoader(each) for each in (*self._folders, _SHARED)]),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
         library = as_parsed(library)
-        script = joined(self.folder, self.scripts) if self.scripts else ""
+        script = joined(self._folders, self.scripts) if self.scripts else ""
         return environment.get_template(self.template).render(
             title=title,
             version=version("s2s"),
+            connects=self.connects,
             style=Markup("\n".join(map(self._text, self.styles))),
             script_sources=Markup(self._sources([text for text in (library, script) if text])),
             data=None if data is None else Markup(script_json(data)),
@@ -67,8 +72,12 @@ class SingleFilePage:
             **values,
         )
 
+    @property
+    def _folders(self) -> list[Path]:
+        return [self.folder, *filter(None, [self.borrowed])]
+
     def _text(self, name: str) -> str:
-        return (self.folder / name).read_text("utf-8")
+        return _text(self._folders, name)
 
     def _sources(self, scripts: Sequence[str]) -> str:
         """Return the scripts that may run, as a Content-Security-Policy names them."""
@@ -77,15 +86,25 @@ class SingleFilePage:
         return " ".join([*hashes, *["'unsafe-eval'"][: self.compiles]] or ["'none'"])
 
 
-def joined(folder: Path, scripts: Sequence[str]) -> str:
+def _text(folders: Sequence[Path], name: str) -> str:
+    """Return the text of a file of the first folder that has it."""
+    found = [folder / name for folder in folders if (folder / name).is_file()]
+    return (found or [folders[0] / name])[0].read_text("utf-8")
+
+
+def joined(folders: Sequence[Path], scripts: Sequence[str]) -> str:
     """Return JavaScript modules as one script, each in a scope of its own.
+
+    Args:
+        folders: where the modules are.
+        scripts: their names.
 
     Raises:
         ValueError: if a module imports one that does not stand before it.
     """
     parts = ["const modules = {};"]
     for number, name in enumerate(scripts):
-        text = (folder / name).read_text("utf-8")
+        text = _text(folders, name)
         for _, imported in _IMPORT.findall(text):
             if imported not in scripts[:number]:
                 raise ValueError(f"{name} imports {imported}, which does not stand before it")

@@ -73,7 +73,7 @@ def test_a_library_cannot_end_its_element():
 
 
 def test_modules_are_joined_in_the_order_of_their_imports():
-    script = joined(PAGE.folder, PAGE.scripts)
+    script = joined([PAGE.folder], PAGE.scripts)
     assert not re.search(r"^(import|export) ", script, re.MULTILINE)
     with pytest.raises(ValueError, match=r"main.js imports .*, which does not stand before it"):
-        joined(PAGE.folder, PAGE.scripts[::-1])
+        joined([PAGE.folder], PAGE.scripts[::-1])

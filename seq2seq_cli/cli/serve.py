@@ -1,0 +1,188 @@
+"""The command that translates for other programs over HTTP: serve."""
+
+import importlib.util
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seq2seq_cli.cli import completion
+from seq2seq_cli.cli.options import (
+    DeviceOption,
+    SetOption,
+    find_runs,
+    start_tensorflow,
+    warn,
+)
+from seq2seq_cli.errors import DataError, UsageError, os_reason
+from seq2seq_cli.serving.limits import Limits
+
+_USUAL = Limits()
+_MODULES = ("fastapi", "prometheus_client", "py3langid", "uvicorn")
+
+ServedRunsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--run",
+        help="A run's name below runs/, or its path; several are served side by side.",
+        autocompletion=completion.runs,
+    ),
+]
+PortOption = Annotated[int, typer.Option(help="Port to listen at.", min=0, max=65535)]
+BatchOption = Annotated[
+    int, typer.Option("--batch", help="Maximum number of sentences in a batch.", min=1)
+]
+DelayOption = Annotated[
+    float,
+    typer.Option("--delay", help="Milliseconds that a sentence waits for others.", min=0),
+]
+CompiledBeamOption = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--compile-beam",
+        help="Compile the search with this beam, too. Searches with other options are slower.",
+        metavar="K",
+    ),
+]
+KeysOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--api-keys", help="File with an API key per line; requests need one.", metavar="FILE"
+    ),
+]
+OriginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-origin", help="Site whose pages may use the API (CORS).", metavar="ORIGIN"
+    ),
+]
+BodyOption = Annotated[int, typer.Option(help="Bytes of a request.", min=1)]
+SentencesOption = Annotated[int, typer.Option(help="Sentences of a request.", min=1)]
+CharactersOption = Annotated[int, typer.Option(help="Characters of a request.", min=1)]
+WaitingOption = Annotated[int, typer.Option(help="Sentences that wait.", min=1)]
+SecondsOption = Annotated[float, typer.Option(help="Seconds for an answer.", min=0.1)]
+UploadOption = Annotated[float, typer.Option(help="Seconds for headers or a body.", min=0.1)]
+HypothesesOption = Annotated[int, typer.Option(help="beam and n_best of a request.", min=1)]
+
+
+def serve(
+    runs: ServedRunsOption = None,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: PortOption = 8000,
+    batch: BatchOption = 64,
+    delay: DelayOption = 5.0,
+    compile_beam: CompiledBeamOption = None,
+    api_keys: KeysOption = None,
+    allow_origin: OriginOption = None,
+    most_bytes: BodyOption = _USUAL.body_bytes,
+    most_sentences: SentencesOption = _USUAL.sentences,
+    most_characters: CharactersOption = _USUAL.characters,
+    most_waiting: WaitingOption = _USUAL.waiting,
+    most_hypotheses: HypothesesOption = _USUAL.hypotheses,
+    most_seconds: SecondsOption = _USUAL.seconds,
+    upload_seconds: UploadOption = _USUAL.upload_seconds,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="Log route, status and time of each request.")
+    ] = False,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+) -> None:
+    """Translate for programs and browsers over HTTP (needs `s2s[serve]`)."""
+    if any(importlib.util.find_spec(module) is None for module in _MODULES):
+        raise UsageError("serve needs more packages. Install them: pip install 's2s[serve]'")
+    limits = Limits(
+        body_bytes=most_bytes,
+        sentences=most_sentences,
+        characters=most_characters,
+        waiting=max(most_waiting, most_sentences),
+        seconds=most_seconds,
+        upload_seconds=upload_seconds,
+        hypotheses=most_hypotheses,
+    )
+    keys = read_keys(api_keys) if api_keys else []
+    _check_beams(compile_beam or [], most_hypotheses)
+    _check_address(host, port)
+    found = [find_runs([name] if name else None, settings) for name in runs or [None]]
+    _check_names([each.runs[0].path.name for each in found])
+    start_tensorflow(device or "auto")
+
+    from seq2seq_cli.cli import console
+    from seq2seq_cli.decoding.loading import load_run
+    from seq2seq_cli.serving.app import make_app
+    from seq2seq_cli.serving.engine import RunEngine
+    from seq2seq_cli.serving.server import make_server
+    from seq2seq_cli.serving.server import serve as listen
+    from seq2seq_cli.serving.service import Service
+
+    loaded = [
+        (load_run(each.runs[0], warn, each.configs[0]), each.configs[0].model.description)
+        for each in found
+    ]
+    engine = RunEngine(loaded, compile_beam or [], batch)
+    service = Service(engine, limits, batch, delay / 1000, keys)
+    app = make_app(service, allow_origin or [], access_log)
+    logging.basicConfig(level=logging.INFO if access_log else logging.WARNING, format="%(message)s")
+    server = make_server(app, host, port, upload_seconds, most_seconds + upload_seconds)
+    shown = f"[{host}]" if ":" in host else host
+    console.show_notice(f"http://{shown}:{port}; Ctrl-C ends it")
+    listen(server)
+
+
+def read_keys(path: Path) -> list[str]:
+    """Return the API keys of a file, which has one per line.
+
+    Raises:
+        DataError: if it cannot be read, or has none.
+    """
+    try:
+        keys = [line.strip() for line in path.read_text("utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else "it is not UTF-8"
+        raise DataError(f"--api-keys {path}: {reason}") from None
+    found = [key for key in keys if key]
+    if not found:
+        raise DataError(f"--api-keys {path}: the file has no key. Write one per line")
+    return found
+
+
+def _check_beams(beams: Sequence[int], most: int) -> None:
+    for beam in beams:
+        if not 1 <= beam <= most:
+            raise UsageError(
+                f"--compile-beam {beam}: a request may have a beam of 1 to {most} "
+                "(--most-hypotheses)"
+            )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Check that requests can tell the runs apart.
+
+    Raises:
+        UsageError: if two have the same name.
+    """
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--run {name}: two runs have this name. Give each once, or rename")
+
+
+def _check_address(host: str, port: int) -> None:
+    """Check that the address is free, before slow imports.
+
+    Raises:
+        UsageError: if not.
+    """
+    import socket
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise UsageError(
+            f"--host {host} --port {port}: {error.strerror or error}. Choose another"
+        ) from None

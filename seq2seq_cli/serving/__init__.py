@@ -1,0 +1,1 @@
+"""An HTTP server that translates: a queue, an API, limits and a page."""

@@ -1,0 +1,233 @@
+"""The routes of the API: translate, score, models, health, metrics."""
+
+import json
+import math
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from seq2seq_cli.serving.limits import RequestError
+from seq2seq_cli.serving.schemas import (
+    Alternative,
+    ErrorAnswer,
+    Hypothesis,
+    ModelAnswer,
+    ModelDirection,
+    ModelsAnswer,
+    ScoreAnswer,
+    ScoreRequest,
+    ScoreValue,
+    StateAnswer,
+    TranslateAnswer,
+    TranslateRequest,
+    TranslationAnswer,
+    WordAttention,
+)
+from seq2seq_cli.serving.service import Chosen, Service
+
+if TYPE_CHECKING:
+    from seq2seq_cli.attention.maps import Attention
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorAnswer, "description": text}
+    for status, text in {
+        400: "The body is no JSON.",
+        401: "An API key is needed.",
+        404: "No run translates so.",
+        408: "The body did not arrive in time.",
+        413: "The body, the texts or their number are too large.",
+        422: "A field or an option is wrong.",
+        503: "Too much waits; Retry-After says for how many seconds to wait.",
+        504: "It took too long.",
+    }.items()
+}
+
+
+def service_of(request: Request) -> Service:
+    """Return the service of the application."""
+    return request.app.state.service  # type: ignore[no-any-return]
+
+
+def check_key(request: Request) -> None:
+    """Check the key in the headers of a request.
+
+    Raises:
+        RequestError: 401 if it is needed, and missing or wrong.
+    """
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    given = key.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key")
+    service_of(request).check_key(given)
+
+
+Serving = Annotated[Service, Depends(service_of)]
+translation = APIRouter(prefix="/v1", dependencies=[Depends(check_key)], responses=_ERRORS)
+probes = APIRouter()
+
+
+@translation.post("/translate", response_model=TranslateAnswer)
+async def translate(asked: TranslateRequest, service: Serving) -> Any:
+    """Translate a sentence, or several; with `stream`, token by token as server-sent events."""
+    texts = service.texts(asked.text, "text")
+    service.texts(asked.prefix, "prefix")
+    chosen = service.choose(asked.model, asked.source, asked.target)
+    options = asked.options()
+    if asked.stream:
+        return await _streamed(service, chosen, texts, asked.prefix, options, asked.attention)
+    work = service.work(chosen, options, asked.prefix)
+    found = await service.run(work, texts)
+    answers = [_translation(each) for each in found]
+    if asked.attention:
+        pairs = [(text, each.text) for text, each in zip(texts, found, strict=True)]
+        reading = work._replace(kind="attention", prefix="", alone=0, decoding=chosen.run.decoding)
+        for answer, read in zip(answers, await service.run(reading, pairs), strict=True):
+            answer.attention = read and word_attention(read)
+    direction = chosen.direction
+    return TranslateAnswer(
+        model=chosen.run.name,
+        source=direction.source,
+        target=direction.target,
+        translations=answers,
+    )
+
+
+@translation.post("/score")
+async def score(asked: ScoreRequest, service: Serving) -> ScoreAnswer:
+    """Return the log-probability of given translations."""
+    sources = service.texts(asked.source_text, "source_text")
+    targets = service.texts(asked.translation, "translation")
+    if len(sources) != len(targets):
+        raise RequestError(
+            422, f"there are {len(sources)} sentences and {len(targets)} translations"
+        )
+    chosen = service.choose(asked.model, asked.source, asked.target)
+    work = service.work(chosen, {})._replace(kind="score", alone=0)
+    found = await service.run(work, [*zip(sources, targets, strict=True)])
+    values = [
+        ScoreValue(
+            log_probability=each.log_probability,
+            tokens=each.tokens,
+            token_log_probabilities=each.token_log_probabilities,
+            cut=bool(each.cut),
+        )
+        for each in found
+    ]
+    return ScoreAnswer(model=chosen.run.name, scores=values)
+
+
+@translation.get("/models")
+async def models(service: Serving) -> ModelsAnswer:
+    """List the runs that are served, and the limits of a request."""
+    limits = service.limits
+    return ModelsAnswer(
+        models=[
+            ModelAnswer(
+                name=run.name,
+                description=run.description,
+                checkpoint=run.checkpoint,
+                directions=[ModelDirection(**each._asdict()) for each in run.directions],
+                decoding=run.decoding.model_dump(),
+            )
+            for run in service.engine.runs
+        ],
+        limits={
+            "sentences": limits.sentences,
+            "characters": limits.characters,
+            "hypotheses": limits.hypotheses,
+            "seconds": limits.seconds,
+        },
+    )
+
+
+@probes.get("/health")
+async def health() -> StateAnswer:
+    """Say that the server runs."""
+    return StateAnswer(status="ok")
+
+
+@probes.get("/ready", response_model=StateAnswer, responses={503: {"model": StateAnswer}})
+async def ready(service: Serving) -> Any:
+    """Say whether the models are loaded and warm; until then the status is 503."""
+    if service.is_ready:
+        return StateAnswer(status="ready")
+    state = f"failed: {service.failure}" if service.failure else "warming up"
+    return JSONResponse({"status": state}, 503, {"retry-after": "1"})
+
+
+@probes.get("/metrics", dependencies=[Depends(check_key)], response_class=Response)
+async def metrics(service: Serving) -> Response:
+    """Return counts and times in the text format of Prometheus."""
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _hypothesis(found: Any) -> Hypothesis:
+    return Hypothesis(
+        text=found.text,
+        score=_finite(found.score),
+        log_probability=_finite(found.log_probability),
+    )
+
+
+def _translation(found: Any) -> TranslationAnswer:
+    return TranslationAnswer(
+        **dict(_hypothesis(found)),
+        is_complete=found.is_complete,
+        cut=found.cut,
+        others=[_hypothesis(each) for each in found.others],
+    )
+
+
+def word_attention(read: "Attention") -> WordAttention:
+    """Return the attention between words, and the alternatives of each target word."""
+    side = read.target_side
+    first = [side.word_of.index(word) for word in range(len(side.words))]
+    return WordAttention(
+        source_words=read.source_words,
+        target_words=read.target_words,
+        weights=[[round(float(weight), 5) for weight in row] for row in read.word_weights],
+        probabilities=[round(each, 5) for each in read.probabilities],
+        alternatives=[
+            [
+                Alternative(text=text, probability=round(each.probability, 5))
+                for each in (read.runners_up[token] if read.runners_up else ())
+                if (text := each.piece.replace("▁", "")) and not text.startswith("<")
+            ]
+            for token in first
+        ],
+    )
+
+
+async def _streamed(
+    service: Service,
+    chosen: Chosen,
+    texts: list[str],
+    prefix: str,
+    options: dict[str, Any],
+    attention: bool,
+) -> StreamingResponse:
+    """Return events: a `token` for each one that is chosen, then `done`."""
+    if len(texts) != 1 or not texts[0].strip():
+        raise RequestError(422, "stream: one sentence is needed, which is not blank")
+    if wrong := sorted(key for key, value in options.items() if (key, value) != ("beam", 1)):
+        raise RequestError(422, f"stream: a stream is greedy; leave out {', '.join(wrong)}")
+    growths = service.grow(chosen, texts[0], prefix)
+    first = await anext(growths, None)
+
+    async def events() -> AsyncIterator[str]:
+        growth, text = first, ""
+        while growth is not None:
+            text, token = growth.text, growth.chosen[-1]
+            record = {"text": text, "token": token.piece, "probability": token.probability}
+            if attention:
+                record["weights"] = [round(float(each), 5) for each in growth.view.weights[-1]]
+            yield f"event: token\ndata: {json.dumps(record)}\n\n"
+            growth = await anext(growths, None)
+        yield f"event: done\ndata: {json.dumps({'text': text, 'model': chosen.run.name})}\n\n"
+
+    return StreamingResponse(events(), media_type="text/event-stream")

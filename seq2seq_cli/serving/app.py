@@ -1,0 +1,94 @@
+"""The application: routes, errors and what stands before them."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from threading import Thread
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from seq2seq_cli.serving import api, libretranslate
+from seq2seq_cli.serving.guard import INTERNAL, Guard
+from seq2seq_cli.serving.limits import RequestError
+from seq2seq_cli.serving.page.page import page_headers, serve_page
+from seq2seq_cli.serving.reference import reference_page
+from seq2seq_cli.serving.service import Service
+
+
+def make_app(service: Service, origins: Sequence[str] = (), logs_requests: bool = False) -> Any:
+    """Return the ASGI application of a service.
+
+    Args:
+        service: it warms up when the application starts, and is closed when it ends.
+        origins: other sites whose pages may use the API (CORS).
+        logs_requests: see Guard.
+    """
+    app = FastAPI(
+        title="s2s",
+        version=version("s2s"),
+        summary="Translation by trained runs",
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.service = service
+    app.include_router(api.translation)
+    app.include_router(api.probes)
+    app.include_router(libretranslate.router)
+    app.add_exception_handler(RequestError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _no_route)
+    app.add_exception_handler(Exception, _failed)
+    page = serve_page()
+
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
+    async def index() -> HTMLResponse:
+        return HTMLResponse(page, headers=page_headers())
+
+    @app.get("/docs", response_class=HTMLResponse, include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(reference_page(app.openapi()), headers=page_headers())
+
+    answering: Any = app
+    if origins:
+        answering = CORSMiddleware(
+            app,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type", "x-api-key"],
+        )
+    return Guard(answering, service.limits, service.metrics, logs_requests)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    Thread(target=service.warm_up, name="warm-up", daemon=True).start()
+    yield
+    service.close()
+
+
+async def _refused(request: Request, error: Any) -> JSONResponse:
+    return JSONResponse({"error": error.message}, error.status, error.headers)
+
+
+async def _invalid(request: Request, error: Any) -> JSONResponse:
+    """Say what is wrong with the fields, without what was sent."""
+    problems = error.errors()
+    if any(each["type"] == "json_invalid" for each in problems):
+        return JSONResponse({"error": "the body is no JSON"}, 400)
+    told = [f"{'.'.join(map(str, each['loc'][1:])) or 'body'}: {each['msg']}" for each in problems]
+    return JSONResponse({"error": "; ".join(told[:5])[:1000]}, 422)
+
+
+async def _no_route(request: Request, error: Any) -> JSONResponse:
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+async def _failed(request: Request, error: Any) -> JSONResponse:
+    return JSONResponse({"error": INTERNAL}, 500)

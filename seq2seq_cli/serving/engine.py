@@ -1,0 +1,117 @@
+"""Trained runs as what the service asks for; see `work.Engine`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from seq2seq_cli.attention.growing import Grower
+from seq2seq_cli.attention.reader import AttentionReader
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.decoding.encoding import token_ids
+from seq2seq_cli.decoding.loading import LoadedRun, load_reverse
+from seq2seq_cli.decoding.scoring import Scorer
+from seq2seq_cli.decoding.search import Search
+from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.serving.work import Direction, ServedRun, Work
+
+ALTERNATIVES = 6
+_KEPT = 64  # translators without a prefix
+_WARM_UP = "A b c d e f g h, i j k l m n o p q r s t u v w x y z."
+
+
+class RunEngine:
+    """Translates by loaded runs.
+
+    The searches of the runs' `[decoding]`, and those with the given beams, are compiled once. All
+    others work without a graph: a client could ask for any number of them, and each graph costs a
+    second and memory.
+
+    Args:
+        loaded: the runs with a description of their models, each one or an ensemble.
+        beams: see above.
+        batch: maximum number of sentences in a batch.
+    """
+
+    def __init__(
+        self, loaded: Sequence[tuple[LoadedRun, str]], beams: Sequence[int] = (), batch: int = 64
+    ):
+        self._loaded = {run.paths[0].name: run for run, _ in loaded}
+        self.runs = [_served(run, description) for run, description in loaded]
+        self._beams = beams
+        self._batch = batch
+        self._searches: dict[Work, Search] = {}
+        self._translator = lru_cache(_KEPT)(self._new_translator)
+        self._scorer: Callable[[str, str], Scorer] = lru_cache(None)(
+            lambda run, target: self._towards(run, target).scorer()
+        )
+        self._grower = lru_cache(None)(lambda run, to: Grower(self._towards(run, to)))
+        self._reverse = lru_cache(None)(load_reverse)
+
+    def warm_up(self) -> None:
+        """Compile the searches, and translate batches of several sizes and lengths by each."""
+        words = _WARM_UP.split()
+        for work in self._compiled():
+            loaded = self._towards(work.run, work.target)
+            config = work.decoding.model_copy(update={"n_best": work.decoding.found_hypotheses})
+            self._searches[work] = Search(loaded.model, config)
+            for sentences in sorted({1, 2, 16, self._batch}):
+                texts = [" ".join(words[: 1 + i % len(words)]) for i in range(sentences)]
+                self.compute(work, texts)
+        for run in self.runs:
+            for direction in run.directions:
+                work = Work("score", run.name, direction.target, run.decoding)
+                self.compute(work, [("a b", "a b")])
+
+    def check(self, work: Work) -> None:
+        """Check that the run can search so; see `work.Engine`."""
+        self._of(work)
+
+    def compute(self, work: Work, items: list[Any]) -> Sequence[Any]:
+        """Return the results of a batch; see `work.Engine`."""
+        if work.kind == "score":
+            return self._scorer(work.run, work.target).score(items)
+        if work.kind == "attention":
+            loaded = self._towards(work.run, work.target)
+            return AttentionReader(loaded, work.decoding, ALTERNATIVES).read(items)
+        return self._of(work).translate(items)
+
+    def grow(self, run: str, target: str, sentence: str, prefix: str) -> Iterator[Any]:
+        """Yield a Growth after each token; see `work.Engine`."""
+        ids = token_ids(self._towards(run, target).tokenizers.target, [prefix])[0][:-1]
+        return self._grower(run, target).grow(sentence, ids.tolist())
+
+    def _compiled(self) -> Iterator[Work]:
+        for run in self.runs:
+            searches = [run.decoding]
+            if not run.decoding.sample:
+                searches += [run.decoding.model_copy(update={"beam": beam}) for beam in self._beams]
+            for direction in run.directions:
+                for decoding in dict.fromkeys(searches):
+                    yield Work("translate", run.name, direction.target, decoding)
+
+    def _of(self, work: Work) -> Translator:
+        if work.prefix:  # a text of a request is not kept
+            return self._new_translator(work._replace(alone=0))
+        return self._translator(work._replace(alone=0))
+
+    def _new_translator(self, work: Work) -> Translator:
+        loaded, decoding = self._towards(work.run, work.target), work.decoding
+        search = self._searches.get(work._replace(prefix=""))
+        rerank = decoding.rerank
+        return loaded.translator(
+            decoding,
+            reverse=self._reverse(rerank, loaded.languages, loaded.warn) if rerank else None,
+            prefix=work.prefix,
+            search=search,
+            compiled=search is not None,
+        )
+
+    def _towards(self, run: str, target: str) -> LoadedRun:
+        return self._loaded[run].towards(target)
+
+
+def _served(run: LoadedRun, description: str) -> ServedRun:
+    targets = dict.fromkeys([run.languages[1], *run.data.target_languages])
+    directions = tuple(Direction(*run.data.languages_to(target)) for target in targets)
+    decoding: DecodingConfig = run.decoding
+    return ServedRun(run.paths[0].name, description, run.checkpoint, directions, decoding)

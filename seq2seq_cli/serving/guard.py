@@ -1,0 +1,184 @@
+"""What stands before the application: sizes, times, clients that left, headers and errors."""
+
+import asyncio
+import json
+import logging
+import time
+import traceback
+from typing import Any
+
+from seq2seq_cli.serving.limits import Limits, RequestError
+from seq2seq_cli.serving.metrics import Metrics
+
+INTERNAL = "an internal error; the server's log says where"
+
+_LOG = logging.getLogger("s2s.serve")
+_DISCARDED = 16  # times the largest body: so much of one that is too large is read and discarded
+_METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class Guard:
+    """An ASGI application around another.
+
+    It reads the whole body, at most so much and for so long. It ends a request when its time is
+    over, or when its client has left. It adds the security headers, and turns what was not foreseen
+    into status 500. It logs where an error was raised, and never its message, which could have the
+    text of a request in it.
+
+    Args:
+        app: an ASGI application.
+        limits: see Limits.
+        metrics: counts the requests.
+        logs_requests: whether to log method, route, status and time of each request.
+    """
+
+    def __init__(self, app: Any, limits: Limits, metrics: Metrics, logs_requests: bool = False):
+        self._app = app
+        self._limits = limits
+        self._metrics = metrics
+        self._logs_requests = logs_requests
+        self._open = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request; other events are the application's."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        began = time.monotonic()
+        self._open += 1
+        try:
+            await self._answer(scope, receive, answer)
+        except RequestError as error:
+            await answer.refuse(error)
+        except Exception as error:
+            _LOG.error("%s\n%s", type(error).__name__, _where(error))
+            await answer.refuse(RequestError(500, INTERNAL))
+        finally:
+            self._open -= 1
+            self._note(scope, answer.status, time.monotonic() - began)
+
+    async def _answer(self, scope: Any, receive: Any, answer: "_Answer") -> None:
+        if self._open > self._limits.requests:
+            message = f"more than {self._limits.requests} requests at once. Try again"
+            raise RequestError(503, message, {"retry-after": "1", "connection": "close"})
+        body = await self._body(receive)
+        if body is None:
+            return
+        answering = asyncio.ensure_future(self._app(scope, _replayed(body), answer.send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait(
+                [answering, leaving],
+                timeout=self._limits.seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if answering.done():
+                answering.result()
+            elif not leaving.done():
+                raise RequestError(504, f"it took longer than {self._limits.seconds:g} s")
+        finally:
+            for task in (answering, leaving):
+                task.cancel()
+            await asyncio.gather(answering, leaving, return_exceptions=True)
+
+    async def _body(self, receive: Any) -> bytes | None:
+        """Return the whole body; None if the client left.
+
+        Raises:
+            RequestError: 413 if it is too large, 408 if it does not arrive in time.
+        """
+        closing = {"connection": "close"}
+        seconds, most = self._limits.upload_seconds, self._limits.body_bytes
+        try:
+            body, size = await asyncio.wait_for(_read(receive, most), seconds)
+        except asyncio.TimeoutError:
+            text = f"the body did not arrive within {seconds:g} s"
+            raise RequestError(408, text, closing) from None
+        if size > most:
+            raise RequestError(413, f"the body has more than {most:,} bytes", closing)
+        return body
+
+    def _note(self, scope: Any, status: int, seconds: float) -> None:
+        path = getattr(scope.get("route"), "path", "other")
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.answered(method, path, status, seconds)
+        if self._logs_requests:
+            _LOG.info("%s %s %d %.3f s", method, path, status, seconds)
+
+
+class _Answer:
+    """Sends an answer with the security headers; status 499 says that none was begun."""
+
+    def __init__(self, send: Any):
+        self._send = send
+        self._is_complete = False
+        self.status = 499
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            given = {name.lower() for name, _ in message["headers"]}
+            added = [(k.encode(), v.encode()) for k, v in _HEADERS.items()]
+            message["headers"] = [
+                *message["headers"],
+                *((name, value) for name, value in added if name not in given),
+            ]
+        self._is_complete = message["type"] == "http.response.body" and not message.get("more_body")
+        await self._send(message)
+
+    async def refuse(self, error: RequestError) -> None:
+        """Send an error, or end an answer that was begun."""
+        if self._is_complete:
+            return
+        if self.status != 499:
+            await self.send({"type": "http.response.body", "body": b""})
+            return
+        body = json.dumps({"error": error.message}).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(body))}
+        pairs = [(k.encode(), v.encode()) for k, v in {**headers, **error.headers}.items()]
+        await self.send({"type": "http.response.start", "status": error.status, "headers": pairs})
+        await self.send({"type": "http.response.body", "body": body})
+
+
+def _replayed(body: bytes) -> Any:
+    """Return an ASGI `receive` that has the whole body, and then nothing more."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        return await asyncio.Event().wait()
+
+    return receive
+
+
+async def _read(receive: Any, most: int) -> tuple[bytes | None, int]:
+    """Return a body of at most so many bytes, None if the client left; and its size."""
+    parts, size, is_complete = [], 0, False
+    while not is_complete and size <= _DISCARDED * most:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None, 0
+        size += len(message.get("body", b""))
+        if size <= most:
+            parts.append(message.get("body", b""))
+        is_complete = not message.get("more_body", False)
+    return b"".join(parts), size
+
+
+async def _left(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _where(error: BaseException) -> str:
+    return "".join(traceback.format_tb(error.__traceback__))

@@ -1,0 +1,47 @@
+"""What Prometheus reads of a server."""
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Metrics:
+    """Counts of one server. No text of a request is in them.
+
+    Args:
+        waiting: returns how many sentences wait.
+    """
+
+    def __init__(self, waiting: Callable[[], int]):
+        self.registry = CollectorRegistry()
+        own = {"registry": self.registry, "namespace": "s2s"}
+        self._requests = Counter(
+            "requests", "Answered requests", ["method", "path", "status"], **own
+        )
+        self._seconds = Histogram(
+            "request_seconds", "Time of a request", ["path"], buckets=_SECONDS, **own
+        )
+        self._sentences = Counter("sentences", "Computed sentences", **own)
+        self._batch = Histogram(
+            "batch_sentences", "Sentences of a batch", buckets=_SENTENCES, **own
+        )
+        self._batch_seconds = Histogram("batch_seconds", "Time of a batch", buckets=_SECONDS, **own)
+        Gauge("waiting_sentences", "Sentences that wait", **own).set_function(waiting)
+
+    def answered(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count a request; the path is that of a route, so that there are few."""
+        self._requests.labels(method, path, str(status)).inc()
+        self._seconds.labels(path).observe(seconds)
+
+    def computed(self, sentences: int, seconds: float) -> None:
+        """Count a batch."""
+        self._sentences.inc(sentences)
+        self._batch.observe(sentences)
+        self._batch_seconds.observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all of it in the text format of Prometheus."""
+        return generate_latest(self.registry)

@@ -1,0 +1,46 @@
+// Requests to the server that this page is from. A later translation ends the one before it.
+
+export class RefusedError extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export class Client {
+  constructor() {
+    this.key = "";
+    this.running = null;
+  }
+
+  /** Return the served runs, each with its directions. */
+  async models() {
+    return (await this.ask("/v1/models", {})).models;
+  }
+
+  /** Return the answer to a request for translations; null where a later one has ended it. */
+  async translate(request) {
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    try {
+      return await this.ask("/v1/translate", {
+        method: "POST",
+        body: JSON.stringify(request),
+        signal: running.signal,
+      });
+    } catch (error) {
+      if (running.signal.aborted) return null;
+      throw error;
+    }
+  }
+
+  async ask(path, options) {
+    const headers = { "content-type": "application/json" };
+    if (this.key) headers.authorization = `Bearer ${this.key}`;
+    const response = await fetch(path, { ...options, headers });
+    const answer = await response.json();
+    if (!response.ok) throw new RefusedError(response.status, answer.error ?? response.statusText);
+    return answer;
+  }
+}

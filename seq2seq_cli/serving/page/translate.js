@@ -1,0 +1,258 @@
+// Translate while somebody types; show attention, and go on from alternatives.
+
+import { Client } from "./client.js";
+import { readColours } from "./colours.js";
+import { element, perCent, roving } from "./dom.js";
+import { Matrix } from "./matrix.js";
+import { described, Words } from "./words.js";
+
+const PAUSE = 200; // milliseconds without a key after which a text is translated
+
+const client = new Client();
+const at = (id) => document.getElementById(id);
+let directions = [];
+let lines = []; // the shown translations
+let timer = null;
+let seed = 0;
+
+/** A sentence and its translation, whose words light each other. */
+class Line {
+  constructor(source, found) {
+    this.source = source;
+    this.text = found.text;
+    const { attention } = found;
+    this.attention = attention;
+    this.box = element("div", { class: "line" });
+    if (!attention) {
+      this.box.append(element("p", {}, found.text || "\u00a0"));
+      return;
+    }
+    this.view = {
+      keys: attention.source_words,
+      queries: attention.target_words,
+      weights: Float64Array.from(attention.weights.flat()),
+      probabilities: attention.probabilities,
+    };
+    const point = (word, isClick) => this.point(word, isClick);
+    this.queries = new Words("query", point);
+    this.keys = new Words("key", point);
+    this.queries.show(this.view, "Translation");
+    this.keys.show(this.view, "Source");
+    this.detail = element("p", { class: "detail idle" });
+    this.box.append(this.queries.box, this.keys.box, this.detail);
+    if (found.cut) this.box.append(element("p", { class: "note" }, "The sentence was cut."));
+  }
+
+  point(word, isClick) {
+    this.queries.light(word, null);
+    this.keys.light(word, null);
+    this.detail.textContent = described(this.view, word);
+    showMap(this, word);
+    if (isClick && word && "query" in word) offer(this, word.query);
+  }
+}
+
+let map = null;
+
+function showMap(line, word) {
+  at("map").hidden = false;
+  map ??= new Matrix(at("map").querySelector(".graphic"), () => {});
+  if (map.view !== line.view) map.show(line.view);
+  map.light(word, word ?? {});
+}
+
+/** Offer what else could stand at a word of a translation. */
+function offer(line, index) {
+  const box = at("alternatives");
+  const button = line.queries.buttons[index];
+  const { target_words: words, alternatives } = line.attention;
+  const choices = alternatives[index].map(({ text, probability }) =>
+    element(
+      "button",
+      {
+        type: "button",
+        tabindex: "-1",
+        onclick: () => {
+          closeAlternatives();
+          translate({ line, prefix: [...words.slice(0, index), text].join(" ") });
+        },
+      },
+      element("bdi", {}, `${text}…`),
+      element("span", { class: "muted" }, perCent(probability)),
+    ),
+  );
+  box.replaceChildren(...choices);
+  if (!choices.length) box.append(element("p", { class: "muted" }, "No other word is likely."));
+  box.hidden = false;
+  const place = button.getBoundingClientRect();
+  const most = document.documentElement.clientWidth - box.offsetWidth - 16;
+  box.style.left = `${Math.max(8, Math.min(place.left, most)) + window.scrollX}px`;
+  box.style.top = `${place.bottom + 4 + window.scrollY}px`;
+  box.word = button;
+  if (choices.length) {
+    choices[0].tabIndex = 0;
+    choices[0].focus();
+  }
+}
+
+function closeAlternatives() {
+  if (at("alternatives").hidden) return;
+  at("alternatives").hidden = true;
+  at("alternatives").word?.focus();
+}
+
+/** Return the keys of a request that the controls choose. */
+function options() {
+  const { model, source, target } = directions[at("direction").value] ?? {};
+  const chosen = { model, source, target, attention: true };
+  if (!at("sample").checked) return { ...chosen, sample: false, beam: Number(at("beam").value) };
+  const [temperature, topP] = ["temperature", "top-p"].map((id) => at(id).valueAsNumber);
+  return { ...chosen, sample: true, beam: 1, seed, temperature, top_p: topP };
+}
+
+/** Translate the text; or one line anew, which begins with a prefix. */
+async function translate(continued = null) {
+  const sources = continued ? [continued.line.source] : at("text").value.split("\n");
+  if (!sources.some((text) => text.trim())) {
+    client.running?.abort();
+    show([]);
+    return;
+  }
+  at("results").classList.add("old");
+  try {
+    const prefix = continued?.prefix ?? "";
+    const answer = await client.translate({ ...options(), text: sources, prefix });
+    if (!answer) return;
+    const made = answer.translations.map((found, i) => new Line(sources[i], found));
+    show(continued ? lines.map((line) => (line === continued.line ? made[0] : line)) : made);
+  } catch (error) {
+    at("results").classList.remove("old");
+    at("key-label").hidden = at("key-label").hidden && error.status !== 401;
+    say(error.message);
+  }
+}
+
+function show(made) {
+  lines = made;
+  at("results").classList.remove("old");
+  at("results").replaceChildren(...lines.map((line) => line.box));
+  at("alternatives").hidden = true;
+  at("map").hidden = true;
+  const first = lines.find((line) => line.view);
+  if (first) showMap(first, null);
+  say("");
+  document.body.dataset.shown = Number(document.body.dataset.shown ?? 0) + 1;
+}
+
+function say(text) {
+  at("said").textContent = text;
+}
+
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(() => translate(), PAUSE);
+}
+
+function reversed() {
+  const { source, target } = directions[at("direction").value] ?? {};
+  return directions.findIndex((each) => each.source === target && each.target === source);
+}
+
+/** Show what the chosen direction and the way of searching allow. */
+function adapt() {
+  at("swap").hidden = reversed() < 0;
+  const samples = at("sample").checked;
+  for (const each of document.querySelectorAll(".sampling")) each.hidden = !samples;
+  at("beam").disabled = samples;
+}
+
+function swap() {
+  at("direction").value = reversed();
+  const texts = lines.map((line) => line.text);
+  if (texts.length) at("text").value = texts.join("\n");
+  adapt();
+  translate();
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(lines.map((line) => line.text).join("\n"));
+    say("Copied.");
+  } catch {
+    say("The browser does not allow to copy.");
+  }
+}
+
+async function readModels() {
+  try {
+    const models = await client.models();
+    const several = models.length > 1;
+    directions = models.flatMap(({ name, directions: found, decoding }) =>
+      found.map((each) => ({ ...each, model: name, decoding })),
+    );
+    const labels = directions.map(
+      ({ source, target, model }) => `${source} → ${target}${several ? ` (${model})` : ""}`,
+    );
+    at("direction").replaceChildren(
+      ...labels.map((label, i) => element("option", { value: String(i) }, label)),
+    );
+    at("beam").value = String(directions[0].decoding.beam);
+    if (!at("beam").value) at("beam").value = "1";
+    adapt();
+    say("");
+  } catch (error) {
+    at("key-label").hidden = error.status !== 401;
+    say(error.message);
+  }
+}
+
+function theme() {
+  const root = document.documentElement;
+  const isDark = root.style.colorScheme
+    ? root.style.colorScheme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.style.colorScheme = isDark ? "light" : "dark";
+  paint();
+}
+
+function paint() {
+  readColours();
+  if (map && !at("map").hidden) map.show(map.view);
+}
+
+at("text").addEventListener("input", later);
+for (const id of ["direction", "beam", "sample", "temperature", "top-p"]) {
+  at(id).addEventListener("change", () => {
+    adapt();
+    translate();
+  });
+}
+at("swap").addEventListener("click", swap);
+at("copy").addEventListener("click", copy);
+at("theme").addEventListener("click", theme);
+at("again").addEventListener("click", () => {
+  seed += 1;
+  translate();
+});
+at("key").addEventListener("change", async () => {
+  client.key = at("key").value;
+  await readModels();
+  translate();
+});
+roving(at("alternatives"), "button");
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeAlternatives();
+});
+document.addEventListener("pointerdown", (event) => {
+  if (!event.target.closest("#alternatives, .strip.query")) at("alternatives").hidden = true;
+});
+window.addEventListener("resize", paint);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+readColours();
+if (location.hash)
+  at("text").value = new URLSearchParams(`text=${location.hash.slice(1)}`).get("text");
+readModels().then(() => {
+  document.body.dataset.shown ??= "0";
+  document.body.dataset.loaded = "yes";
+  if (at("text").value) translate();
+});

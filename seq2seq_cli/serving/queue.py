@@ -1,0 +1,145 @@
+"""A queue that computes together what arrives together. It knows nothing of translation."""
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+Compute = Callable[[Any, list[Any]], Sequence[Any]]
+
+
+class QueueFullError(Exception):
+    """The queue has no capacity for so many items."""
+
+
+class QueueClosedError(Exception):
+    """The queue accepts nothing any more."""
+
+
+class _Waiting(NamedTuple):
+    key: Hashable
+    item: Any
+    length: int
+    arrived: float
+    future: "Future[Any]"
+
+
+class BatchQueue:
+    """Computes items in batches, in one thread, the oldest first.
+
+    A batch has the item that waits longest, and those with the same key that are nearest to it in
+    length. It is computed as soon as it is full, or when its oldest item has waited `delay`. What
+    arrives meanwhile makes the next batches.
+
+    Args:
+        compute: called with a key and a list of items; returns a result for each, in order.
+        batch: maximum number of items in a batch.
+        capacity: maximum number of items that wait.
+        delay: in seconds.
+        on_batch: called with the number of items of each batch, and the seconds that it took.
+    """
+
+    def __init__(
+        self,
+        compute: Compute,
+        batch: int,
+        capacity: int,
+        delay: float,
+        on_batch: Callable[[int, float], None] = lambda items, seconds: None,
+    ):
+        self._compute = compute
+        self._batch = batch
+        self._capacity = capacity
+        self._delay = delay
+        self._on_batch = on_batch
+        self._waiting: list[_Waiting] = []
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+        self._thread.start()
+
+    def __len__(self) -> int:
+        """Return how many items wait."""
+        return len(self._waiting)
+
+    def submit(
+        self, key: Hashable, items: Sequence[Any], lengths: Sequence[int]
+    ) -> "list[Future[Any]]":
+        """Accept all items or none, and return a future for each.
+
+        An item whose future is cancelled before its batch begins is not computed.
+
+        Args:
+            key: only items with equal keys are computed together.
+            items: for `compute`.
+            lengths: of the items, in any unit.
+
+        Raises:
+            QueueFullError: if more items would wait than the capacity.
+            QueueClosedError: after `close`.
+        """
+        now = time.monotonic()
+        added = [
+            _Waiting(key, item, length, now, Future())
+            for item, length in zip(items, lengths, strict=True)
+        ]
+        with self._changed:
+            if self._is_closed:
+                raise QueueClosedError
+            if len(self._waiting) + len(added) > self._capacity:
+                self._waiting = [each for each in self._waiting if not each.future.cancelled()]
+            if len(self._waiting) + len(added) > self._capacity:
+                raise QueueFullError
+            self._waiting += added
+            self._changed.notify()
+        return [each.future for each in added]
+
+    def close(self) -> None:
+        """Accept nothing more, and return when what was accepted has been computed."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while chosen := self._next_batch():
+            running = [each for each in chosen if each.future.set_running_or_notify_cancel()]
+            if not running:
+                continue
+            began = time.monotonic()
+            try:
+                results = self._compute(running[0].key, [each.item for each in running])
+            except Exception as error:
+                for each in running:
+                    each.future.set_exception(error)
+            else:
+                for each, result in zip(running, results, strict=True):
+                    each.future.set_result(result)
+            self._on_batch(len(running), time.monotonic() - began)
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Wait for a batch, and take it out of the queue; nothing when the queue is closed."""
+        with self._changed:
+            while not self._waiting:
+                if self._is_closed:
+                    return []
+                self._changed.wait()
+            oldest = self._waiting[0]
+            ready = oldest.arrived + self._delay
+            while not self._is_closed and (left := ready - time.monotonic()) > 0:
+                if sum(each.key == oldest.key for each in self._waiting) >= self._batch:
+                    break
+                self._changed.wait(left)
+                if oldest not in self._waiting[:1]:  # it was cancelled and removed
+                    return [oldest]
+            return self._take(oldest)
+
+    def _take(self, oldest: _Waiting) -> list[_Waiting]:
+        same = [i for i, each in enumerate(self._waiting) if each.key == oldest.key]
+        same.sort(key=lambda i: abs(self._waiting[i].length - oldest.length))  # stable: 0 is first
+        taken = sorted({0, *same[: self._batch]})[: self._batch]
+        chosen = [self._waiting[i] for i in taken]
+        for i in reversed(taken):
+            del self._waiting[i]
+        return chosen

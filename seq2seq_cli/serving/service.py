@@ -1,0 +1,205 @@
+"""What the server does for its routes: chooses a run, queues sentences, returns results."""
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import itertools
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.errors import S2SError, UsageError
+from seq2seq_cli.python.options import options_as_keywords, with_options
+from seq2seq_cli.serving.limits import Limits, RequestError, check_texts
+from seq2seq_cli.serving.metrics import Metrics
+from seq2seq_cli.serving.queue import BatchQueue, QueueClosedError, QueueFullError
+from seq2seq_cli.serving.work import Direction, Engine, ServedRun, Work
+
+_END = object()
+
+
+class Chosen(NamedTuple):
+    """A run and its direction."""
+
+    run: ServedRun
+    direction: Direction
+
+
+class Service:
+    """Translates for requests.
+
+    Args:
+        engine: translates.
+        limits: see Limits.
+        batch: maximum number of sentences that are translated together.
+        delay: seconds that a sentence waits for others, at most.
+        keys: of clients; none where everybody may translate.
+    """
+
+    def __init__(
+        self, engine: Engine, limits: Limits, batch: int, delay: float, keys: Sequence[str] = ()
+    ):
+        self.engine = engine
+        self.limits = limits
+        self.metrics = Metrics(lambda: len(self._queue))
+        self._queue = BatchQueue(
+            engine.compute, batch, limits.waiting, delay, self.metrics.computed
+        )
+        self._keys = [_digest(key) for key in keys]
+        self._samples = itertools.count(1)
+        self._streams = 0
+        self._stream_threads = ThreadPoolExecutor(max(1, limits.streams), "streams")
+        self._warm = threading.Event()
+        self.failure: str | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the first request would find everything compiled."""
+        return self._warm.is_set()
+
+    def warm_up(self) -> None:
+        """Warm up the engine; an error is kept in `failure`."""
+        try:
+            self.engine.warm_up()
+        except Exception as error:
+            self.failure = type(error).__name__
+            raise
+        self._warm.set()
+
+    def close(self) -> None:
+        """Finish what was accepted."""
+        self._queue.close()
+        self._stream_threads.shutdown()
+
+    def check_key(self, given: str | None) -> None:
+        """Check the key of a client, in a time that tells nothing of the right ones.
+
+        Raises:
+            RequestError: 401 if keys are needed and this is none of them.
+        """
+        if not self._keys:
+            return
+        digest = _digest(given or "")
+        found = [hmac.compare_digest(digest, key) for key in self._keys]
+        if not any(found):
+            raise RequestError(
+                401,
+                "an API key is needed: Authorization: Bearer KEY",
+                {"www-authenticate": "Bearer"},
+            )
+
+    def choose(self, model: str | None, source: str | None, target: str | None) -> Chosen:
+        """Return the first run with this name and these languages.
+
+        Raises:
+            RequestError: 404 if there is none.
+        """
+        for run in self.engine.runs:
+            for direction in run.directions:
+                wanted = (model, run.name), (source, direction.source), (target, direction.target)
+                if all(given in (None, "auto", is_) for given, is_ in wanted):
+                    return Chosen(run, direction)
+        asked = " ".join(each for each in (model, source and f"from {source}") if each)
+        raise RequestError(
+            404,
+            f"no run here translates {asked}{f' to {target}' if target else ''}. See /v1/models"[
+                :500
+            ],
+        )
+
+    def work(self, chosen: Chosen, options: dict[str, Any], prefix: str = "") -> Work:
+        """Return what is to be done with sentences.
+
+        Args:
+            chosen: see `choose`.
+            options: keys of `[decoding]`.
+            prefix: the beginning of each translation.
+
+        Raises:
+            RequestError: 422 if an option is wrong, or asks for more than the limits.
+        """
+        decoding = self._decoding(chosen.run, options)
+        alone = next(self._samples) if decoding.sample else 0
+        work = Work("translate", chosen.run.name, chosen.direction.target, decoding, prefix, alone)
+        try:
+            with options_as_keywords():
+                self.engine.check(work)
+        except UsageError as error:
+            raise RequestError(422, str(error)) from None
+        return work
+
+    def _decoding(self, run: ServedRun, options: dict[str, Any]) -> DecodingConfig:
+        most = {"beam": self.limits.hypotheses, "n_best": self.limits.hypotheses}
+        for key, limit in {**most, "max_length": self.limits.tokens}.items():
+            if options.get(key, 0) > limit:
+                raise RequestError(422, f"{key} is {options[key]:,}; it may be {limit:,}")
+        try:
+            with options_as_keywords():
+                return with_options(run.decoding, run.name, options)
+        except (UsageError, TypeError) as error:
+            raise RequestError(422, str(error).replace("translate(): ", "")) from None
+
+    async def run(self, work: Work, items: Sequence[Any]) -> list[Any]:
+        """Return the result of each item, in order.
+
+        Raises:
+            RequestError: 503 if the queue is full or the server is stopping; 422 for an error that
+                the client can act on.
+        """
+        lengths = [len(item) if isinstance(item, str) else sum(map(len, item)) for item in items]
+        try:
+            futures = self._queue.submit(work, items, lengths)
+        except QueueFullError:
+            raise RequestError(
+                503, "too many sentences wait. Try again", {"retry-after": "1"}
+            ) from None
+        except QueueClosedError:
+            raise RequestError(503, "the server is stopping", {"retry-after": "10"}) from None
+        try:
+            return [await asyncio.wrap_future(future) for future in futures]
+        except S2SError as error:
+            raise RequestError(422, str(error)) from None
+        finally:
+            for future in futures:
+                future.cancel()
+
+    async def grow(self, chosen: Chosen, sentence: str, prefix: str) -> AsyncIterator[Any]:
+        """Yield a Growth after each token of a greedy translation.
+
+        Raises:
+            RequestError: 503 if too many translations are streamed.
+        """
+        if self._streams >= self.limits.streams:
+            raise RequestError(503, "too many streams. Try again", {"retry-after": "1"})
+        self._streams += 1
+        loop = asyncio.get_running_loop()
+        growths: Iterator[Any] | None = None
+        try:
+            growths = self.engine.grow(chosen.run.name, chosen.direction.target, sentence, prefix)
+            while True:
+                step = loop.run_in_executor(self._stream_threads, next, growths, _END)
+                growth = await step
+                if growth is _END:
+                    return
+                yield growth
+        except S2SError as error:
+            raise RequestError(422, str(error)) from None
+        finally:
+            self._streams -= 1
+            with contextlib.suppress(ValueError):  # its last step still runs, and is the last
+                if growths is not None:
+                    growths.close()  # type: ignore[attr-defined]
+
+    def texts(self, given: str | list[str], name: str) -> list[str]:
+        """Return the texts of a field as a list; see `check_texts`."""
+        texts = [given] if isinstance(given, str) else given
+        check_texts(texts, name, self.limits)
+        return texts
+
+
+def _digest(key: str) -> bytes:
+    """Return what is compared: of one length, whatever the key's."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,106 @@
+"""The engine and the command with a trained run."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import s2s, toy_pairs
+from scripted_server import running, wait_until
+
+import seq2seq_cli
+from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.serving.engine import RunEngine
+
+SENTENCES = [source for source, _ in toy_pairs()[::25]]
+
+
+@pytest.fixture(scope="module")
+def shared(trained):
+    engine = RunEngine([(load_run(Run(trained), print), "an RNN")], beams=[3], batch=8)
+    with running(engine) as server:
+        wait_until(lambda: server.get("/ready")[0] == 200)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def model(trained):
+    return seq2seq_cli.load(trained)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"beam": 3}, {"beam": 4, "n_best": 2}, {"prefix": "ellos"}, {"beam": 3, "prefix": "yo"}],
+)
+def test_translations_are_those_of_the_python_interface(shared, model, options):
+    _, answer = shared.post("/v1/translate", {"text": SENTENCES, **options})
+    found = [each["text"] for each in answer["translations"]]
+    expected = model.translate(SENTENCES, **options)
+    assert found == [each[0] if options.get("n_best") else each for each in expected]
+
+
+def test_samples_follow_from_the_seed(shared, model):
+    options = {"sample": True, "temperature": 3.0, "seed": 1}
+    _, answer = shared.post("/v1/translate", {"text": SENTENCES[:8], **options})
+    found = [each["text"] for each in answer["translations"]]
+    assert found == model.translate(SENTENCES[:8], **options)
+
+
+def test_scores_and_attention_are_those_of_the_python_interface(shared, model):
+    sentence, translation = SENTENCES[0], model.translate(SENTENCES[0])
+    asked = {"source_text": sentence, "translation": translation}
+    (found,) = shared.post("/v1/score", asked)[1]["scores"]
+    expected = model.score(sentence, translation)
+    assert found["log_probability"] == pytest.approx(expected, abs=1e-3)
+    _, answer = shared.post("/v1/translate", {"text": sentence, "attention": True})
+    read, own = answer["translations"][0]["attention"], model.attention(sentence)
+    assert read["target_words"] == own.target_words
+    assert read["weights"][0] == pytest.approx(own.word_weights[0].tolist(), abs=1e-3)
+    assert all(len(each) > 1 for each in read["alternatives"][:-1])
+
+
+def test_a_stream_grows_to_the_translation(shared, model):
+    body = json.dumps({"text": SENTENCES[0], "stream": True}).encode()
+    _, _, answer = shared.raw("POST", "/v1/translate", body, content_type="application/json")
+    last = answer.decode().strip().split("\n\n")[-1]
+    assert json.loads(last.partition("data: ")[2])["text"] == model.translate(SENTENCES[0])
+
+
+def test_a_beam_wider_than_the_vocabulary_or_a_long_prefix_is_refused(shared):
+    status, answer = shared.post(
+        "/v1/translate", {"text": "a", "prefix": "yo " * 50, "max_length": 5}
+    )
+    assert status == 422
+    assert "prefix has" in answer["error"]
+
+
+def test_the_command_serves_until_sigterm(home, trained):
+    command = [sys.executable, "-m", "seq2seq_cli", "serve", "--run", trained.name, "--port", "0"]
+    with subprocess.Popen([*command, "--access-log"], stderr=subprocess.PIPE, text=True) as process:
+        lines = iter(process.stderr.readline, "")
+        port = next(int(x.rsplit(":", 1)[1].split()[0]) for x in lines if "running on" in x)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        body = json.dumps({"text": SENTENCES[0]})
+        connection.request("POST", "/v1/translate", body, {"content-type": "application/json"})
+        assert connection.getresponse().status == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--run", "none"], 4, "no such run"),
+        (["--host", "999.1.1.1"], 2, "--host 999.1.1.1"),
+        (["--compile-beam", "99"], 2, "--compile-beam 99"),
+        (["--api-keys", os.devnull], 3, "has no key"),
+    ],
+)
+def test_wrong_options_end_the_command(home, arguments, code, message):
+    ended, _, errors = s2s("serve", *arguments)
+    assert ended == code
+    assert message in errors

@@ -1,0 +1,147 @@
+"""The queue of batches, with functions that only count."""
+
+import threading
+import time
+
+import pytest
+
+from seq2seq_cli.serving.queue import BatchQueue, QueueClosedError, QueueFullError
+
+SECONDS = 10
+
+
+class Counting:
+    """Doubles items; it notes its batches, and waits in the first until it may go on."""
+
+    def __init__(self, waits: bool = True):
+        self.batches: list[tuple[str, list[int]]] = []
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+        if not waits:
+            self.may_go_on.set()
+
+    def __call__(self, key, items):
+        self.batches.append((key, items))
+        self.begun.set()
+        assert self.may_go_on.wait(SECONDS)
+        if -1 in items:
+            raise ValueError("an item is -1")
+        return [2 * item for item in items]
+
+
+@pytest.fixture
+def queue_of():
+    queues = []
+
+    def make(compute, batch=4, capacity=100, delay=0.0, **options):
+        queues.append(BatchQueue(compute, batch, capacity, delay, **options))
+        return queues[-1]
+
+    yield make
+    for queue in queues:
+        queue._compute.may_go_on.set()
+        queue.close()
+
+
+def blocked(queue, compute):
+    """Let the first batch run until `may_go_on`, so that all others wait."""
+    future = queue.submit("a", [0], [0])
+    assert compute.begun.wait(SECONDS)
+    return future
+
+
+def results(futures):
+    return [future.result(SECONDS) for future in futures]
+
+
+def test_what_waits_is_computed_together_and_each_gets_its_own(queue_of):
+    compute = Counting()
+    queue = queue_of(compute)
+    blocked(queue, compute)
+    futures = [future for i in range(1, 5) for future in queue.submit("a", [i], [i])]
+    compute.may_go_on.set()
+    assert results(futures) == [2, 4, 6, 8]
+    assert compute.batches == [("a", [0]), ("a", [1, 2, 3, 4])]
+
+
+def test_a_lone_item_waits_at_most_the_delay(queue_of):
+    compute = Counting(waits=False)
+    queue = queue_of(compute, delay=0.2)
+    began = time.monotonic()
+    assert results(queue.submit("a", [1], [1])) == [2]
+    assert 0.19 < time.monotonic() - began < 5
+    began = time.monotonic()
+    assert len(results(queue_of(compute, delay=60).submit("a", [1, 2, 3, 4], [1] * 4))) == 4
+    assert time.monotonic() - began < 5  # a full batch does not wait
+
+
+def test_the_oldest_goes_with_those_of_its_key_and_of_like_length(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, batch=3)
+    blocked(queue, compute)
+    futures = queue.submit("a", [50, 9, 51, 8, 52], [50, 9, 51, 8, 52])
+    futures += queue.submit("b", [50], [50])
+    compute.may_go_on.set()
+    results(futures)
+    assert compute.batches[1:] == [("a", [50, 51, 52]), ("a", [9, 8]), ("b", [50])]
+
+
+def test_of_equal_lengths_the_oldest_goes_first(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, batch=1)
+    blocked(queue, compute)
+    futures = queue.submit("a", [1, 2, 3], [7, 7, 7])
+    compute.may_go_on.set()
+    results(futures)
+    assert [items for _, items in compute.batches] == [[0], [1], [2], [3]]
+
+
+def test_a_full_queue_takes_all_items_or_none(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, capacity=3)
+    blocked(queue, compute)
+    queue.submit("a", [1, 2], [1, 1])
+    with pytest.raises(QueueFullError):
+        queue.submit("a", [3, 4], [1, 1])
+    assert len(queue) == 2
+    queue.submit("a", [5], [1])
+
+
+def test_cancelled_items_are_not_computed_and_take_no_capacity(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, capacity=2)
+    blocked(queue, compute)
+    for future in queue.submit("a", [1, 2], [1, 1]):
+        assert future.cancel()
+    futures = queue.submit("a", [3, 4], [1, 1])
+    compute.may_go_on.set()
+    assert results(futures) == [6, 8]
+    assert compute.batches[1:] == [("a", [3, 4])]
+
+
+def test_an_error_reaches_its_own_batch_alone(queue_of):
+    compute = Counting(waits=False)
+    queue = queue_of(compute)
+    (wrong,) = queue.submit("a", [-1], [1])
+    with pytest.raises(ValueError, match="is -1"):
+        wrong.result(SECONDS)
+    assert results(queue.submit("a", [4], [1])) == [8]
+
+
+def test_closing_finishes_what_was_accepted(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, delay=60)
+    futures = queue.submit("a", [1], [1])
+    threading.Timer(0.1, compute.may_go_on.set).start()
+    queue.close()
+    assert [future.done() for future in futures] == [True]
+    with pytest.raises(QueueClosedError):
+        queue.submit("a", [1], [1])
+
+
+def test_batches_are_told(queue_of):
+    told = []
+    queue = queue_of(Counting(waits=False), on_batch=lambda *batch: told.append(batch))
+    results(queue.submit("a", [1, 2], [1, 1]))
+    queue.close()
+    assert told[0][0] == 2
+    assert 0 <= told[0][1] < SECONDS

@@ -1,0 +1,158 @@
+"""The page of the server in Chromium."""
+
+import pytest
+from page_actions import axe_script, changed
+from scripted_server import running
+
+pytest_plugins = ["browser"]
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def open_server(browser):
+    """Return a function that opens a server's page and fails at the end if a script failed."""
+    opened, errors = [], []
+
+    def open_one(server, fragment="", **options):
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((server.url, "data:"))
+                else errors.append(request.url)
+            ),
+        )
+        page.goto(f"{server.url}/#{fragment}")
+        page.wait_for_selector("body[data-loaded]")
+        opened.append(context)
+        return page
+
+    yield open_one
+    for context in opened:
+        context.close()
+    assert errors == []
+
+
+def typed(page, text):
+    changed(page, lambda: page.locator("#text").fill(text))
+
+
+def words(page, side, line=0):
+    return page.locator(".line").nth(line).locator(f".strip.{side} button")
+
+
+def test_it_translates_while_somebody_types(shared, open_server):
+    page = open_server(shared)
+    typed(page, "a bc\nd")
+    assert words(page, "query").all_inner_texts() == ["A", "BC", "</s>"]
+    assert words(page, "query", 1).all_inner_texts() == ["D", "</s>"]
+    typed(page, "")
+    assert page.locator(".line").count() == 0
+
+
+def test_words_light_those_that_they_looked_at(shared, open_server):
+    page = open_server(shared, "a bc")
+    page.wait_for_selector(".line")
+    words(page, "query").nth(1).hover()
+    weights = words(page, "key").evaluate_all("all => all.map((each) => each.dataset.weight)")
+    assert weights[1] == max(weights, key=lambda each: int(each.split("\u202f")[0]))
+    assert "looked at “bc”" in page.locator(".detail").inner_text()
+
+
+def test_an_alternative_goes_on_from_its_word(shared, open_server):
+    page = open_server(shared, "a bc d")
+    page.wait_for_selector(".line")
+    words(page, "query").nth(1).click()
+    choices = page.locator("#alternatives button")
+    assert choices.all_inner_texts()[0].startswith("otra…")
+    changed(page, lambda: choices.first.click())
+    assert words(page, "query").all_inner_texts() == ["A", "otra", "D", "</s>"]
+    work = [work for work, _ in shared.engine.batches if work.kind == "translate"][-1]
+    assert work.prefix == "A otra"
+
+
+def test_alternatives_are_reached_by_the_keyboard(shared, open_server):
+    page = open_server(shared, "a bc")
+    page.wait_for_selector(".line")
+    words(page, "query").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.locator("#alternatives").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#alternatives").is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "BC"
+    page.keyboard.press("Enter")
+    changed(page, lambda: page.keyboard.press("Enter"))
+    assert words(page, "query").all_inner_texts()[:2] == ["A", "otra"]
+
+
+def test_the_controls_reach_the_search(shared, open_server):
+    page = open_server(shared, "a")
+    page.wait_for_selector(".line")
+    changed(page, lambda: page.locator("#beam").select_option("5"))
+    found = [work for work, _ in shared.engine.batches if work.kind == "translate"]
+    assert found[-1].decoding.beam == 5
+    changed(page, lambda: page.locator("#sample").check())
+    changed(page, lambda: page.locator("#again").click())
+    found = [work for work, _ in shared.engine.batches if work.kind == "translate"]
+    assert found[-1].decoding.sample
+    assert found[-1].decoding.seed == 1
+
+
+def test_the_direction_is_swapped(shared, open_server):
+    page = open_server(shared, "a")
+    page.wait_for_selector(".line")
+    changed(page, lambda: page.locator("#swap").click())
+    assert page.locator("#text").input_value() == "A"
+    found = [work for work, _ in shared.engine.batches if work.kind == "translate"]
+    assert found[-1].run == "002-b"
+
+
+def test_the_translation_is_copied(shared, open_server):
+    page = open_server(shared, "a b", permissions=["clipboard-read", "clipboard-write"])
+    page.wait_for_selector(".line")
+    page.locator("#copy").click()
+    page.wait_for_function("() => document.getElementById('said').textContent === 'Copied.'")
+    assert page.evaluate("navigator.clipboard.readText()") == "A B"
+
+
+def test_a_key_is_asked_for(open_server):
+    with running(keys=("key",)) as server:
+        page = open_server(server)
+        assert page.locator("#key").is_visible()
+        page.locator("#key").fill("key")
+        page.locator("#key").press("Enter")
+        page.wait_for_function("() => document.querySelectorAll('#direction option').length > 0")
+        typed(page, "a")
+        assert words(page, "query").first.inner_text() == "A"
+
+
+def test_hostile_texts_are_text(shared, open_server):
+    page = open_server(shared)
+    typed(page, "<img/src=x/onerror=document.title=1> \u202eabc </bdi> " + "w" * 3000)
+    assert page.locator("main img").count() == 0
+    assert page.title() == "Translate"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(shared, open_server, scheme, width):
+    script = axe_script()
+    view = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+    page = open_server(shared, "a bc def\ngh", bypass_csp=True, **view)
+    page.wait_for_selector(".line")
+    words(page, "query").nth(1).click()
+    page.wait_for_timeout(200)
+    page.evaluate(script)
+    found = page.evaluate("async () => (await axe.run()).violations")
+    assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]]) for rule in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
