@@ -21,6 +21,7 @@ import atheris
 
 with atheris.instrument_imports(include=["seq2seq_cli", "tomli", "safetensors", "typer"]):
     import typer
+    from typer.exceptions import TyperException
 
     from seq2seq_cli.cli import app
     from seq2seq_cli.config.data import DataConfig
@@ -34,9 +35,9 @@ with atheris.instrument_imports(include=["seq2seq_cli", "tomli", "safetensors", 
     from seq2seq_cli.runs.metrics_log import MetricsLog
     from seq2seq_cli.runs.state import Position, State
 
-import click
 import numpy as np
 
+REFUSALS = (S2SError, TyperException, typer.Exit, typer.Abort)
 LIMITS = ["-timeout=20", "-rss_limit_mb=4096", "-max_len=4096"]
 
 
@@ -152,7 +153,7 @@ def command(folder: Path) -> Callable[[bytes], None]:
                     found.make_context("s2s", arguments).close()
                 finally:
                     sys.stdout = before
-        except (click.ClickException, click.exceptions.Exit, S2SError):
+        except REFUSALS:
             pass
 
     return read

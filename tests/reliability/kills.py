@@ -3,7 +3,8 @@
     python tests/reliability/kills.py --count 20 --in-saves 6
 
 Half of the kills are aimed at a save: they wait until a folder that is being written is there. A
-kill counts as inside a save if such a folder is still there afterwards.
+kill counts as inside a save if such a folder is still there afterwards, and is new or changed since
+the process began.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +96,7 @@ def _survives(
     in_saves: int,
 ) -> bool:
     """Train in a process that is killed at a random moment; return whether it ended before."""
+    before = _unfinished(run)  # what the kill before has left
     process = train_forked(config, run, log)
     if kills.count >= count and kills.in_saves >= in_saves:
         wait_for(process, log)
@@ -113,16 +116,16 @@ def _survives(
         return True
     assert code == -signal.SIGKILL, f"a training ended with {code}: {log.read_text('utf-8')}"
     kills.count += 1
-    kills.in_saves += bool(_unfinished(run))
+    kills.in_saves += bool(_unfinished(run) - before)
     return False
 
 
 def _wait_for_saves(process: int, run: Path, saves: int) -> bool:
     """Wait until the process writes its next `saves` checkpoints; return whether it ended."""
-    left = set(_unfinished(run))  # by the process before
+    left = {name for name, *_ in _unfinished(run)}  # by the process before
     began, seen = time.monotonic(), set()
     while time.monotonic() - began < _LONGEST:
-        found = set(_unfinished(run))
+        found = {name for name, *_ in _unfinished(run)}
         left &= found
         seen |= found - left
         if len(seen) >= saves:
@@ -133,12 +136,16 @@ def _wait_for_saves(process: int, run: Path, saves: int) -> bool:
     raise AssertionError(f"a training saved nothing for {_LONGEST} s")
 
 
-def _unfinished(run: Path) -> list[str]:
-    try:
-        names = os.listdir(Run(run).checkpoints)
-    except FileNotFoundError:
-        return []
-    return [name for name in names if name.startswith(_UNFINISHED)]
+def _unfinished(run: Path) -> set[tuple[str, int, int]]:
+    """Return name, inode and time of change of each folder that is being written or removed."""
+    found = set()
+    with suppress(FileNotFoundError):  # a training that lives renames and removes them meanwhile
+        for entry in os.scandir(Run(run).checkpoints):
+            if entry.name.startswith(_UNFINISHED):
+                with suppress(FileNotFoundError):
+                    status = os.stat(entry.path)
+                    found.add((entry.name, status.st_ino, status.st_ctime_ns))
+    return found
 
 
 def main() -> None:
