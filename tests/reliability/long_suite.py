@@ -1,0 +1,210 @@
+"""The long suite of faults: all that docs/reliability.md promises, tried many times.
+
+    python tests/reliability/long_suite.py results.json
+
+It prints its progress, and goes on after an interruption where it stood. `--quick` tries a little
+of each part. `--table` prints the results as a table for docs/reliability.md.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+KINDS = ("rnn", "transformer", "decoder_only", "bfloat16", "parts")
+TARGETS = ("tsv", "toml", "manifest", "state", "arrays", "metrics", "command")
+PACKAGES = ("tensorflow", "keras", "hypothesis", "atheris")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A command of the suite, which is run again from its beginning if it is interrupted.
+
+    Attributes:
+        name: of the part.
+        fault: what is tried.
+        command: the arguments of Python.
+        count: the regular expression of the counts in its output; all of them are added.
+        factor: of the count, S2S_FAULTS, for parts that are run by pytest.
+    """
+
+    name: str
+    fault: str
+    command: list[str]
+    count: str
+    factor: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a part did.
+
+    Attributes:
+        fault: what was tried.
+        count: how often.
+        minutes: that it took.
+        command: that was run.
+        date: of its end.
+        machine: the processor, and versions of Python and packages.
+        passed: whether all was as promised.
+    """
+
+    fault: str
+    count: int
+    minutes: float
+    command: str
+    date: str
+    machine: str
+    passed: bool
+
+
+def parts(quick: bool) -> Iterator[Part]:
+    """Yield all parts, or all with small counts."""
+    kills = 2 if quick else 50
+    for number in range(1 if quick else 20):
+        saves = 1 if quick else 15
+        arguments = ["--count", str(kills), "--in-saves", str(saves), "--seed", str(number + 1)]
+        name, fault = f"kills {number + 1}", "kill -9 of a training at random moments"
+        yield Part(name, fault, script("kills", *arguments), r'"count": (\d+)(?!.*"count")')
+    for kind in KINDS:
+        arguments = ["--kind", kind, "--steps", "48", "--every", "29" if quick else "1"]
+        fault = f"a training is resumed after each update ({kind})"
+        yield Part(f"resume {kind}", fault, script("resumptions", *arguments), r'"count": (\d+)')
+    fault = "two signals in each of seven phases"
+    yield Part("second signals", fault, script("second_signals"), r'("signal")')
+    factor = "1" if quick else "200"
+    for name in ("runs/test_disk_faults", "runs/test_power_loss", "runs/test_damage"):
+        yield pytest_part(f"tests/{name}.py", "faults of the disk: tests", factor)
+    for name in ("runs/test_mutations", "runs/test_lock", "training/test_signals"):
+        yield pytest_part(f"tests/{name}.py", "mutations, races, signals: tests", factor)
+    fault = "properties, each with 50 × S2S_FAULTS examples"
+    yield pytest_part("tests/test_arbitrary_input.py", fault, factor)
+    for target in TARGETS:
+        runs = 2000 if quick else 1_000_000
+        folder = str(Path(".fuzzing") / target)
+        command = script("fuzz", target, folder, f"-runs={runs}")
+        yield Part(f"fuzz {target}", f"inputs of Atheris: {target}", command, r"Done (\d+) runs")
+
+
+def script(name: str, *arguments: str) -> list[str]:
+    """Return the arguments of Python for a script beside this one."""
+    return [f"tests/reliability/{name}.py", *arguments]
+
+
+def pytest_part(path: str, fault: str, factor: str) -> Part:
+    """Return a part that runs the tests of a file."""
+    command = ["-m", "pytest", "-n0", "-q", "--timeout=0", path]
+    return Part(path, fault, command, r"(\d+) passed", factor)
+
+
+def run(part: Part) -> Outcome:
+    """Run a part, and show what it prints."""
+    began = time.monotonic()
+    paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment.pop("S2S_FAULTS", None)
+    if part.factor:
+        environment["S2S_FAULTS"] = part.factor
+    process = subprocess.Popen(
+        [sys.executable, *part.command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        print(f"  {line}", end="", flush=True)
+        lines.append(line)
+    code = process.wait()
+    found = re.findall(part.count, "".join(lines), re.DOTALL)
+    set_factor = f"S2S_FAULTS={part.factor} " if part.factor else ""
+    return Outcome(
+        part.fault,
+        sum(int(each) if each.isdigit() else 1 for each in found),
+        round((time.monotonic() - began) / 60, 1),
+        f"{set_factor}python {' '.join(part.command)}",
+        datetime.now(timezone.utc).date().isoformat(),
+        machine(),
+        code == 0 and bool(found),
+    )
+
+
+def machine() -> str:
+    """Return the processor, and the versions of Python and the packages."""
+    names = [f"Python {platform.python_version()}"]
+    for package in PACKAGES:
+        try:
+            names.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            names.append(f"no {package}")
+    cpus = Path("/proc/cpuinfo")
+    text = cpus.read_text("utf-8") if cpus.exists() else ""
+    model = re.search(r"model name\s*: (.*)", text)
+    return ", ".join([model[1] if model else platform.machine(), *names])
+
+
+def table(outcomes: dict[str, dict]) -> str:
+    """Return the results of parts that passed: a row for each fault, with the sum of its counts."""
+    rows: dict[str, list] = {}
+    for outcome in outcomes.values():
+        if outcome["passed"]:
+            row = rows.setdefault(outcome["fault"], [0, 0.0, outcome["command"], ""])
+            row[0] += outcome["count"]
+            row[1] += outcome["minutes"]
+            row[3] = outcome["date"]
+    lines = ["| fault | count | minutes | one of its commands | date |", "|---|---|---|---|---|"]
+    for fault, (count, minutes, command, date) in rows.items():
+        lines.append(f"| {fault} | {count:,} | {minutes:.0f} | `{command}` | {date} |")
+    machines = sorted({outcome["machine"] for outcome in outcomes.values()})
+    return "\n".join([*lines, "", *machines])
+
+
+def main() -> None:
+    """Run what has not passed yet; leave with 1 if a part fails."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path, help="JSON; what passed in it is not run again")
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--only", default="", help="only parts whose names begin so")
+    parser.add_argument("--table", action="store_true", help="print the results and run nothing")
+    given = parser.parse_args()
+    outcomes = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
+    if given.table:
+        print(table(outcomes))
+        return
+    chosen = [part for part in parts(given.quick) if part.name.startswith(given.only)]
+    for number, part in enumerate(chosen, start=1):
+        key = _key(part, given.quick)
+        if outcomes.get(key, {}).get("passed"):
+            continue
+        print(f"{number} of {len(chosen)}: {part.name}", flush=True)
+        outcome = run(part)
+        outcomes[key] = asdict(outcome)
+        partial = given.results.with_name(given.results.name + ".partial")
+        partial.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
+        partial.replace(given.results)
+        print(f"  {outcome.count:,} in {outcome.minutes} minutes", flush=True)
+    failed = [part.name for part in chosen if not outcomes[_key(part, given.quick)]["passed"]]
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+def _key(part: Part, quick: bool) -> str:
+    return f"quick {part.name}" if quick else part.name
+
+
+if __name__ == "__main__":
+    main()

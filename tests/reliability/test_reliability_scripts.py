@@ -1,0 +1,83 @@
+"""A little of the long suite of faults; each script forks its trainings, and so runs by itself."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from long_suite import ROOT, Part, parts, run, table
+
+RECORDED = ROOT / "docs/reliability.md"
+
+
+def run_script(name: str, *arguments: str) -> list[dict]:
+    """Run a script of this folder; return the lines of JSON that it prints."""
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    done = subprocess.run(
+        [sys.executable, f"tests/reliability/{name}.py", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_killed_trainings_end_with_the_same_weights_and_each_update_once():
+    last = run_script("kills", "--count", "20", "--in-saves", "6")[-1]
+    assert last["count"] >= 20
+    assert last["in_saves"] >= 6
+
+
+def test_trainings_resumed_in_new_processes_end_with_the_same_bits():
+    counts = run_script("resumptions", "--steps", "48", "--every", "20")
+    assert [each["kind"] for each in counts] == [
+        *("rnn", "transformer", "decoder_only", "bfloat16", "parts")
+    ]
+    assert all(each["count"] >= 2 for each in counts)
+
+
+def test_a_second_signal_in_any_phase_ends_a_process_at_once_and_loses_nothing():
+    assert len(run_script("second_signals", "--signal", "SIGTERM")) == 7
+
+
+def part_of(code: str, count: str = r"did (\d+)") -> Part:
+    return Part("x", "a fault", ["-c", code], count)
+
+
+@pytest.mark.parametrize(
+    ("code", "count", "passed"),
+    [
+        ("print('did 2'); print('did 3')", 5, True),
+        ("print('did 2'); raise SystemExit(1)", 2, False),
+        ("print('nothing')", 0, False),
+    ],
+)
+def test_a_part_passes_if_it_ends_well_and_counts(code, count, passed):
+    outcome = run(part_of(code))
+    assert (outcome.count, outcome.passed) == (count, passed)
+
+
+def test_the_table_leaves_out_what_failed():
+    good, bad = (vars(run(part_of(f"print('did 7'); exit({code})"))) for code in (0, 1))
+    assert "| a fault | 7 |" in table({"a": good, "b": bad})
+    assert "| a fault |" not in table({"b": bad})
+
+
+def test_the_suite_has_the_documented_counts():
+    long = [*parts(quick=False)]
+    kills = [part.command for part in long if part.name.startswith("kills")]
+    assert sum(int(each[each.index("--count") + 1]) for each in kills) == 1000
+    assert sum(int(each[each.index("--in-saves") + 1]) for each in kills) == 300
+    fuzzing = [part.command[-1] for part in long if part.name.startswith("fuzz")]
+    assert set(fuzzing) == {"-runs=1000000"}
+    assert all((ROOT / part.command[0]).exists() for part in long if part.command[0] != "-m")
+    command = re.search(r"python (tests/reliability/\S+) \S+", RECORDED.read_text("utf-8"))
+    assert command
+    assert (ROOT / command[1]).exists()
+    assert Path(command[1]).name == "long_suite.py"
