@@ -104,7 +104,8 @@ def serve(
     keys = read_keys(api_keys) if api_keys else []
     _check_beams(compile_beam or [], most_hypotheses)
     _check_address(host, port)
-    found = [find_runs([name] if name else None, settings) for name in runs or [None]]
+    names: list[list[str] | None] = [[name] for name in runs] if runs else [None]
+    found = [find_runs(name, settings) for name in names]
     _check_names([each.runs[0].path.name for each in found])
     start_tensorflow(device or "auto")
 
@@ -123,7 +124,9 @@ def serve(
     engine = RunEngine(loaded, compile_beam or [], batch)
     service = Service(engine, limits, batch, delay / 1000, keys)
     app = make_app(service, allow_origin or [], access_log)
-    logging.basicConfig(level=logging.INFO if access_log else logging.WARNING, format="%(message)s")
+    # TensorFlow has set up the root logger already, hence `force`.
+    level = logging.INFO if access_log else logging.WARNING
+    logging.basicConfig(level=level, format="%(message)s", force=True)
     server = make_server(app, host, port, upload_seconds, most_seconds + upload_seconds)
     shown = f"[{host}]" if ":" in host else host
     console.show_notice(f"http://{shown}:{port}; Ctrl-C ends it")

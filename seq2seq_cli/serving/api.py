@@ -48,7 +48,8 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 
 def service_of(request: Request) -> Service:
     """Return the service of the application."""
-    return request.app.state.service  # type: ignore[no-any-return]
+    service: Service = request.app.state.service
+    return service
 
 
 def check_key(request: Request) -> None:

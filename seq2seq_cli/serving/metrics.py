@@ -17,19 +17,32 @@ class Metrics:
 
     def __init__(self, waiting: Callable[[], int]):
         self.registry = CollectorRegistry()
-        own = {"registry": self.registry, "namespace": "s2s"}
         self._requests = Counter(
-            "requests", "Answered requests", ["method", "path", "status"], **own
+            "s2s_requests",
+            "Answered requests",
+            ["method", "path", "status"],
+            registry=self.registry,
         )
         self._seconds = Histogram(
-            "request_seconds", "Time of a request", ["path"], buckets=_SECONDS, **own
+            "s2s_request_seconds",
+            "Time of a request",
+            ["path"],
+            buckets=_SECONDS,
+            registry=self.registry,
         )
-        self._sentences = Counter("sentences", "Computed sentences", **own)
+        self._sentences = Counter("s2s_sentences", "Computed sentences", registry=self.registry)
         self._batch = Histogram(
-            "batch_sentences", "Sentences of a batch", buckets=_SENTENCES, **own
+            "s2s_batch_sentences",
+            "Sentences of a batch",
+            buckets=_SENTENCES,
+            registry=self.registry,
         )
-        self._batch_seconds = Histogram("batch_seconds", "Time of a batch", buckets=_SECONDS, **own)
-        Gauge("waiting_sentences", "Sentences that wait", **own).set_function(waiting)
+        self._batch_seconds = Histogram(
+            "s2s_batch_seconds", "Time of a batch", buckets=_SECONDS, registry=self.registry
+        )
+        Gauge("s2s_waiting_sentences", "Sentences that wait", registry=self.registry).set_function(
+            waiting
+        )
 
     def answered(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count a request; the path is that of a route, so that there are few."""

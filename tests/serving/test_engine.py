@@ -86,7 +86,9 @@ def test_the_command_serves_until_sigterm(home, trained):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         body = json.dumps({"text": SENTENCES[0]})
         connection.request("POST", "/v1/translate", body, {"content-type": "application/json"})
-        assert connection.getresponse().status == 200
+        answer = connection.getresponse()
+        assert (answer.status, bool(answer.read())) == (200, True)
+        connection.close()
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
 
