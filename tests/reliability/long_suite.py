@@ -116,7 +116,8 @@ def run(part: Part) -> Outcome:
     environment.pop("S2S_FAULTS", None)
     if part.factor:
         environment["S2S_FAULTS"] = part.factor
-    process = subprocess.Popen(
+    lines = []
+    with subprocess.Popen(
         [sys.executable, *part.command],
         cwd=ROOT,
         env=environment,
@@ -124,13 +125,12 @@ def run(part: Part) -> Outcome:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-    )
-    assert process.stdout is not None
-    lines = []
-    for line in process.stdout:
-        print(f"  {line}", end="", flush=True)
-        lines.append(line)
-    code = process.wait()
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(f"  {line}", end="", flush=True)
+            lines.append(line)
+    code = process.returncode
     found = re.findall(part.count, "".join(lines), re.DOTALL)
     set_factor = f"S2S_FAULTS={part.factor} " if part.factor else ""
     return Outcome(

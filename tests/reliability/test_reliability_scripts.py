@@ -35,11 +35,10 @@ def test_killed_trainings_end_with_the_same_weights_and_each_update_once():
 
 
 def test_trainings_resumed_in_new_processes_end_with_the_same_bits():
-    counts = run_script("resumptions", "--steps", "48", "--every", "20")
-    assert [each["kind"] for each in counts] == [
-        *("rnn", "transformer", "decoder_only", "bfloat16", "parts")
-    ]
-    assert all(each["count"] >= 2 for each in counts)
+    (counted,) = run_script(
+        "resumptions", "--kind", "decoder_only", "--steps", "48", "--every", "20"
+    )
+    assert counted["count"] >= 2
 
 
 def test_a_second_signal_in_any_phase_ends_a_process_at_once_and_loses_nothing():
