@@ -33,8 +33,10 @@ FormatOption = Annotated[
     DocumentFormat | None,
     typer.Option(
         "--format",
-        help="Translate the text of a document, and keep all else. By default, the ending of "
-        "--input says the format, and others are translated line by line.",
+        metavar="FORMAT",
+        help="Translate the text of a document, and keep all else: lines, txt, markdown, html, "
+        "srt, docx or po. By default, the ending of --input says the format, and others are "
+        "translated line by line.",
     ),
 ]
 

@@ -13,6 +13,9 @@ from seq2seq_cli.cli.options import (
     DataOption,
     JsonOption,
     QuietOption,
+    SourceOption,
+    TargetOption,
+    corpus_flags,
     find_data,
     find_runs,
     start_tensorflow,
@@ -50,6 +53,8 @@ def export(
         typer.Option(help="Type of the weights, for ctranslate2; float32 if left out."),
     ] = None,
     data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,7 +63,7 @@ def export(
     The first 200 sentences of the dev split are translated both ways. If fewer are equal than
     promised, nothing is written, and the exit code is 1. --data is where the run's corpus is now.
     """
-    found = find_runs([run], None)
+    found = find_runs([run], None, *corpus_flags(None, source, target))
     table = found.configs[0].data
     table = table if data is None else table.moved_to(data)
     find_data(table, quiet)

@@ -26,7 +26,7 @@ def play(
     settings: SetOption = None,
     device: DeviceOption = None,
 ) -> None:
-    """Watch a translation grow, look at alternatives, and go on from one (needs `s2s[play]`)."""
+    """Watch a translation grow, see alternatives, and go on from one (needs the extra `play`)."""
     check_text(sentence, "the sentence")
     if importlib.util.find_spec("textual") is None:
         raise UsageError("play needs Textual. Install it: pip install 's2s[play]'")

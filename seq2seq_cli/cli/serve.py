@@ -30,13 +30,15 @@ ServedRunsOption = Annotated[
         autocompletion=completion.runs,
     ),
 ]
-PortOption = Annotated[int, typer.Option(help="Port to listen at.", min=0, max=65535)]
+PortOption = Annotated[int, typer.Option(help="Port to listen at.", metavar="N", min=0, max=65535)]
 BatchOption = Annotated[
-    int, typer.Option("--batch", help="Maximum number of sentences in a batch.", min=1)
+    int, typer.Option("--batch", help="Maximum number of sentences in a batch.", metavar="N", min=1)
 ]
 DelayOption = Annotated[
     float,
-    typer.Option("--delay", help="Milliseconds that a sentence waits for others.", min=0),
+    typer.Option(
+        "--delay", help="Milliseconds that a sentence waits for others.", metavar="MS", min=0
+    ),
 ]
 CompiledBeamOption = Annotated[
     list[int] | None,
@@ -58,13 +60,17 @@ OriginOption = Annotated[
         "--allow-origin", help="Site whose pages may use the API (CORS).", metavar="ORIGIN"
     ),
 ]
-BodyOption = Annotated[int, typer.Option(help="Bytes of a request.", min=1)]
-SentencesOption = Annotated[int, typer.Option(help="Sentences of a request.", min=1)]
-CharactersOption = Annotated[int, typer.Option(help="Characters of a request.", min=1)]
-WaitingOption = Annotated[int, typer.Option(help="Sentences that wait.", min=1)]
-SecondsOption = Annotated[float, typer.Option(help="Seconds for an answer.", min=0.1)]
-UploadOption = Annotated[float, typer.Option(help="Seconds for headers or a body.", min=0.1)]
-HypothesesOption = Annotated[int, typer.Option(help="beam and n_best of a request.", min=1)]
+BodyOption = Annotated[int, typer.Option(help="Bytes of a request.", metavar="N", min=1)]
+SentencesOption = Annotated[int, typer.Option(help="Sentences of a request.", metavar="N", min=1)]
+CharactersOption = Annotated[int, typer.Option(help="Characters of a request.", metavar="N", min=1)]
+WaitingOption = Annotated[int, typer.Option(help="Sentences that wait.", metavar="N", min=1)]
+SecondsOption = Annotated[float, typer.Option(help="Seconds for an answer.", metavar="S", min=0.1)]
+UploadOption = Annotated[
+    float, typer.Option(help="Seconds for headers or a body.", metavar="S", min=0.1)
+]
+HypothesesOption = Annotated[
+    int, typer.Option(help="beam and n_best of a request.", metavar="N", min=1)
+]
 
 
 def serve(
@@ -76,12 +82,12 @@ def serve(
     compile_beam: CompiledBeamOption = None,
     api_keys: KeysOption = None,
     allow_origin: OriginOption = None,
-    most_bytes: BodyOption = _USUAL.body_bytes,
-    most_sentences: SentencesOption = _USUAL.sentences,
-    most_characters: CharactersOption = _USUAL.characters,
-    most_waiting: WaitingOption = _USUAL.waiting,
-    most_hypotheses: HypothesesOption = _USUAL.hypotheses,
-    most_seconds: SecondsOption = _USUAL.seconds,
+    max_bytes: BodyOption = _USUAL.body_bytes,
+    max_sentences: SentencesOption = _USUAL.sentences,
+    max_characters: CharactersOption = _USUAL.characters,
+    max_waiting: WaitingOption = _USUAL.waiting,
+    max_hypotheses: HypothesesOption = _USUAL.hypotheses,
+    max_seconds: SecondsOption = _USUAL.seconds,
     upload_seconds: UploadOption = _USUAL.upload_seconds,
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Log route, status and time of each request.")
@@ -89,20 +95,20 @@ def serve(
     settings: SetOption = None,
     device: DeviceOption = None,
 ) -> None:
-    """Translate for programs and browsers over HTTP (needs `s2s[serve]`)."""
+    """Translate for programs and browsers over HTTP (needs the extra `serve`)."""
     if any(importlib.util.find_spec(module) is None for module in _MODULES):
         raise UsageError("serve needs more packages. Install them: pip install 's2s[serve]'")
     limits = Limits(
-        body_bytes=most_bytes,
-        sentences=most_sentences,
-        characters=most_characters,
-        waiting=max(most_waiting, most_sentences),
-        seconds=most_seconds,
+        body_bytes=max_bytes,
+        sentences=max_sentences,
+        characters=max_characters,
+        waiting=max(max_waiting, max_sentences),
+        seconds=max_seconds,
         upload_seconds=upload_seconds,
-        hypotheses=most_hypotheses,
+        hypotheses=max_hypotheses,
     )
     keys = read_keys(api_keys) if api_keys else []
-    _check_beams(compile_beam or [], most_hypotheses)
+    _check_beams(compile_beam or [], max_hypotheses)
     _check_address(host, port)
     names: list[list[str] | None] = [[name] for name in runs] if runs else [None]
     found = [find_runs(name, settings) for name in names]
@@ -127,7 +133,7 @@ def serve(
     # TensorFlow has set up the root logger already, hence `force`.
     level = logging.INFO if access_log else logging.WARNING
     logging.basicConfig(level=level, format="%(message)s", force=True)
-    server = make_server(app, host, port, upload_seconds, most_seconds + upload_seconds)
+    server = make_server(app, host, port, upload_seconds, max_seconds + upload_seconds)
     shown = f"[{host}]" if ":" in host else host
     console.show_notice(f"http://{shown}:{port}; Ctrl-C ends it")
     listen(server)
@@ -155,7 +161,7 @@ def _check_beams(beams: Sequence[int], most: int) -> None:
         if not 1 <= beam <= most:
             raise UsageError(
                 f"--compile-beam {beam}: a request may have a beam of 1 to {most} "
-                "(--most-hypotheses)"
+                "(--max-hypotheses)"
             )
 
 

@@ -46,5 +46,5 @@ def test_bench_decode_names_a_line_that_is_not_text(home, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes(b"one cat\n\xff\n")
     code, _, error = s2s("bench", "decode", "--input", str(path))
-    assert code == 2
+    assert code == 3
     assert "lines.txt:2" in error

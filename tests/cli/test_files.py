@@ -189,8 +189,8 @@ def test_a_command_that_fails_before_its_first_result_leaves_the_output_as_it_wa
     out.write_text("precious")
     options = ["--output", str(out)]
     assert s2s("translate", SENTENCE, "--run", "none", *options)[0] == 4
-    assert s2s("translate", *options, stdin=b"\xff\n")[0] == 2
-    assert s2s("score", *options, stdin=b"a\n")[0] == 2
+    assert s2s("translate", *options, stdin=b"\xff\n")[0] == 3
+    assert s2s("score", *options, stdin=b"a\n")[0] == 3
     assert out.read_text() == "precious"
     assert s2s("translate", *options, stdin=b"")[0] == 0
     assert out.read_text() == ""

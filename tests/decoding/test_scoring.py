@@ -6,7 +6,7 @@ from conftest import toy_pairs
 
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.decoding.scoring import Scorer, score_lines
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import DataError
 from seq2seq_cli.runs.run import Run
 
 
@@ -29,7 +29,7 @@ def test_a_line_without_a_translation_is_named_after_those_before_it(trained):
     scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding)
     lines = score_lines(scorer, io.BytesIO(b"a\tb\nc\n"), "x")
     assert next(lines)[1] == ("a", "b")
-    with pytest.raises(UsageError, match=r"x:2: 1 column where 2 are expected .* have been scored"):
+    with pytest.raises(DataError, match=r"x:2: 1 column where 2 are expected .* have been scored"):
         next(lines)
 
 

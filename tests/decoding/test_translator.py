@@ -17,7 +17,7 @@ from seq2seq_cli.decoding.encoding import batches
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.decoding.scoring import Scorer
 from seq2seq_cli.decoding.translator import Translation, Translator, translate_lines
-from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.errors import CheckpointError, DataError, UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import UNK
@@ -108,7 +108,7 @@ def test_unicode_line_separators_end_no_line(translator):
 @pytest.mark.parametrize("bad", [b"\xff\xfe", b"a\0b"])
 def test_a_line_that_is_not_text_is_named_after_those_before_it(translator, bad):
     found = []
-    with pytest.raises(UsageError, match=r"stdin:3: .* The lines before it have been translated"):
+    with pytest.raises(DataError, match=r"stdin:3: .* The lines before it have been translated"):
         for item in translate_lines(translator, io.BytesIO(b"a\nb\n" + bad + b"\nc\n"), "stdin"):
             found.append(item)
     assert [line for _, line, _ in found] == ["a", "b"]
