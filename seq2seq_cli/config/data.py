@@ -98,6 +98,12 @@ class DataConfig(Table):
         return [self.target_language, *([self.source_language] if self.both_directions else [])]
 
     @property
+    def target_first(self) -> bool:
+        """Whether splits put the target language first: they take the languages in alphabetical
+        order, so that both directions of a corpus have the same splits."""
+        return self.target_language < self.source_language
+
+    @property
     def direction(self) -> str:
         """The languages in words."""
         targets = [name for name in self.target_languages if name != self.source_language]

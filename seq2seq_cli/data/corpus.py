@@ -76,9 +76,9 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
         before = len(pairs)
         pairs.extend(shown(each.pairs, show, READING, "pairs", total, before))
         counts.append(len(pairs) - before)
-    given = HeldOut.read(reader, corpora)
+    given = HeldOut.read(reader, corpora, config)
     show(SPLITTING)
-    keys = pair_keys(pairs)
+    keys = pair_keys(pairs, config.target_first)
     only_train = [each.only_trains for each in corpora]
     assigned = assign_mixture(np.split(keys, np.cumsum(counts)[:-1]), only_train, given, config)
     rows = {side: np.flatnonzero(assigned.sides == side) for side in range(LEAKED + 1)}

@@ -15,24 +15,28 @@ class HeldOut:
 
     Args:
         dev, test: the pairs, without duplicates.
+        target_first: as for `splits.pair_keys`.
 
     Attributes:
         keys: of the dev and the test pairs, as `splits.pair_keys` gives them.
     """
 
-    def __init__(self, dev: list[Pair] | None, test: list[Pair] | None):
+    def __init__(self, dev: list[Pair] | None, test: list[Pair] | None, target_first: bool = False):
         self.dev, self.test = dev, test
-        self.keys = pair_keys([*(dev or []), *(test or [])])
+        self._target_first = target_first
+        self.keys = pair_keys([*(dev or []), *(test or [])], target_first)
 
     @classmethod
-    def read(cls, reader: Reader, corpora: Sequence[OpenCorpus]) -> "HeldOut":
+    def read(
+        cls, reader: Reader, corpora: Sequence[OpenCorpus], config: DataConfig
+    ) -> "HeldOut":
         """Read what the config or else the corpora give, and drop and count duplicates."""
         sides = []
         for side in reader.held_out(corpora):
             distinct = side if side is None else list(dict.fromkeys(side))
             reader.dropped["duplicate"] += len(side or []) - len(distinct or [])
             sides.append(distinct)
-        return cls(*sides)
+        return cls(*sides, config.target_first)
 
     def to_split_off(self, config: DataConfig) -> tuple[int, int]:
         """Return how many dev and how many test pairs to split off the corpus itself."""
@@ -54,4 +58,6 @@ class HeldOut:
         counts = [-1 if side is None else len(side) for side in (self.dev, self.test)]
         digest = hashlib.sha256(np.array(counts, np.int64).tobytes())
         digest.update(self.keys[:, PAIR].tobytes())
+        if self._target_first:
+            digest.update(b"target first")  # keys are the same in both directions
         return digest

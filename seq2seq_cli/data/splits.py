@@ -52,18 +52,23 @@ def normalise(sentence: str) -> str:
     return " ".join(folded.translate(_WITHOUT_PUNCTUATION).split()) or folded
 
 
-def pair_keys(pairs: Iterable[Pair]) -> np.ndarray:
+def pair_keys(pairs: Iterable[Pair], target_first: bool = False) -> np.ndarray:
     """Return the keys of pairs, uint64 of shape [pairs, 3]: of the pair, its source, its target.
 
     The key of a pair is a hash of its exact text, not of its normalised text.
+
+    Args:
+        pairs: of sentences.
+        target_first: exchange the sides of each pair before anything else.
     """
+    sides = (pair[::-1] for pair in pairs) if target_first else pairs
     digests = b"".join(
         digest
-        for source, target in pairs
+        for first, second in sides
         for digest in (
-            _digest(f"{source}\t{target}"),
-            _digest(normalise(source)),
-            _digest(normalise(target)),
+            _digest(f"{first}\t{second}"),
+            _digest(normalise(first)),
+            _digest(normalise(second)),
         )
     )
     return np.frombuffer(digests, ">u8").astype(np.uint64).reshape(-1, 3)

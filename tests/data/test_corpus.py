@@ -100,6 +100,19 @@ def test_fingerprint_tells_corpora_apart(tmp_path):
     assert fingerprint(tmp_path, pairs, **turned) != first
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_both_directions_have_the_same_splits(tmp_path, given):
+    # Sources with several translations, so that the sides are not alike.
+    pairs = [(f"source {i // 3}", f"target {i}") for i in range(900)]
+    corpus = write(tmp_path / "x.tsv", pairs)
+    dev = write(tmp_path / "dev.tsv", sentences(20)) if given else None
+    forward = read_corpus(DataConfig(corpus=corpus, dev=dev))
+    turned = DataConfig(corpus=corpus, dev=dev, source_language="es", target_language="en")
+    backward = read_corpus(turned)
+    for side in ("train", "dev", "test"):
+        assert [pair[::-1] for pair in getattr(backward, side)] == list(getattr(forward, side))
+
+
 def mixture(tmp_path, made, **options) -> DataConfig:
     """Return a corpus of 500 pairs beside pairs that are only for training."""
     return DataConfig(

@@ -59,8 +59,9 @@ def read_in_chunks(config: Config, folder: Path, pool: Processes, show: ShowWork
     """
     reader = Reader(config.data)
     corpora = reader.corpora()
-    chunks = _write_chunks(corpora, reader.estimated_pairs(), folder, pool, show)
-    held_out = HeldOut.read(reader, corpora)
+    total = reader.estimated_pairs()
+    chunks = _write_chunks(corpora, config.data.target_first, total, folder, pool, show)
+    held_out = HeldOut.read(reader, corpora, config.data)
     show(SPLITTING)
     only_train = [chunk.only_trains for chunk in chunks]
     assigned = assign_mixture(_Keys(chunks), only_train, held_out, config.data)
@@ -91,6 +92,7 @@ def read_in_chunks(config: Config, folder: Path, pool: Processes, show: ShowWork
 
 def _write_chunks(
     corpora: Sequence[OpenCorpus],
+    target_first: bool,
     total: int | None,
     folder: Path,
     pool: Processes,
@@ -104,7 +106,7 @@ def _write_chunks(
             path = folder / str(len(chunks))
             kind = corpus.weight, corpus.tags, corpus.only_trains
             chunks.append(Chunk(path, len(pairs), *kind))
-            pool.submit(keep_chunk, pairs, chunks[-1].path)
+            pool.submit(keep_chunk, pairs, chunks[-1].path, target_first)
             done += len(pairs)
             show(READING, "pairs", done, total and max(done, total))
     pool.results()

@@ -18,10 +18,10 @@ class Shard(NamedTuple):
     test: list[Pair]
 
 
-def keep_chunk(pairs: list[Pair], path: Path) -> None:
-    """Write pairs to `path`.pairs, and their keys to `path`.keys.npy."""
+def keep_chunk(pairs: list[Pair], path: Path, target_first: bool) -> None:
+    """Write pairs to `path`.pairs, and their keys (`splits.pair_keys`) to `path`.keys.npy."""
     Path(f"{path}.pairs").write_bytes(pickle.dumps(pairs))
-    np.save(f"{path}.keys.npy", pair_keys(pairs))
+    np.save(f"{path}.keys.npy", pair_keys(pairs, target_first))
 
 
 def write_shard(

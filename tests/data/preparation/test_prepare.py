@@ -74,6 +74,14 @@ def test_it_is_the_corpus_that_is_read_without_it(config, prepared):
     assert len(list(prepared.glob("pairs-train.array_record-*"))) == 6
 
 
+def test_a_turned_corpus_has_the_same_splits_and_fingerprint(config, tmp_path, small_chunks):
+    turned = {"source_language": "es", "target_language": "en"}
+    config = config.model_copy(update={"data": config.data.model_copy(update=turned)})
+    found, expected = prepare(config, tmp_path / "turned"), read_corpus(config.data)
+    assert (found.dev, found.test) == (expected.dev, expected.test)
+    assert found.fingerprint == expected.fingerprint
+
+
 def test_batches_are_those_of_the_corpus_in_memory(config, prepared):
     found, expected = opened(config, prepared), read_corpus(config.data)
     tokenizers = Tokenizers.load(found.vocabulary(config.tokenizer))
