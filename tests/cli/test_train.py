@@ -70,7 +70,7 @@ def test_a_dry_run_shows_what_would_be_done_and_writes_nothing(corpus, workdir):
 
 def test_a_dry_run_of_a_resumed_training_is_refused(workdir):
     code, _, err = s2s("train", "--dry-run", "--resume")
-    assert (code, err) == (2, "error: --dry-run is for a new training; leave out --resume\n")
+    assert (code, err) == (2, "error: --dry-run is for a new run; leave out --resume\n")
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_an_accepted_config_is_used_kept_and_told(run):
 
 def test_the_option_belongs_to_resume(workdir):
     code, _, error = s2s("train", "--accept-changes")
-    assert (code, error.strip()) == (2, "error: --accept-changes belongs to --resume")
+    assert (code, error.strip()) == (2, "error: --accept-changes needs --resume")
 
 
 def test_every_kind_of_model_has_keys_that_may_change():
