@@ -107,7 +107,7 @@ def translate(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Translate sentences, a document, or the lines of a file or stdin, one output line for each."""
+    """Translate sentences, a document, or the lines of a file or stdin."""
     check_files(bool(sentences), input_file, output)
     _check_texts(sentences or [], prefix)
     for_lines = {"--n-best": n_best is not None, "--scores": scores, "--prefix": bool(prefix)}
