@@ -101,7 +101,11 @@ def test_figures_are_written(home, tmp_path):
         ([SENTENCE, "--kind", "encoder"], UsageError, "no such attention. It has cross"),
         ([SENTENCE, "--layer", "2"], UsageError, "--layer 2: the layers of cross are 1 to 1"),
         ([SENTENCE, "--head", "2"], UsageError, "--head 2: the heads of cross are 1 to 1"),
-        ([SENTENCE, "--head", "x"], UsageError, "--head x: must be a number of at least 1, or mean"),
+        (
+            [SENTENCE, "--head", "x"],
+            UsageError,
+            "--head x: must be a number of at least 1, or mean",
+        ),
         ([SENTENCE, "we", "--target", "x"], UsageError, "--target is the translation of one"),
         (["--target", "x"], UsageError, "--target is the translation of one sentence"),
         ([SENTENCE, "--dark"], UsageError, "--dark is for --png and --svg"),

@@ -91,7 +91,7 @@ def test_other_data(change, difference, run, begun, tmp_path):
         config = changed(run, training__steps=6)
         with pytest.raises(CheckpointError, match=f"other data: .*{difference}") as caught:
             train(config, ignore, resume=run)
-        assert "--accept-changes goes on, but the result is then not exact" in str(caught.value)
+        assert "--accept-changes continues, but then the result is not exact" in str(caught.value)
         assert recorded(run) == []
         notices = go_on(run, config)
     finally:
