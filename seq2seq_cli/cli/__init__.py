@@ -1,6 +1,6 @@
 """The `s2s` command line: options in, one call, the result out.
 
-Each command has a file of its own. Slow imports stand inside the commands.
+Each command has its own file. Slow imports are inside the commands.
 """
 
 import sys
@@ -86,7 +86,9 @@ def common(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print versions.", is_eager=True, callback=_print_versions),
+        typer.Option(
+            "--version", help="Print the versions.", is_eager=True, callback=_print_versions
+        ),
     ] = False,
 ) -> None:
     """Train, use and score sequence-to-sequence translation models with attention."""

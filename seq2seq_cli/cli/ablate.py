@@ -30,7 +30,7 @@ from seq2seq_cli.cli.options import (
 
 
 def ablate(
-    folder: Annotated[Path, typer.Argument(help="Where to write the runs and the results.")],
+    folder: Annotated[Path, typer.Argument(help="The folder for the runs and the results.")],
     config: ConfigOption = None,
     models: Annotated[
         str, typer.Option("--model", help="Architectures, separated by commas.")
@@ -48,7 +48,8 @@ def ablate(
     equal_parameters: Annotated[
         bool,
         typer.Option(
-            "--equal-parameters", help="Choose widths that give all as many weights as the first."
+            "--equal-parameters",
+            help="Choose widths that give all models as many weights as the first.",
         ),
     ] = False,
     settings: SetOption = None,
@@ -56,7 +57,10 @@ def ablate(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train several models alike and compare them in one table; the same command continues."""
+    """Train several models with the same settings, and compare them in one table.
+
+    The same command continues after an interruption.
+    """
     from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.config.overrides import Overrides

@@ -61,16 +61,16 @@ class Kind(str, Enum):
 
 
 KindOption = Annotated[
-    Kind, typer.Option("--kind", help="Which attention; stack is that of decoder-only models.")
+    Kind, typer.Option("--kind", help="Kind of attention; stack is for decoder-only models.")
 ]
 LayerOption = Annotated[
-    int | None, typer.Option("--layer", help="A layer, counted from 1; without it, the last.")
+    int | None, typer.Option("--layer", help="A layer, counted from 1; the default is the last.")
 ]
 HeadOption = Annotated[
-    str, typer.Option("--head", help="A head, counted from 1; or mean or max.", metavar="N")
+    str, typer.Option("--head", help="A head, counted from 1, or mean or max.", metavar="N")
 ]
 PiecesOption = Annotated[
-    bool, typer.Option("--pieces", help="Show the pieces of the tokenizer in place of words.")
+    bool, typer.Option("--pieces", help="Show the pieces of the tokenizer instead of words.")
 ]
 
 
@@ -81,12 +81,12 @@ SvgOption = Annotated[
     Path | None, typer.Option("--svg", help="Write a figure of one sentence to an SVG file.")
 ]
 DarkOption = Annotated[
-    bool, typer.Option("--dark", help="Figures: light words on a dark background.")
+    bool, typer.Option("--dark", help="Figures: light text on a dark background.")
 ]
 
 
 class Choice(NamedTuple):
-    """Which map is shown: the options of `Attention.view`."""
+    """The map to show: the options of `Attention.view`."""
 
     kind: str
     layer: int | None
@@ -102,10 +102,10 @@ class Choice(NamedTuple):
         """Check the options.
 
         Raises:
-            UsageError: if the head is no number and no other known word.
+            UsageError: if the head is not a number, mean or max.
         """
         if head not in ("mean", "max") and not head.isdecimal():
-            raise UsageError(f"--head {head}: must be a number from 1 on, or mean or max")
+            raise UsageError(f"--head {head}: must be a number of at least 1, or mean or max")
         return cls(kind.value, layer, int(head) if head.isdecimal() else head, pieces)
 
 
@@ -151,7 +151,7 @@ def attention(
         return
     written = check_written(input_file, html=html, png=png, svg=svg)
     if dark and not (png or svg):
-        raise UsageError("--dark is for --png and --svg; a page has both themes")
+        raise UsageError("--dark is for --png and --svg; a page has both themes. Leave it out")
     flags = decoding_flags(beam=beam, batch_tokens=batch_tokens)
     found = find_each_run(run, settings, flags, to)
     pairs = read_pairs(sentences, target, input_file)
@@ -178,7 +178,7 @@ def _write_figures(
     if len(attentions) != 1:
         raise UsageError(
             f"--png and --svg show one sentence of one run, and there are {len(attentions)}. Give "
-            "one sentence, or write a page of all by --html"
+            "one sentence, or write all to a page with --html"
         )
     for format_name, path in (("png", png), ("svg", svg)):
         if path is not None:
@@ -215,7 +215,7 @@ def read_runs(
 
 
 def _result(run: "ReadRun", number: int, choice: Choice) -> Result:
-    """Return the result for one sentence; of a blank one it is null, and an empty line."""
+    """Return the result for one sentence; for a blank one, null or an empty line."""
     found = run.attentions[number]
     if found is None:
         return Result(None, "")
@@ -234,7 +234,7 @@ def _result(run: "ReadRun", number: int, choice: Choice) -> Result:
 
 
 class _Drawn(NamedTuple):
-    """A sentence with its translation and its map, drawn only where JSON is not wanted."""
+    """A sentence with its translation and its map, drawn only without --json."""
 
     run: "ReadRun"
     found: "Attention"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 bench_app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="Measure speed and memory.")
 
-TrialsOption = Annotated[int, typer.Option(help="Trials after a warm-up.", min=1)]
+TrialsOption = Annotated[int, typer.Option(help="Number of trials after a warm-up.", min=1)]
 
 
 @bench_app.command("train", cls=Command)
@@ -53,7 +53,8 @@ def bench_train(
     source: SourceOption = None,
     target: TargetOption = None,
     steps: Annotated[
-        int, typer.Option(help="Updates in each trial: the first of an epoch.", min=1)
+        int,
+        typer.Option(help="Number of updates per trial; they are the first of an epoch.", min=1),
     ] = 100,
     trials: TrialsOption = 3,
     settings: SetOption = None,
@@ -61,7 +62,7 @@ def bench_train(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how fast a model trains, where the time goes, and with what memory."""
+    """Measure how fast a model trains, where the time goes, and how much memory it uses."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
@@ -134,7 +135,7 @@ def bench_decode(
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     sentences: Annotated[
-        int | None, typer.Option(help="Number of sentences of the test split; all by default.")
+        int | None, typer.Option(help="Number of sentences from the test split; all by default.")
     ] = None,
     input_file: InputOption = None,
     trials: TrialsOption = 3,
@@ -144,7 +145,7 @@ def bench_decode(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how fast a run translates its test split, and with what memory."""
+    """Measure how fast a run translates its test split, and how much memory it uses."""
     from seq2seq_cli.cli import console
 
     if input_file:
@@ -174,7 +175,7 @@ def bench_decode(
 
 
 def _told(quiet: bool) -> "Callable[[str], None]":
-    """Return what shows the time of each trial."""
+    """Return a function that shows the time of each trial."""
     from seq2seq_cli.cli import console
 
     return (lambda line: None) if quiet else console.show_notice

@@ -22,13 +22,13 @@ checkpoints_app = typer.Typer(
 
 RunArgument = Annotated[
     str,
-    typer.Argument(help="A run's name below runs/, or its path.", autocompletion=completion.runs),
+    typer.Argument(help="A run's name in runs/, or its path.", autocompletion=completion.runs),
 ]
 
 
 @checkpoints_app.command("list", cls=Command)
 def list_checkpoints(run: RunArgument, as_json: JsonOption = False) -> None:
-    """List the checkpoints of a run with update, dev BLEU, size and state; all are verified."""
+    """List and verify the checkpoints of a run, with update, dev BLEU, size and state."""
     from seq2seq_cli.runs.listing import summarise_checkpoints
     from seq2seq_cli.runs.run import find_run
 
@@ -42,7 +42,7 @@ def list_checkpoints(run: RunArgument, as_json: JsonOption = False) -> None:
 
 @checkpoints_app.command(cls=Command)
 def verify(run: RunArgument, as_json: JsonOption = False) -> None:
-    """Check every file of every checkpoint by its hash; the exit code is 4 if one is damaged."""
+    """Check the hashes of all files of all checkpoints; the exit code is 4 if one is damaged."""
     from seq2seq_cli.runs.listing import summarise_checkpoints
     from seq2seq_cli.runs.run import find_run
 
@@ -55,11 +55,11 @@ def verify(run: RunArgument, as_json: JsonOption = False) -> None:
     damaged = [each for each in found if each.problem]
     if damaged:
         last = next((each.name for each in found if each.is_last), None)
-        remedy = "Put one back from a copy, or train again"
+        remedy = "Restore one from a copy, or train again"
         if last:
-            remedy = f"{last} is used. `s2s checkpoints prune {run}` removes what is damaged"
+            remedy = f"{last} is used. `s2s checkpoints prune {run}` removes the damaged ones"
         raise CheckpointError(
-            f"{named.path}: {len(damaged)} of {len(found)} checkpoints damaged. {remedy}"
+            f"{named.path}: {len(damaged)} of {len(found)} checkpoints are damaged. {remedy}"
         )
 
 
@@ -69,14 +69,14 @@ def prune(
     keep: Annotated[
         int | None,
         typer.Option(
-            help="Keep the newest N; training.keep_checkpoints of the run if left out.",
+            help="Keep the newest N; the default is the run's training.keep_checkpoints.",
             metavar="N",
             min=1,
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove old and damaged checkpoints, after asking; the best and the newest whole one stay."""
+    """Remove old and damaged checkpoints, after asking; keep the best and the newest valid one."""
     import sys
 
     from seq2seq_cli.cli import console
@@ -97,7 +97,7 @@ def prune(
         if not yes:
             if not sys.stdin.isatty():
                 raise UsageError(
-                    f"{found.path}: removing {names} is not undone; add --yes to remove without "
+                    f"{found.path}: removing {names} cannot be undone; add --yes to remove without "
                     "asking"
                 )
             typer.confirm(f"Remove {names} of {found.path} ({size})?", abort=True, err=True)
@@ -114,29 +114,29 @@ def average(
     ] = None,
     best: Annotated[
         int | None,
-        typer.Option("--best", help="Average the N of highest dev BLEU.", metavar="N", min=2),
+        typer.Option("--best", help="Average the N with the highest dev BLEU.", metavar="N", min=2),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="The new run's name below runs/, or its path.")
+        str | None, typer.Option("--to", help="The new run's name in runs/, or its path.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Average the weights of checkpoints, into a new run.
+    """Average the weights of checkpoints and write a new run.
 
-    `s2s translate --run` takes the new run. A training cannot continue from it.
+    `s2s translate --run` accepts the new run. Its training cannot be resumed.
     """
     from seq2seq_cli.runs.averaging import average_checkpoints, choose_checkpoints
     from seq2seq_cli.runs.run import find_run
 
     number = last or best
     if number is None or (last and best):
-        raise UsageError("give one of --last N and --best N, the checkpoints to average")
+        raise UsageError("give either --last N or --best N, to select the checkpoints to average")
     found = find_run(run)
     chosen = choose_checkpoints(found, number, best is not None, warn)
     made = average_checkpoints(found, chosen, to)
     names = [checkpoint.path.name for checkpoint in chosen]
     record = {"run": str(made.path), "checkpoints": names}
-    emit(Result(record, f"{made.path}: the average of {', '.join(names)}"), as_json)
+    emit(Result(record, f"{made.path}: average of {', '.join(names)}"), as_json)
 
 
 def _table(found: "list[CheckpointSummary]") -> "Table":

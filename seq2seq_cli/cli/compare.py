@@ -79,7 +79,7 @@ def compare(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare systems that translated the same sentences, with tests of significance."""
+    """Compare systems that translated the same sentences, with significance tests."""
     _check_options(systems, [as_json, markdown, latex])
     choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
@@ -108,7 +108,7 @@ def compare(
 
 def _check_options(systems: list[str], formats: list[bool]) -> None:
     if len(systems) < 2:
-        raise UsageError("one system cannot be compared; name two or more, or use s2s eval")
+        raise UsageError("there is only one system to compare; name two or more, or use s2s eval")
     if sum(formats) > 1:
         raise UsageError("--json, --markdown and --latex exclude each other; give one of them")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class System:
-    """A system as it was named.
+    """A system, as given on the command line.
 
     Attributes:
         name: as given.
@@ -78,19 +78,19 @@ def find_set(
     quiet: bool,
     show: ShowWork,
 ) -> "tuple[EvaluationSet, Counter[str] | None, str]":
-    """Return the test set, the words of the training sources if known, and whose set it is.
+    """Return the test set, the words of the training sources if known, and the owner of the set.
 
     Args:
-        systems: what is compared.
+        systems: the systems to compare.
         choice: of the test set.
         split_run: the run whose split it is; None for the first run among the systems.
         data: where the run's corpus is now.
         languages: (source, target) of a named test set.
-        quiet: whether to show no show.
+        quiet: whether to show no progress.
         show: shows how far each stage is.
 
     Raises:
-        UsageError: if nothing says which sentences were translated.
+        UsageError: if it is not known which sentences were translated.
         DataError: if a file or a corpus cannot be read.
     """
     from seq2seq_cli.evaluation.breakdown import count_words
@@ -108,8 +108,8 @@ def find_set(
     corpus = _corpus(found, data) if found else None
     if choice.is_split and not corpus:
         raise UsageError(
-            "files of translations do not say what was translated. Give --source-file and "
-            "--reference-file, or --run for the run whose split it is"
+            "files of translations do not say which sentences were translated. Give --source-file "
+            "and --reference-file, or --run with the run whose split it is"
         )
     if corpus:
         uses_models = any(system.run for system in systems)
@@ -133,9 +133,9 @@ def outputs_of(
     TensorFlow must have been started if there are runs.
 
     Args:
-        systems: what is compared.
+        systems: the systems to compare.
         of: the test set.
-        owner: whose it is, for errors.
+        owner: its owner, for errors.
         choice: of the test set.
         show: shows how far each stage is.
 

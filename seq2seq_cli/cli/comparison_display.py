@@ -25,7 +25,7 @@ def drawn_comparison(found: "Comparison") -> Group:
     parts: list[RenderableType] = [
         two_columns([*named, ("test set", f"{found.test_set}, {size}")]),
         _score_table(found),
-        Text("*: differs from A by both tests, p < 0.05", style="dim"),
+        Text("*: differs from A in both tests, p < 0.05", style="dim"),
         two_columns([(each.metric, each.bootstrap_signature) for each in found.metrics]),
         _group_table("source", found.by_length, len(found.systems)),
     ]

@@ -1,13 +1,13 @@
-"""What the shell offers for the value of an option when Tab is pressed.
+"""Shell completion: the values that Tab offers for an option.
 
-The shell offers files where nothing here begins like the word that is typed.
+If no value here starts with the typed word, the shell offers files.
 """
 
 from typing import get_args
 
 
 def runs(incomplete: str) -> list[str]:
-    """Return the names of the runs below runs/, the newest number first."""
+    """Return the names of the runs in runs/, the newest number first."""
     from seq2seq_cli.runs.run import RUNS, Run
 
     names = sorted((path.name for path in RUNS.glob("*/") if Run(path).has_config), reverse=True)
@@ -39,7 +39,7 @@ def attentions(incomplete: str) -> list[str]:
 
 
 def corpora(incomplete: str) -> list[str]:
-    """Return the names of the corpora that are no files."""
+    """Return the names of the corpora that are not files."""
     from seq2seq_cli.config.data import CORPORA
 
     return _beginning(incomplete, [*CORPORA])

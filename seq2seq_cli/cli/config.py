@@ -47,7 +47,7 @@ def check(
     ],
     settings: SetOption = None,
 ) -> None:
-    """Check a config file; the error names everything that is wrong."""
+    """Check a config file; the error lists everything that is wrong."""
     from seq2seq_cli.config.files import load_config
 
     load_config(*config_layers(config, settings))

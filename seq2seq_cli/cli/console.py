@@ -1,4 +1,4 @@
-"""What several commands print, drawn by Rich."""
+"""Output that several commands share, drawn by Rich."""
 
 import os
 
@@ -10,7 +10,7 @@ _UNLIMITED = 10_000  # columns
 
 
 def _console(stderr: bool = False) -> Console:
-    """Return a console that folds lines on a terminal, or where COLUMNS gives a width."""
+    """Return a console that folds lines on a terminal, or if COLUMNS gives a width."""
     console = Console(stderr=stderr)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _UNLIMITED
@@ -37,7 +37,7 @@ def show_notice(message: str) -> None:
 
 
 def show_next(command: str) -> None:
-    """Print to stderr what to do next, on one line, so that it can be copied."""
+    """Print the next command to stderr, on one line, so that it can be copied."""
     stderr.print(Text(f"Next: {command}"), soft_wrap=True)
 
 
@@ -47,12 +47,12 @@ def _show(text: Text) -> None:
 
 
 def show_rows(rows: list[tuple[str, str]], to: Console | None = None) -> None:
-    """Print labels with their texts, in two columns; to stdout if nothing else is given."""
+    """Print labels with their texts, in two columns; to stdout by default."""
     show_drawn(two_columns(rows), to)
 
 
 def show_drawn(drawn: RenderableType, to: Console | None = None) -> None:
-    """Print something that Rich draws, without the spaces at the ends of its lines in a file.
+    """Print a Rich object; in a file, without spaces at the ends of lines.
 
     Args:
         drawn: what to print.
@@ -69,7 +69,7 @@ def show_drawn(drawn: RenderableType, to: Console | None = None) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Write a time as 59 s, 4:05 min or 1:02:03 h."""
+    """Return a time as 59 s, 4:05 min or 1:02:03 h."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -79,12 +79,12 @@ def duration(seconds: float) -> str:
 
 
 def size_text(size: int) -> str:
-    """Return a number of bytes in words."""
+    """Return a number of bytes as text."""
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
 def counted(number: int, noun: str) -> str:
-    """Write 1 epoch or 1,200 epochs."""
+    """Return a count with its unit, such as 1 epoch or 1,200 epochs."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 

@@ -45,7 +45,7 @@ def drawn_curves(title: str, series: Mapping[str, Points], to: Console, height: 
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
-    """Return the lowest and the highest value of an axis; zero if there is nothing else."""
+    """Return the lowest and the highest value of an axis; zero if there are no values."""
     low, high = min(values), max(values)
     return (low, high) if high > low else (low - 1, high + 1)
 

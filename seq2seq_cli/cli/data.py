@@ -46,7 +46,7 @@ def download(
     from seq2seq_cli.data.tatoeba import tatoeba_path
 
     if name != "tatoeba":
-        raise UsageError(f"{name}: not a corpus that can be downloaded; there is: tatoeba")
+        raise UsageError(f"{name}: not a corpus that can be downloaded; the only one is tatoeba")
     fetch_tatoeba(quiet)
     print_line(str(tatoeba_path()))
 
@@ -61,7 +61,7 @@ def stats(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show sizes, lengths, splits and coverage of a corpus."""
+    """Show the sizes, lengths, splits and vocabulary coverage of a corpus."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.statistics import statistics
@@ -93,7 +93,7 @@ def data_check(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Look for bad and suspicious lines in a corpus' files; the exit code is 1 if there are any."""
+    """Find bad and suspicious lines in a corpus; the exit code is 1 if there are any."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.checking.check import check
@@ -110,7 +110,7 @@ def data_check(
 
 @data_app.command(cls=Command)
 def prepare(
-    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to create.")],
     config: ConfigOption = None,
     data: DataOption = None,
     source: SourceOption = None,
@@ -119,7 +119,7 @@ def prepare(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a corpus as a data set on disk, which need not fit in memory; train on it by --data."""
+    """Write a corpus of any size as a data set on disk; train on it with --data."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
 
@@ -155,7 +155,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def _drawn_statistics(found: "Statistics") -> "Group":
-    """Return a corpus' figures as three tables."""
+    """Return the figures of a corpus as three tables."""
     from rich.console import Group
     from rich.table import Table
 
@@ -196,7 +196,7 @@ def _split_row(split: "SplitStatistics") -> list[str]:
 
 
 def _drawn_findings(findings: "Findings") -> "Group":
-    """Return what is wrong with a corpus: the files, the findings, and what a copy leaves out."""
+    """Return the problems of a corpus: the files, the findings, and what a copy leaves out."""
     from rich.console import Group
 
     from seq2seq_cli.cli.console import two_columns
@@ -204,7 +204,7 @@ def _drawn_findings(findings: "Findings") -> "Group":
 
     rows = []
     for file in findings.files:
-        few = "" if file.judged else f"; under {ENOUGH} good ones: ratio, language, order unjudged"
+        few = "" if file.judged else f"; under {ENOUGH} good: ratio, language, order not judged"
         rows.append((file.split, f"{', '.join(file.files)}: {file.lines:,} lines{few}"))
     for unseen in findings.unseen:
         if unseen.rate:
@@ -219,7 +219,7 @@ def _drawn_findings(findings: "Findings") -> "Group":
         drawn.append(
             two_columns([("written", written), ("left out", left_out), ("repaired", repaired)])
         )
-    return Group(*drawn, "Nothing is wrong." if findings.is_clean else "Something was found.")
+    return Group(*drawn, "No problem was found." if findings.is_clean else "Problems were found.")
 
 
 def _findings_table(findings: "Findings") -> "Table":

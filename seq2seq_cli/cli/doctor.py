@@ -1,4 +1,4 @@
-"""The command that examines the machine: doctor."""
+"""The command that checks the machine: doctor."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def doctor(
     device: DeviceOption = None, quiet: QuietOption = False, as_json: JsonOption = False
 ) -> None:
-    """Examine this machine, and try whether a training that is killed resumes with the same bits.
+    """Check this machine, and test that a killed training run resumes with the same bits.
 
-    It takes less than two minutes. The exit code is 1 if something is to be done.
+    This takes less than two minutes. The exit code is 1 if there is a problem to fix.
     """
     findings = []
     for finding in _findings(device or "auto", quiet):
@@ -45,7 +45,7 @@ def _findings(device: str, quiet: bool) -> "Iterator[Finding]":
         can_train &= not (finding.remedy and finding.name in ("versions", "device", "disk"))
         yield finding
     if not can_train:
-        yield Finding("training", "not tried", "Do first what is said above")
+        yield Finding("training", "not tried", "Fix the problems above first")
         return
 
     from seq2seq_cli.recipes.trial_training import STEPS, try_resuming
@@ -70,7 +70,7 @@ def _findings(device: str, quiet: bool) -> "Iterator[Finding]":
 
 
 def _line(finding: "Finding") -> "Text":
-    """Return the line of a finding, with what to do below it."""
+    """Return the line of a finding, with the remedy below it."""
     from rich.text import Text
 
     if not finding.remedy:

@@ -34,9 +34,9 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="Translate the text of a document, and keep all else: lines, txt, markdown, html, "
-        "srt, docx or po. By default, the ending of --input says the format, and others are "
-        "translated line by line.",
+        help="Translate the text of a document, and keep everything else: lines, txt, markdown, "
+        "html, srt, docx or po. By default the ending of --input determines the format; files "
+        "with other endings are translated line by line.",
     ),
 ]
 

@@ -57,18 +57,18 @@ if TYPE_CHECKING:
 
 CheckpointOption = Annotated[
     list[str] | None,
-    typer.Option(help="best, last, all, or an update such as 1200. Default: best."),
+    typer.Option(help="best, last, all, or an update such as 1200; the default is best."),
 ]
 HypothesesOption = Annotated[
     Path | None,
-    typer.Option(help="Score the translations in a file, one per line, not those of a run."),
+    typer.Option(help="Score the translations in a file, one per line, instead of those of a run."),
 ]
-ResamplesOption = Annotated[int, typer.Option(help="Resamples of --confidence.", min=2)]
+ResamplesOption = Annotated[int, typer.Option(help="Number of resamples for --confidence.", min=2)]
 DetailsOption = Annotated[
     bool,
     typer.Option(
         "--details",
-        help="Print scores by length and by rare words, calibration, and the worst sentences.",
+        help="Print scores by length and by rare words, calibration and the worst sentences.",
     ),
 ]
 RowsOption = Annotated[
@@ -112,7 +112,7 @@ def evaluate(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run by BLEU, chrF, chrF++ and TER on its leak-free test split, or other sentences."""
+    """Score a run on its leak-free test split or other sentences: BLEU, chrF, chrF++ and TER."""
     choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
@@ -122,7 +122,7 @@ def evaluate(
         _check_no_model(settings, checkpoint, device, flags)
     wanted = checkpoint or ["best"]
     if (output or save_translations) and (len(wanted) > 1 or wanted == ["all"]):
-        raise UsageError("--output and --save-translations take one --checkpoint; give one")
+        raise UsageError("--output and --save-translations need exactly one --checkpoint; give one")
     found = corpus = None
     detailed = details or bool(html)
     if run or not hypotheses or choice.is_split:
@@ -131,7 +131,7 @@ def evaluate(
         if choice.is_split or (detailed and not training_file):
             (find_plain_data if hypotheses else find_data)(corpus.data, quiet)
     elif to:
-        raise UsageError("--to is for a run, and there is none. Give --run, or leave it out")
+        raise UsageError("--to needs a run. Give --run, or leave out --to")
     device_used = "" if hypotheses else start_tensorflow(device or "auto")
     asked = _Asked(choice, wanted, (resamples, seed) if confidence else None, detailed)
     languages = _languages(corpus, source, target)
@@ -144,13 +144,13 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is scored, and how.
+    """The choices of the options: what to score, and how.
 
     Attributes:
         choice: of the test set.
         checkpoints: names as --checkpoint takes them.
         interval: resamples and seed of --confidence, if it is given.
-        detailed: whether what stands behind the scores is computed.
+        detailed: whether to compute the details behind the scores.
     """
 
     choice: SetChoice
@@ -223,7 +223,7 @@ def _check_no_model(
     device: str | None,
     flags: Sequence[tuple[str, Any, str]],
 ) -> None:
-    """Check that no option of a model is given beside --hypotheses.
+    """Check that no option for a model is given together with --hypotheses.
 
     Raises:
         UsageError: naming the option.
@@ -232,7 +232,9 @@ def _check_no_model(
     given += [(option, value) for _, value, option in flags]
     for option, value in given:
         if value:
-            raise UsageError(f"{option} is for a run, and --hypotheses has translations already")
+            raise UsageError(
+                f"{option} is for a run, and excludes --hypotheses. Leave one of them out"
+            )
 
 
 def _corpus(found: FoundRuns, data: str | None, to: str | None) -> Corpus:
@@ -263,7 +265,7 @@ def _given(
 def _translated(
     found: FoundRuns, asked: _Asked, of: "EvaluationSet", to: str | None, show: "ShowWork"
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
-    """Yield the translations by each checkpoint, and its calibration if details are wanted."""
+    """Yield the translations of each checkpoint, with its calibration if details are requested."""
     from seq2seq_cli.decoding.loading import at_checkpoint, load_ensemble, load_run
     from seq2seq_cli.evaluation.calibration import calibrate
     from seq2seq_cli.evaluation.test_split import system_output
@@ -272,7 +274,9 @@ def _translated(
     run = found.runs[0]
     if len(found.runs) > 1:
         if asked.checkpoints != ["best"]:
-            raise UsageError("--checkpoint is for one run; several runs are an ensemble")
+            raise UsageError(
+                "--checkpoint is for one run, and several runs form an ensemble. Leave it out"
+            )
         chosen, loaded = [], load_ensemble(found.runs, warn, found.configs).towards(to)
     else:
         chosen = [each for name in asked.checkpoints for each in select(run, name, warn)]

@@ -1,4 +1,4 @@
-"""Scores and what stands behind them: as JSON, and drawn by Rich."""
+"""Scores and the details behind them: as JSON, and drawn by Rich."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -50,7 +50,7 @@ def evaluation_record(
 
 
 def drawn_evaluation(scored: "ScoredOutput", of: "EvaluationSet") -> Group:
-    """Return the scores of a system, and what stands behind them if that was wanted."""
+    """Return the scores of a system, and the details behind them if requested."""
     references = sum(map(len, of.references))
     label, name = (of.name, "") if of.name in _SPLITS else ("test set", f"{of.name}, ")
     rows = [
@@ -91,13 +91,13 @@ def score_text(score: "MetricScore") -> str:
 
 
 def fault_row(faults: "Faults") -> tuple[str, str]:
-    """Return the shares of translations with faults, in words."""
+    """Return the shares of faulty translations, as text."""
     shares = [f"{share:.1%} {name}" for name, share in asdict(faults).items() if share is not None]
     return "outputs", ", ".join(shares)
 
 
 def score_table(names: Sequence[str], rows: "Sequence[Sequence[MetricScore]]") -> RenderableType:
-    """Return the scores of several systems or checkpoints as a table, signatures below."""
+    """Return the scores of several systems or checkpoints as a table, with the signatures below."""
     table = Table("", *(each.metric for each in rows[0]), box=None, header_style="bold cyan")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -107,7 +107,7 @@ def score_table(names: Sequence[str], rows: "Sequence[Sequence[MetricScore]]") -
 
 
 def drawn_details(details: "Details") -> Group:
-    """Return what stands behind the scores."""
+    """Return the details behind the scores."""
     parts: list[RenderableType] = [_group_table("source", details.by_length)]
     if details.by_rarest_word:
         parts.append(_group_table("rarest source word", details.by_rarest_word))

@@ -1,4 +1,4 @@
-"""How attention formed while a run was trained: the option --evolution of `s2s attention`."""
+"""How attention formed during training: the option --evolution of `s2s attention`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ EvolutionOption = Annotated[
     str | None,
     typer.Option(
         "--evolution",
-        help="Show how a run's attention in dev sentences formed while it was trained.",
+        help="Show how a run's attention in dev sentences formed during training.",
         metavar="RUN",
         autocompletion=completion.runs,
     ),
@@ -55,22 +55,22 @@ class Pictures(NamedTuple):
 def check_evolution(
     evolution: str | None, only: Mapping[str, object], never: Mapping[str, object]
 ) -> None:
-    """Check that the options given belong together.
+    """Check that the given options can be combined.
 
     Args:
         evolution: the option --evolution.
-        only: options that need it, by what they are called.
-        never: options that it does not go with.
+        only: options that need it, by name.
+        never: options that cannot be combined with it, by name.
 
     Raises:
-        UsageError: naming one that does not.
+        UsageError: naming an option that does not fit.
     """
     given = [name for name, value in (only if evolution is None else never).items() if value]
     if given and evolution is None:
-        raise UsageError(f"{given[0]} is for --evolution RUN, which shows a training")
+        raise UsageError(f"{given[0]} is for --evolution RUN, which shows a training run")
     if given:
         raise UsageError(
-            f"--evolution shows what was kept while training, so {given[0]} has no effect. "
+            f"--evolution shows what was stored in training, so {given[0]} has no effect. "
             "Leave it out"
         )
 
@@ -78,7 +78,7 @@ def check_evolution(
 def show_evolution(
     name: str, number: int | None, pictures: Pictures, pieces: bool, as_json: bool
 ) -> None:
-    """Write pictures of a kept sentence, or print how the attention in each of them formed.
+    """Write pictures of a stored sentence, or print how the attention in each sentence formed.
 
     Args:
         name: of the run.
@@ -88,7 +88,7 @@ def show_evolution(
         as_json: print JSON.
 
     Raises:
-        UsageError: if the run kept no attention, or has no such sentence.
+        UsageError: if the run stored no attention, or has no such sentence.
     """
     from seq2seq_cli.attention.animated_gif import check_pillow
     from seq2seq_cli.attention.evolution import evolutions
@@ -107,7 +107,7 @@ def show_evolution(
         raise UsageError(f"{run.path}: {_why_none(run)}")
     found = evolutions(snapshots, pieces)
     if number is not None and number > len(found):
-        raise UsageError(f"--sentence {number}: {run.path} kept the attention of {len(found)}")
+        raise UsageError(f"--sentence {number}: {run.path} has the attention of {len(found)} only")
     written = pictures.svg is not None or pictures.gif is not None
     if written:
         _write(found[(number or 1) - 1], pictures)
@@ -121,14 +121,14 @@ def show_evolution(
 def _why_none(run: "Run") -> str:
     if run.config().training.keep_attention_history == 0:
         return (
-            "kept no attention, since its training.keep_attention_history is 0. Train with "
+            "has no attention, because its training.keep_attention_history is 0. Train with "
             "--set training.keep_attention_history=3"
         )
     if not any(entry.get("kind") == "validation" for entry in run.metrics()):
-        return "has no attention yet. It is kept at each validation; wait for the first one"
+        return "has no attention yet. It is stored at each validation; wait for the first one"
     return (
-        "has no attention of dev sentences, which a training keeps at each validation. Train "
-        "anew; training.keep_attention_history says how many sentences are kept"
+        "has no attention of dev sentences, which training stores at each validation. Train "
+        "again; training.keep_attention_history sets the number of sentences"
     )
 
 
@@ -160,7 +160,7 @@ def _result(run: str, number: int, evolution: "Evolution") -> Result:
 
 
 class _Drawn(NamedTuple):
-    """A sentence with its maps at a few validations, drawn only where JSON is not wanted."""
+    """A sentence with its maps at a few validations, drawn only without --json."""
 
     run: str
     number: int

@@ -55,10 +55,11 @@ def explain(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain a translation: alternatives, the search, and the training pairs most alike.
+    """Explain a translation: alternatives, the search, and the most similar training pairs.
 
-    Each word has its probability, the five most probable others, and the source words it looked
-    at. A beam (--beam 5) has its tree. The first call for a corpus indexes its training pairs.
+    Each word is shown with its probability, the five most probable alternatives, and the source
+    words it looked at. A beam (--beam 5) is shown as a tree. The first call for a corpus indexes
+    its training pairs.
     """
     written = check_written(input_file, html=html)
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
@@ -116,7 +117,7 @@ def _explained(
 
 
 def _result(run: str, explanation: "Explanation | None") -> Result:
-    """Return the result for one sentence; of a blank one it is null, and an empty line."""
+    """Return the result for one sentence; for a blank one, null or an empty line."""
     if explanation is None:
         return Result(None, "")
     from seq2seq_cli.cli.explanation_display import ExplanationDisplay

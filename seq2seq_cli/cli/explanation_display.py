@@ -32,7 +32,7 @@ class ExplanationDisplay:
         self._explanation = explanation
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the parts, those that are there."""
+        """Yield the parts that exist."""
         explanation = self._explanation
         attention = explanation.attention
         yield Text(self._run, style="dim")
@@ -68,7 +68,7 @@ class ExplanationDisplay:
 
     @staticmethod
     def _alternatives(pieces: Sequence) -> Iterator[Text]:
-        """Yield a line for each piece: its runners-up with their probabilities."""
+        """Yield a line for each piece, with its runners-up and their probabilities."""
         for piece in pieces:
             line = Text()
             if len(pieces) > 1:
@@ -77,7 +77,7 @@ class ExplanationDisplay:
             yield line.append(", ".join(others))
 
     def _news(self) -> Iterator[Text]:
-        """Yield what training did not have."""
+        """Yield the words and pairs of words that training did not have."""
         explanation = self._explanation
         if explanation.unseen:
             words = ", ".join(map(printable, explanation.unseen))
@@ -91,9 +91,9 @@ class ExplanationDisplay:
 
 
 class _Paths:
-    """Hypotheses as few long paths: that of the best finished one, and others beside it.
+    """Hypotheses as a few long paths: that of the best finished one, and branches from it.
 
-    A path goes on with the child that most others continue, so branches are never deep.
+    A path continues with the child that has the most descendants, so branches are never deep.
     """
 
     def __init__(self, search: "Sequence[Hypothesis]"):
@@ -112,7 +112,7 @@ class _Paths:
             best = search[best].parent
 
     def tree(self) -> Tree:
-        """Return the tree; before a branch stands the position at which it begins."""
+        """Return the tree; each branch begins with its position."""
         tree = Tree(Text("<s>", style="dim"), guide_style="dim")
         waiting: list[tuple[Tree, list[int], int]] = [(tree, self._children.get(None, []), 1)]
         while waiting:
@@ -128,7 +128,7 @@ class _Paths:
     def _path(
         self, tree: Tree, number: int, position: int
     ) -> Iterator[tuple[Tree, list[int], int]]:
-        """Add a path to the tree, and yield the branches that leave it, the last one first."""
+        """Add a path to the tree, and yield its branches, the last one first."""
         line = Text(f"{position} ", style="dim").append_text(_node(self._search[number]))
         branch = tree.add(line)
         leaving = []

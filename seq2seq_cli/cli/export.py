@@ -43,14 +43,14 @@ def export(
     run: Annotated[
         str,
         typer.Argument(
-            help="A run's name below runs/, its path, or a bundle.", autocompletion=completion.runs
+            help="A run's name in runs/, its path, or a bundle.", autocompletion=completion.runs
         ),
     ],
-    out: Annotated[Path, typer.Argument(help="The file or folder to make.")],
+    out: Annotated[Path, typer.Argument(help="The file or folder to create.")],
     to: Annotated[Kind, typer.Option("--to", help="The format.")],
     quantization: Annotated[
         Quantization | None,
-        typer.Option(help="Type of the weights, for ctranslate2; float32 if left out."),
+        typer.Option(help="Type of the weights, for ctranslate2; the default is float32."),
     ] = None,
     data: DataOption = None,
     source: SourceOption = None,
@@ -60,8 +60,9 @@ def export(
 ) -> None:
     """Write a run in another format, and compare its translations with the run's.
 
-    The first 200 sentences of the dev split are translated both ways. If fewer are equal than
-    promised, nothing is written, and the exit code is 1. --data is where the run's corpus is now.
+    The first 200 sentences of the dev split are translated in both ways. If fewer are equal than
+    promised, nothing is written, and the exit code is 1. --data gives the new location of the
+    run's corpus.
     """
     found = find_runs([run], None, *corpus_flags(None, source, target))
     table = found.configs[0].data

@@ -30,7 +30,7 @@ _FEW = 5  # files of a split that are all named
 
 
 def export_split(
-    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to create.")],
     run: RunOption = None,
     config: ConfigOption = None,
     data: DataOption = None,
@@ -42,8 +42,9 @@ def export_split(
 ) -> None:
     """Write train, dev and test as plain files, with all references.
 
-    The corpus is that of a run, or of --config, --data and --set. Without any of them it is that of
-    the newest run. With --run, --data is where the run's corpus is now.
+        The corpus is that of a run, or of --config, --data and --set. The default is the corpus of
+        the
+    newest run. With --run, --data gives the new location of the run's corpus.
     """
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.export import check_new_folder, export
@@ -55,7 +56,7 @@ def export_split(
     if run is None and (config or data or settings):
         corpus = load_config(*config_layers(config, settings, *flags)).data
     elif config or settings:
-        raise UsageError("--run has a config of its own; leave out --config and --set, or --run")
+        raise UsageError("--run has its own config; leave out --config and --set, or --run")
     else:
         found = find_runs([run] if run else None, None, *flags)
         corpus, name = found.configs[0].data, str(found.runs[0].path)

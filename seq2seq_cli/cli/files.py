@@ -1,4 +1,4 @@
-"""What commands read and write: arguments, input files, results and the standard streams."""
+"""Input and output of commands: arguments, input files, results and the standard streams."""
 
 import errno
 import io
@@ -30,7 +30,7 @@ class Result(NamedTuple):
     """A result of a command.
 
     record: what --json prints, on one line.
-    shown: what is printed otherwise: a text, or something that Rich draws.
+    shown: what is printed otherwise: a text or a Rich object.
     """
 
     record: Any
@@ -63,12 +63,13 @@ def print_line(line: str) -> None:
 
 
 def open_standard_streams() -> None:
-    """Write stdout in UTF-8, whatever the locale says, and name the stream in errors.
+    """Write stdout in UTF-8, regardless of the locale, and name the stream in errors.
 
-    Characters that stderr cannot encode are escaped. Lines that stderr cannot take are dropped.
+    Characters that stderr cannot encode are escaped. Lines that cannot be written to stderr are
+    dropped.
 
-    A closed descriptor gets a file that cannot be read or written. Otherwise the next file that is
-    opened would get its number, and the lines for stdout.
+    A closed descriptor is replaced by a file that cannot be read or written. Otherwise the next
+    file that is opened would get its number, and with it the output for stdout.
     """
     for descriptor, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -148,12 +149,14 @@ def check_output(path: Path, input_file: Path | None = None, option: str = "--ou
         DiskError: if it cannot be written.
     """
     if input_file and os.path.exists(path) and path.samefile(input_file):
-        raise UsageError(f"{option} {path} is the --input, and would overwrite it; take another")
+        raise UsageError(
+            f"{option} {path} is also the --input, which would be overwritten; give another path"
+        )
     folder = path.parent
     if os.path.isdir(path):
         problem = "it is a folder. Give the path of a file"
     elif not os.path.isdir(folder):
-        problem = f"there is no folder {folder}. Make it, or give another path"
+        problem = f"there is no folder {folder}. Create it, or give another path"
     elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
         problem = "you have no permission. Give another path"
     else:
@@ -162,7 +165,7 @@ def check_output(path: Path, input_file: Path | None = None, option: str = "--ou
 
 
 def write_file(path: Path, content: bytes, option: str) -> None:
-    """Write a file whole, or leave what was there.
+    """Write a file completely, or leave the old one.
 
     Raises:
         DiskError: naming the option, if it cannot be written.
@@ -179,7 +182,7 @@ def write_file(path: Path, content: bytes, option: str) -> None:
 
 @contextmanager
 def open_input(path: Path | None) -> Iterator[tuple[Any, str]]:
-    """Open a file, or stdin; with its name for errors."""
+    """Open a file or stdin, and yield it with its name for errors."""
     if path is None:
         assert isinstance(sys.stdin.buffer, io.BufferedReader)
         yield sys.stdin.buffer.raw, "stdin"
@@ -194,10 +197,10 @@ def open_input(path: Path | None) -> Iterator[tuple[Any, str]]:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Return a function that writes a line of results, at once, to a file or stdout.
+    """Yield a function that writes a line of results at once, to a file or stdout.
 
-    The file is opened at the first line, or at the end if there is none. A command that fails
-    before that leaves the file as it was.
+    The file is opened for the first line, or at the end if there is none. A command that fails
+    earlier leaves the file as it was.
     """
     if path is None:
         yield print_line
@@ -218,12 +221,12 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
 class _Sink(io.FileIO):
     """An output that names itself in errors, and drops everything after the first error.
 
-    So the buffers above it can be flushed when the program ends.
+    So the buffers on top of it can be flushed when the program ends.
 
     Args:
         target: a path, or a descriptor that stays open.
         label: the name of the output, for errors.
-        needed: whether the program cannot go on without it.
+        needed: whether the program cannot continue without it.
     """
 
     def __init__(self, target: Path | int, label: str, needed: bool = True):
@@ -233,7 +236,7 @@ class _Sink(io.FileIO):
         self._failed = False
 
     def write(self, data: Any) -> int:
-        """Write, or raise DiskError; exit as SIGPIPE would if nobody reads the output any more."""
+        """Write, or raise DiskError; exit like SIGPIPE if nobody reads the output any more."""
         size = memoryview(data).nbytes
         if self._failed:
             return size

@@ -25,15 +25,15 @@ _INVISIBLE = {"Cc", "Cs", "Zl", "Zp"}
 
 
 class HeatMap:
-    """Queries as rows, keys as columns, weights as colours and per cent.
+    """Queries as rows, keys as columns, weights as colours and percentages.
 
-    It is never wider than the terminal: the columns that do not fit follow in further blocks, and a
-    long word is folded. Without colours, blocks of four shades stand for them.
+    It is never wider than the terminal: columns that do not fit follow in further blocks, and long
+    words are folded. Without colours, block characters of four shades are used.
 
     Args:
         view: the map.
-        probabilities: of the queries, to stand beside them; none to leave them out.
-        coloured: whether there are colours; None to ask the terminal.
+        probabilities: of the queries, shown beside them; empty to leave them out.
+        coloured: whether to use colours; None to ask the terminal.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class HeatMap:
         ]
 
     def _head(self, widths: list[int], begin: int, end: int, left: int) -> Iterator[Text]:
-        """Yield the keys above their columns, in as many lines as the longest needs."""
+        """Yield the keys above their columns, in as many lines as the longest key needs."""
         folded = [fold(self._keys[i], widths[i] - 1) for i in range(begin, end)]
         height = max(map(len, folded))
         for line in range(height):
@@ -94,7 +94,7 @@ class HeatMap:
         left: tuple[int, int],
         coloured: bool,
     ) -> Iterator[Text]:
-        """Yield the lines of a query: the first has its weights, others the rest of a long word."""
+        """Yield the lines of a query: weights in the first, the rest of a long word in others."""
         label, note = left
         first, *others = fold(self._labels[row], label)
         text = Text(no_wrap=True)
@@ -111,7 +111,7 @@ class HeatMap:
 
 
 def printable(text: str) -> str:
-    """Escape characters that would move the cursor or turn the text around."""
+    """Escape characters that would move the cursor or change the direction of the text."""
     return "".join(
         f"\\u{ord(c):04x}" if unicodedata.category(c) in _INVISIBLE or ord(c) in _REVERSING else c
         for c in text
@@ -119,7 +119,7 @@ def printable(text: str) -> str:
 
 
 def fold(text: str, width: int) -> list[str]:
-    """Split a text into lines of at most so many columns of the terminal."""
+    """Split a text into lines of at most a number of terminal columns."""
     return chop_cells(text, width) if cell_len(text) > width else [text]
 
 
@@ -158,7 +158,7 @@ def _per_cent(weight: float) -> str:
 
 
 def _colour(weight: float) -> tuple[int, int, int]:
-    """Return the colour between those of the scale, for a weight from 0 to 1."""
+    """Return the interpolated colour of the scale for a weight from 0 to 1."""
     scale = _LIGHT if _is_light() else _DARK
     position = min(1.0, max(0.0, weight)) ** 0.7 * (len(scale) - 1)
     i = min(int(position), len(scale) - 2)

@@ -75,8 +75,8 @@ def init(
         f"  {train}\n\n"
         f"Roughly {time} on two CPU cores; --dry-run estimates the time on this machine, and\n"
         "--budget limits it.\n\n"
-        "Sizes and schedule follow from the number of pairs by rules of thumb. Keys that are not\n"
-        "here have their defaults; `s2s config show` prints all keys."
+        "Sizes and schedule follow from the number of pairs by rules of thumb. Keys that are\n"
+        "missing here have their defaults; `s2s config show` prints all keys."
     )
     _write(path, to_commented_toml(values, heading))
     if not quiet:
@@ -87,7 +87,7 @@ def init(
 
 
 def _data_values(data: "DataConfig") -> dict[str, Any]:
-    """Return the corpus, the languages, and all that is not a default."""
+    """Return the corpus, the languages, and all values that are not defaults."""
     shown = ("corpus", "source_language", "target_language")
     fields = type(data).model_fields
     return {
@@ -98,10 +98,10 @@ def _data_values(data: "DataConfig") -> dict[str, Any]:
 
 
 class _Lengths(NamedTuple):
-    """How many words sentences have.
+    """Numbers of words per sentence.
 
     common: the number that one sentence in a hundred exceeds.
-    mean: on average.
+    mean: the average.
     """
 
     common: int

@@ -1,4 +1,4 @@
-"""What several commands share: options, and how a command begins."""
+"""Options and first steps that several commands share."""
 
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -36,7 +36,7 @@ RunOption = Annotated[
     str | None,
     typer.Option(
         "--run",
-        help="A run's name below runs/, its path, or a bundle.",
+        help="A run's name in runs/, its path, or a bundle.",
         autocompletion=completion.runs,
     ),
 ]
@@ -44,12 +44,12 @@ RunsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--run",
-        help="A run's name below runs/, its path, or a bundle; several are an ensemble.",
+        help="A run's name in runs/, its path, or a bundle; several form an ensemble.",
         autocompletion=completion.runs,
     ),
 ]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show no progress: only results, warnings, errors.")
+    bool, typer.Option("--quiet", "-q", help="Show no progress: only results, warnings and errors.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ConfigOption = Annotated[
@@ -65,13 +65,13 @@ DataOption = Annotated[
     str | None,
     typer.Option(
         "--data",
-        help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, PREFIX of PREFIX.en and "
+        help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, the PREFIX of PREFIX.en and "
         "PREFIX.es, or a prepared folder.",
         autocompletion=completion.corpora,
     ),
 ]
-SourceOption = Annotated[str | None, typer.Option(help="Language translated from.")]
-TargetOption = Annotated[str | None, typer.Option(help="Language translated to.")]
+SourceOption = Annotated[str | None, typer.Option(help="Language to translate from.")]
+TargetOption = Annotated[str | None, typer.Option(help="Language to translate into.")]
 ModelOption = Annotated[
     str | None,
     typer.Option(
@@ -84,22 +84,20 @@ AttentionOption = Annotated[
     str | None,
     typer.Option(
         "--attention",
-        help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong.",
+        help="Score: additive, dot, general, concat or scaled-dot; or bahdanau or luong.",
         autocompletion=completion.attentions,
     ),
 ]
 EpochsOption = Annotated[
-    int | None, typer.Option("--epochs", help="Stop each training after this number of epochs.")
+    int | None, typer.Option("--epochs", help="Stop training after this number of epochs.")
 ]
 StepsOption = Annotated[
-    int | None, typer.Option("--steps", help="Stop each training after this number of updates.")
+    int | None, typer.Option("--steps", help="Stop training after this number of updates.")
 ]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Determines all that is random in each training.")
-]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Random seed of training.")]
 BudgetOption = Annotated[
     str | None,
-    typer.Option(help="Stop each training after a time: 90s, 10m, 1.5h.", metavar="TIME"),
+    typer.Option(help="Stop training after a time: 90s, 10m, 1.5h.", metavar="TIME"),
 ]
 BeamOption = Annotated[
     int | None,
@@ -116,21 +114,21 @@ LengthPenaltyOption = Annotated[
 ToOption = Annotated[
     str | None,
     typer.Option(
-        "--to", help="Language to translate to, of a run of both directions.", metavar="LANGUAGE"
+        "--to", help="Language to translate into, if the run has several.", metavar="LANGUAGE"
     ),
 ]
 RerankOption = Annotated[
     str | None,
     typer.Option(
         "--rerank",
-        help="Re-rank the beam or the samples by a run of the opposite direction.",
+        help="Re-rank the beam or the samples with a run of the opposite direction.",
         metavar="RUN",
         autocompletion=completion.runs,
     ),
 ]
 RerankWeightOption = Annotated[
     float | None,
-    typer.Option("--rerank-weight", help="Weight of that run's log-probability.", metavar="W"),
+    typer.Option("--rerank-weight", help="Weight of --rerank's log-probability.", metavar="W"),
 ]
 BatchTokensOption = Annotated[
     int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
@@ -207,14 +205,14 @@ def training_flags(
 
 
 def decoding_flags(**values: Any) -> list[Flag]:
-    """Return the flags of options that are called like keys of `[decoding]`."""
+    """Return the flags of options that have the names of keys of `[decoding]`."""
     return [
         (f"decoding.{key}", value, f"--{key.replace('_', '-')}") for key, value in values.items()
     ]
 
 
 class FoundRuns(NamedTuple):
-    """The runs of --run, and their configs; the first config has the options in it."""
+    """The runs of --run, and their configs; the first config includes the options."""
 
     runs: "list[Run]"
     configs: "list[Config]"
@@ -223,17 +221,17 @@ class FoundRuns(NamedTuple):
 def find_runs(
     names: list[str] | None, settings: list[str] | None, *flags: Flag, to: str | None = None
 ) -> FoundRuns:
-    """Return the runs called `names`, or else the newest run; each config is read once.
+    """Return the runs called `names`, or the newest run; each config is read once.
 
     Args:
         names: of --run.
         settings: of --set; only keys of `[decoding]`.
         flags: other options that set a key.
-        to: of --to; the language that each run translates to.
+        to: of --to; the language that each run translates into.
 
     Raises:
         CheckpointError: if there is no such run.
-        UsageError: if an option is invalid, or a run does not translate to that language.
+        UsageError: if an option is invalid, or a run does not translate into that language.
     """
     from seq2seq_cli.runs.run import find_run
 
@@ -242,7 +240,7 @@ def find_runs(
     others = [key for key in set_keys if not key.startswith("decoding.")]
     if others:
         raise UsageError(
-            f"--set {others[0]}: a trained run takes only keys of decoding, such as "
+            f"--set {others[0]}: a trained run accepts only keys of decoding, such as "
             "--set decoding.no_repeat_ngram=3"
         )
     wanted: list[str | None] = list(names) if names else [None]
@@ -267,7 +265,7 @@ def find_data(config: "DataConfig", quiet: bool = False) -> None:
 
 
 def find_plain_data(config: "DataConfig", quiet: bool = False) -> None:
-    """Do as `find_data`, and import TensorFlow in silence if the corpus is read by it."""
+    """Do the same as `find_data`; import TensorFlow silently if reading the corpus needs it."""
     from seq2seq_cli.data.corpus import needs_tensorflow
 
     find_data(config, quiet)
@@ -276,7 +274,7 @@ def find_plain_data(config: "DataConfig", quiet: bool = False) -> None:
 
 
 def fetch_tatoeba(quiet: bool = False) -> None:
-    """Download Tatoeba to the cache, unless it is there, and show the progress or be quiet."""
+    """Download Tatoeba to the cache, unless it is there; show the progress unless quiet."""
     from seq2seq_cli.cli.progress import download_progress
     from seq2seq_cli.data.tatoeba import download_tatoeba
 
@@ -285,11 +283,11 @@ def fetch_tatoeba(quiet: bool = False) -> None:
 
 
 def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> str:
-    """Import TensorFlow in silence, and return a description of the device that is used.
+    """Import TensorFlow silently, and return a description of the device that is used.
 
     Args:
-        device: as --device says.
-        training: by which the threads are shared; None to share them for translating.
+        device: the value of --device.
+        training: determines how threads are shared; None to share them for translating.
 
     Raises:
         UsageError: if the device cannot be used.

@@ -1,4 +1,4 @@
-"""The command of a terminal program in which translations grow: play."""
+"""The command that starts a terminal program in which translations grow: play."""
 
 import importlib.util
 import sys
@@ -20,18 +20,20 @@ from seq2seq_cli.errors import UsageError
 
 
 def play(
-    sentence: Annotated[str, typer.Argument(help="A sentence to begin with.")] = "",
+    sentence: Annotated[str, typer.Argument(help="The first sentence.")] = "",
     run: RunOption = None,
     to: ToOption = None,
     settings: SetOption = None,
     device: DeviceOption = None,
 ) -> None:
-    """Watch a translation grow, see alternatives, and go on from one (needs the extra `play`)."""
+    """Watch a translation grow, see alternatives, continue from one (needs the extra `play`)."""
     check_text(sentence, "the sentence")
     if importlib.util.find_spec("textual") is None:
         raise UsageError("play needs Textual. Install it: pip install 's2s[play]'")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("play needs a terminal; `s2s explain` prints the same for a pipe")
+        raise UsageError(
+            "play needs a terminal; `s2s explain` prints the same information without one"
+        )
     found = find_runs([run] if run else None, settings, to=to)
     start_tensorflow(device or "auto")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Grows(Protocol):
-    """What the program translates with; see `growing.Grower`."""
+    """The translator of the program; see `growing.Grower`."""
 
     @property
     def name(self) -> str:
@@ -32,7 +32,7 @@ class Grows(Protocol):
 
 
 class Translation(Widget, can_focus=True):
-    """The tokens of the translation, of which one is under the cursor."""
+    """The tokens of the translation; one of them is under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "move(-1)", "Word before"),
@@ -58,7 +58,7 @@ class Translation(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def action_move(self, steps: int) -> None:
-        """Move the cursor by so many tokens."""
+        """Move the cursor by a number of tokens."""
         if self.growth is None:
             return
         last = len(self.growth.chosen) - 1
@@ -82,11 +82,11 @@ class Translation(Widget, can_focus=True):
 
 
 class Play(App[None]):
-    """Type a sentence, see its translation grow, look at alternatives and go on from one.
+    """Type a sentence, see its translation grow, look at alternatives and continue from one.
 
     Args:
         grower: translates.
-        sentence: to begin with; it may be empty.
+        sentence: the first one; it may be empty.
     """
 
     TITLE = "s2s play"
@@ -133,7 +133,7 @@ class Play(App[None]):
             self._start(())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Translate what has been typed."""
+        """Translate the typed sentence."""
         if event.value.strip():
             self._sentence = event.value
             self._start(())
@@ -144,7 +144,7 @@ class Play(App[None]):
         self._show_alternatives(event.position)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Go on from the chosen alternative: what stands before it stays."""
+        """Continue from the chosen alternative, and keep the tokens before it."""
         if self._growth is None:
             return
         position = self.query_one(Translation).position
@@ -154,7 +154,7 @@ class Play(App[None]):
         self.query_one(Translation).focus()
 
     def _start(self, prefix: tuple[int, ...]) -> None:
-        """Grow a translation that begins with a prefix, in place of the one that grows now."""
+        """Grow a translation that begins with a prefix, instead of the current one."""
         self._stopped.set()
         self._stopped = Event()
         self._grow(self._sentence, prefix, self._stopped)

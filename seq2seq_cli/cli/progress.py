@@ -1,4 +1,4 @@
-"""How far a piece of work is, drawn by Rich on stderr: live on a terminal, elsewhere as lines."""
+"""Progress on stderr, drawn by Rich: live on a terminal, elsewhere as lines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from seq2seq_cli.work import ShowWork, show_nothing
 
 @contextmanager
 def work_progress(shown: bool = True) -> Iterator[ShowWork]:
-    """Show the stages of a piece of work, if `shown`."""
+    """Show the stages of an operation, if `shown`."""
     if not shown:
         yield show_nothing
     elif not console.stderr.is_terminal:
@@ -38,9 +38,9 @@ def line_progress(
     """Show how many lines of a file, or of stdin, are done, if `shown`.
 
     Args:
-        stage: what is done with the lines.
+        stage: the text to show.
         input_file: the file; None for stdin.
-        shown: whether anything is shown.
+        shown: whether to show anything.
 
     Yields:
         A function that takes the number of lines that are done.

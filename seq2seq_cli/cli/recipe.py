@@ -53,18 +53,18 @@ recipe_app = typer.Typer(
     help="Make training data with trained runs, or tune a config.",
 )
 
-_RUN = "A run's name below runs/, or its path"
+_RUN = "A run's name in runs/, or its path"
 
 TextOption = Annotated[
-    Path, typer.Option("--input", "-i", help="Text of one sentence per line; it may be gzipped.")
+    Path, typer.Option("--input", "-i", help="Text with one sentence per line; it may be gzipped.")
 ]
 MadeOption = Annotated[
-    Path, typer.Option("--output", "-o", help="The TSV file to make; nothing is overwritten.")
+    Path, typer.Option("--output", "-o", help="The TSV file to write; nothing is overwritten.")
 ]
 TeachersOption = Annotated[
     list[str],
     typer.Option(
-        "--teacher", help=f"{_RUN}; several are an ensemble.", autocompletion=completion.runs
+        "--teacher", help=f"{_RUN}; several form an ensemble.", autocompletion=completion.runs
     ),
 ]
 ForwardOption = Annotated[
@@ -85,7 +85,7 @@ MovedDataOption = Annotated[
     str | None,
     typer.Option(
         "--data",
-        help="Where the first run's corpus is now, if it has moved.",
+        help="New location of the first run's corpus, if it has moved.",
         autocompletion=completion.corpora,
     ),
 ]
@@ -96,7 +96,7 @@ ClosestOption = Annotated[
     bool,
     typer.Option(
         "--closest-to-reference",
-        help="Of the beam, use the translation most like the references, by BLEU.",
+        help="Use the translation of the beam that is most similar to the references, by BLEU.",
     ),
 ]
 
@@ -125,9 +125,9 @@ def back_translate(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Translate text of the target language back, into synthetic sources for it.
+    """Translate text of the target language back, to make synthetic sources for it.
 
-    The run translates from the language of the text. The same command goes on after an
+    The run translates from the language of the text. The same command continues after an
     interruption.
     """
     from seq2seq_cli.cli.progress import work_progress
@@ -167,9 +167,9 @@ def distill(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Translate the sources of the training side by teachers, from which a student learns.
+    """Translate the training sources with teachers, to make training data for a student.
 
-    The corpus and its split are those of the first teacher. The same command goes on after an
+    The corpus and its split are those of the first teacher. The same command continues after an
     interruption.
     """
     from seq2seq_cli.cli.progress import work_progress
@@ -203,10 +203,10 @@ def diversify(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Join the training side with its translations by runs of both directions.
+    """Add translations by runs of both directions to the training side.
 
-    The corpus and its split are those of the first forward run. The same command goes on after an
-    interruption.
+    The corpus and its split are those of the first forward run. The same command continues after
+    an interruption.
     """
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.recipes.work_folder import check_new
@@ -230,7 +230,7 @@ def diversify(
 
 
 def _find_each(names: list[str], settings: list[str] | None, flags: list[Flag]) -> list[FoundRuns]:
-    """Return each run by itself, with the options in its config."""
+    """Return each run separately, with the options in its config."""
     return [find_runs([name], settings, *flags) for name in names]
 
 
@@ -246,18 +246,18 @@ def _find_corpora(found: FoundRuns, data: str | None, quiet: bool) -> None:
 
 @contextmanager
 def _interruptible(output: Path) -> Iterator[None]:
-    """Say after Ctrl-C how to go on."""
+    """Say after Ctrl-C how to continue."""
     try:
         yield
     except KeyboardInterrupt:
         raise RunInterruptedError(
-            f"Interrupted. What is done is in {output}.partial, and the same command goes on",
+            f"Interrupted. The finished part is in {output}.partial; the same command continues",
             signal.SIGINT,
         ) from None
 
 
 def _result(made: "SyntheticCorpus", tag: str | None = None) -> Result:
-    """Return what was made, and the table with which a training uses it."""
+    """Return a summary of the result, and the table that adds it to a config."""
     record = {**asdict(made), "path": str(made.path)}
     summary = f"{made.path}: {made.pairs:,} pairs of {made.sentences:,} sentences"
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in made.left_out.items())

@@ -30,7 +30,7 @@ def make_report(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of runs below runs/, or paths; the newest run by default.",
+            help="Names of runs in runs/, or paths; the default is the newest run.",
             autocompletion=completion.runs,
         ),
     ] = None,
@@ -47,7 +47,7 @@ def make_report(
     device: DeviceOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a page about one run, or several side by side; it needs no network."""
+    """Write a self-contained page about one run, or several side by side."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.evaluation.pages.charts import library
     from seq2seq_cli.evaluation.pages.report import report_page

@@ -27,16 +27,16 @@ _WIDE, _NARROW = 110, 90  # columns of a terminal
 
 RunArgument = Annotated[
     str,
-    typer.Argument(help="A run's name below runs/, or its path.", autocompletion=completion.runs),
+    typer.Argument(help="A run's name in runs/, or its path.", autocompletion=completion.runs),
 ]
 RunArguments = Annotated[
     list[str],
-    typer.Argument(help="Names of runs below runs/, or paths.", autocompletion=completion.runs),
+    typer.Argument(help="Names of runs in runs/, or paths.", autocompletion=completion.runs),
 ]
 
 
 class Key(str, Enum):
-    """What runs can be sorted by."""
+    """The keys by which runs can be sorted."""
 
     name = "name"
     state = "state"
@@ -63,12 +63,12 @@ class StateName(str, Enum):
 def list_runs(
     text: Annotated[
         str | None,
-        typer.Argument(help="Only runs with this text in name, model, attention or data."),
+        typer.Argument(help="List only runs with this text in name, model, attention or data."),
     ] = None,
-    sort: Annotated[Key, typer.Option(help="What the table is sorted by.")] = Key.name,
+    sort: Annotated[Key, typer.Option(help="Sort by this column.")] = Key.name,
     reverse: Annotated[bool, typer.Option("--reverse", help="Sort in descending order.")] = False,
-    state: Annotated[StateName | None, typer.Option(help="Only runs in this state.")] = None,
-    folder: Annotated[Path, typer.Option(help="The folder of the runs.")] = Path("runs"),
+    state: Annotated[StateName | None, typer.Option(help="List only runs in this state.")] = None,
+    folder: Annotated[Path, typer.Option(help="The folder with the runs.")] = Path("runs"),
     as_json: JsonOption = False,
 ) -> None:
     """List the runs with their model, data, length, best dev BLEU, size and state."""
@@ -77,7 +77,7 @@ def list_runs(
 
     if not folder.is_dir():
         raise UsageError(
-            f"{folder}: no such folder. Go to the one that has runs/, or give --folder"
+            f"{folder}: no such folder. Change to the folder that has runs/, or give --folder"
         )
     found = [summarise(run) for run in all_runs(folder)]
     found = [each for each in found if _is_wanted(each, text, state.value if state else None)]
@@ -93,7 +93,7 @@ def list_runs(
 
 @runs_app.command(cls=Command)
 def show(run: RunArgument, as_json: JsonOption = False) -> None:
-    """Show a run: its state, checkpoints and figures, and what its config changes."""
+    """Show a run: its state, checkpoints, figures, and the config keys that are not defaults."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.curves import drawn_curves
     from seq2seq_cli.runs.run import find_run
@@ -118,14 +118,14 @@ def show(run: RunArgument, as_json: JsonOption = False) -> None:
 
 @runs_app.command(cls=Command)
 def diff(runs: RunArguments, as_json: JsonOption = False) -> None:
-    """Show which keys of several runs' configs differ, and their curves."""
+    """Show the config keys that differ between runs, and the curves of the runs."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.curves import drawn_curves
     from seq2seq_cli.runs.run import find_run
     from seq2seq_cli.runs.summary import differing_keys, summarise
 
     if len(runs) < 2:
-        raise UsageError("one run differs from nothing; name two or more")
+        raise UsageError("there is only one run to compare; name two or more")
     found = [find_run(name) for name in runs]
     keys = differing_keys([run.config() for run in found])
     summaries = [summarise(run) for run in found]
@@ -144,7 +144,7 @@ def remove(
     runs: RunArguments,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove runs, after asking; a run in training is refused."""
+    """Remove runs, after asking; a run that is being trained is refused."""
     import sys
 
     from seq2seq_cli.cli import console
@@ -162,7 +162,9 @@ def remove(
     names = ", ".join(str(run.path) for run in found)
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError(f"{names}: removing is not undone; add --yes to remove without asking")
+            raise UsageError(
+                f"{names}: removing cannot be undone; add --yes to remove without asking"
+            )
         typer.confirm(f"Remove {names} ({console.size_text(total)})?", abort=True, err=True)
     for run in found:
         _remove(run)
@@ -172,10 +174,10 @@ def remove(
 @runs_app.command(cls=Command)
 def rename(
     run: RunArgument,
-    name: Annotated[str, typer.Argument(help="The new name below runs/, or a path.")],
+    name: Annotated[str, typer.Argument(help="The new name in runs/, or a path.")],
     quiet: QuietOption = False,
 ) -> None:
-    """Rename a run; a run in training is refused, and nothing is overwritten."""
+    """Rename a run; a run that is being trained is refused, and nothing is overwritten."""
     from seq2seq_cli.runs.run import find_run, run_path
 
     found, path = find_run(run, changing=True), run_path(name)
@@ -202,12 +204,12 @@ def _is_wanted(summary: "RunSummary", text: str | None, state: str | None) -> bo
 
 
 def _sortable(value: Any) -> tuple[bool, Any]:
-    """Return a key by which a value that is missing comes first."""
+    """Return a sort key that puts missing values first."""
     return (value is not None, value if value is not None else 0)
 
 
 def _run_table(summaries: "list[RunSummary]", width: int) -> "Table":
-    """Return the runs as a table; a narrow one has no attention and no size."""
+    """Return the runs as a table; on a narrow terminal without attention and size."""
     from rich.table import Table
     from rich.text import Text
 
@@ -304,19 +306,19 @@ def _curves(runs: "dict[str, Run]") -> dict[str, dict[str, list[tuple[float, flo
 
 
 def _check_is_run(run: "Run") -> None:
-    """Check that a folder is a run's, before it is removed or renamed.
+    """Check that a folder belongs to a run, before it is removed or renamed.
 
     Raises:
         UsageError: if not.
     """
     if run.path.is_symlink():
-        raise UsageError(f"{run.path}: is a link. Give the folder it points to")
+        raise UsageError(f"{run.path}: is a link. Give the folder that it points to")
     if not (run.has_config or run.checkpoints.is_dir()):
         raise UsageError(f"{run.path}: is not a run's folder. Remove or rename it yourself")
 
 
 def _remove(run: "Run") -> None:
-    """Delete a run's folder, which gets another name first, so that no part of it looks whole."""
+    """Rename and then delete a run's folder, so that no remaining part looks like a run."""
     doomed = run.path.with_name(f".removed-{run.name}-{os.getpid()}")
     try:
         with run.lock():

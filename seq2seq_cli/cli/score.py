@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 def score(
     source: Annotated[str | None, typer.Argument(help="A sentence.")] = None,
-    translation: Annotated[str | None, typer.Argument(help="Its translation.")] = None,
+    translation: Annotated[str | None, typer.Argument(help="The translation to score.")] = None,
     input_file: InputOption = None,
     output: OutputOption = None,
     run: RunsOption = None,
     to: ToOption = None,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Print each token's log-probability too.")
+        bool, typer.Option("--tokens", help="Also print the log-probability of each token.")
     ] = False,
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
@@ -53,8 +53,8 @@ def score(
 ) -> None:
     """Print the log-probability of given translations, in nats.
 
-    Without arguments, lines of "source TAB translation" are read from a file or stdin. A line
-    comes out for each line in: for an empty line an empty one, or null with --json.
+    Without arguments, lines of "source TAB translation" are read from a file or stdin. Each input
+    line gives one output line; an empty line gives an empty line, or null with --json.
     """
     from seq2seq_cli.cli.progress import line_progress
 

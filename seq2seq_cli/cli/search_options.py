@@ -1,4 +1,4 @@
-"""The options that say how to search for translations, for the commands that have all of them."""
+"""The options of the search for translations, for the commands that have all of them."""
 
 from typing import Annotated, Any
 
@@ -9,23 +9,27 @@ from seq2seq_cli.errors import UsageError
 
 NBestOption = Annotated[
     int | None,
-    typer.Option("--n-best", help="Translations of each sentence: N lines, the best first."),
+    typer.Option(
+        "--n-best", help="Number of translations per sentence, one per line, the best first."
+    ),
 ]
 SampleOption = Annotated[bool, typer.Option("--sample", help="Draw each token by its probability.")]
 TemperatureOption = Annotated[
-    float | None, typer.Option(help="Sampling: above 1 more varied, below 1 less.")
+    float | None, typer.Option(help="Sampling: values above 1 give more variety, below 1 less.")
 ]
 TopKOption = Annotated[
-    int | None, typer.Option("--top-k", help="Sampling: the N most probable tokens.")
+    int | None, typer.Option("--top-k", help="Sampling: use only the N most probable tokens.")
 ]
 TopPOption = Annotated[
     float | None,
-    typer.Option("--top-p", help="Sampling: only the most probable tokens, up to this sum."),
+    typer.Option("--top-p", help="Sampling: use only the most probable tokens, up to this sum."),
 ]
-SeedOption = Annotated[int | None, typer.Option(help="Sampling: determines the random draws.")]
+SeedOption = Annotated[int | None, typer.Option(help="Random seed of sampling.")]
 MBROption = Annotated[
     int | None,
-    typer.Option("--mbr", help="Return the most typical of N beams or samples.", metavar="N"),
+    typer.Option(
+        "--mbr", help="Minimum Bayes risk: return the most typical of N hypotheses.", metavar="N"
+    ),
 ]
 MaxLengthOption = Annotated[
     int | None, typer.Option("--max-length", help="Maximum number of tokens of a translation.")
@@ -33,11 +37,11 @@ MaxLengthOption = Annotated[
 
 
 def search_flags(sample: bool, seed: int | None, **values: Any) -> list[Flag]:
-    """Return the flags of --sample, --seed and others, which are called like keys of `[decoding]`.
+    """Return the flags of --sample, --seed and others, which have the names of `[decoding]` keys.
 
     Raises:
-        UsageError: if there is a seed and nothing is drawn.
+        UsageError: if there is a seed without sampling.
     """
     if seed is not None and not sample:
-        raise UsageError("--seed is for --sample; a search for the best draws nothing")
+        raise UsageError("--seed is for --sample; without sampling nothing is random. Leave it out")
     return decoding_flags(sample=sample or None, seed=seed, **values)

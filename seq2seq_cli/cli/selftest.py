@@ -36,7 +36,7 @@ def selftest(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check properties that every model must have, on a run's model or a new one of a config.
+    """Check properties that every model must have, with a run's model or a new one.
 
     The exit code is 1 if a property does not hold.
     """
@@ -46,7 +46,7 @@ def selftest(
 
     layers = config_layers(config, settings, model=model, attention=attention)
     if run is not None and any(layers):
-        raise UsageError("--run has a config of its own; leave out the other options")
+        raise UsageError("--run has its own config; leave out the other options")
     resolved = load_config(*layers)
     chosen = find_run(run, warn) if run is not None else None
     start_tensorflow(device or "auto")
@@ -65,7 +65,7 @@ def selftest(
 
 
 def _table(checks: "list[Check]") -> "Table":
-    """Return each property, the model's deviation from it, and whether it holds."""
+    """Return a table of the properties, the model's deviations, and whether they hold."""
     from rich.table import Table
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""What the commands share that show sentences: where these come from, and the page."""
+"""What the commands that show sentences share: the input and the page."""
 
 import sys
 from collections.abc import Sequence
@@ -28,19 +28,17 @@ ShownRunsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--run",
-        help="A run's name below runs/, or its path; several are shown one beside the other.",
+        help="A run's name in runs/, or its path; several are shown side by side.",
         autocompletion=completion.runs,
     ),
 ]
 TargetTextOption = Annotated[
     str | None,
-    typer.Option(
-        "--target", help="A given translation, which the model reads in place of its own."
-    ),
+    typer.Option("--target", help="A given translation, which the model reads instead of its own."),
 ]
 HtmlOption = Annotated[
     Path | None,
-    typer.Option("--html", help="Write a page that shows all maps of all sentences to a file."),
+    typer.Option("--html", help="Write a page with all maps of all sentences."),
 ]
 
 
@@ -81,12 +79,12 @@ def _pair(line: str) -> Pair:
 def find_each_run(
     names: list[str] | None, settings: list[str] | None, flags: list[Flag], to: str | None
 ) -> list[FoundRuns]:
-    """Return each run of `names` by itself, or the newest one, with the options in its config."""
+    """Return each run of `names` separately, or the newest, with the options in its config."""
     return [find_runs([name] if name else None, settings, *flags, to=to) for name in names or [""]]
 
 
 def warn_of_cuts(attentions: "Sequence[Attention | None]", limit: int) -> None:
-    """Warn of each line of which a side was cut to a number of tokens."""
+    """Warn about each line with a side that was cut to a number of tokens."""
     for number, each in enumerate(attentions, start=1):
         if each and each.cut:
             warn_of_cut(number, " and the ".join(each.cut), limit)
@@ -120,6 +118,6 @@ def write_page(path: Path, runs: "Sequence[ReadRun]") -> None:
     title = f"Attention: {title if sentences == 1 else f'{sentences} sentences'}"
     content = attention_page(runs, title).encode()
     if len(content) > _LARGEST_PAGE:
-        warn(f"{path} has {len(content) >> 20} MiB, which browsers open slowly. Give fewer lines")
+        warn(f"{path} has {len(content) >> 20} MiB, which is slow in browsers. Give fewer lines")
     write_file(path, content, "--html")
     console.show_notice(f"Wrote {path}")

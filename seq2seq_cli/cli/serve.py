@@ -26,11 +26,11 @@ ServedRunsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--run",
-        help="A run's name below runs/, or its path; several are served side by side.",
+        help="A run's name in runs/, or its path; several are served side by side.",
         autocompletion=completion.runs,
     ),
 ]
-PortOption = Annotated[int, typer.Option(help="Port to listen at.", metavar="N", min=0, max=65535)]
+PortOption = Annotated[int, typer.Option(help="Port to listen on.", metavar="N", min=0, max=65535)]
 BatchOption = Annotated[
     int, typer.Option("--batch", help="Maximum number of sentences in a batch.", metavar="N", min=1)
 ]
@@ -44,14 +44,16 @@ CompiledBeamOption = Annotated[
     list[int] | None,
     typer.Option(
         "--compile-beam",
-        help="Compile the search with this beam, too. Searches with other options are slower.",
+        help="Also compile the search with this beam. Searches with other options are slower.",
         metavar="K",
     ),
 ]
 KeysOption = Annotated[
     Path | None,
     typer.Option(
-        "--api-keys", help="File with an API key per line; requests need one.", metavar="FILE"
+        "--api-keys",
+        help="File with one API key per line; requests then need a key.",
+        metavar="FILE",
     ),
 ]
 OriginOption = Annotated[
@@ -60,22 +62,31 @@ OriginOption = Annotated[
         "--allow-origin", help="Site whose pages may use the API (CORS).", metavar="ORIGIN"
     ),
 ]
-BodyOption = Annotated[int, typer.Option(help="Bytes of a request.", metavar="N", min=1)]
-SentencesOption = Annotated[int, typer.Option(help="Sentences of a request.", metavar="N", min=1)]
-CharactersOption = Annotated[int, typer.Option(help="Characters of a request.", metavar="N", min=1)]
-WaitingOption = Annotated[int, typer.Option(help="Sentences that wait.", metavar="N", min=1)]
-SecondsOption = Annotated[float, typer.Option(help="Seconds for an answer.", metavar="S", min=0.1)]
+BodyOption = Annotated[int, typer.Option(help="Maximum bytes of a request.", metavar="N", min=1)]
+SentencesOption = Annotated[
+    int, typer.Option(help="Maximum sentences of a request.", metavar="N", min=1)
+]
+CharactersOption = Annotated[
+    int, typer.Option(help="Maximum characters of a request.", metavar="N", min=1)
+]
+WaitingOption = Annotated[
+    int, typer.Option(help="Maximum sentences that wait.", metavar="N", min=1)
+]
+SecondsOption = Annotated[
+    float, typer.Option(help="Maximum seconds for an answer.", metavar="S", min=0.1)
+]
 UploadOption = Annotated[
-    float, typer.Option(help="Seconds for headers or a body.", metavar="S", min=0.1)
+    float,
+    typer.Option(help="Maximum seconds for receiving headers or a body.", metavar="S", min=0.1),
 ]
 HypothesesOption = Annotated[
-    int, typer.Option(help="beam and n_best of a request.", metavar="N", min=1)
+    int, typer.Option(help="Maximum beam and n_best of a request.", metavar="N", min=1)
 ]
 
 
 def serve(
     runs: ServedRunsOption = None,
-    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: PortOption = 8000,
     batch: BatchOption = 64,
     delay: DelayOption = 5.0,

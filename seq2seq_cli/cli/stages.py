@@ -1,4 +1,4 @@
-"""The stages of a piece of work: how far each is, on a terminal, and in lines elsewhere."""
+"""The progress of each stage of an operation: live on a terminal, elsewhere as lines."""
 
 import threading
 import time
@@ -18,15 +18,15 @@ from seq2seq_cli.cli.console import duration
 
 @dataclass(frozen=True)
 class Stage:
-    """What is being done, and how far it is.
+    """An operation and its progress.
 
     Attributes:
-        text: what is being done.
+        text: the name of the operation.
         unit: what is counted; empty if nothing is.
-        done: how many are done.
-        total: how many there are, or about how many; None if that is not known.
+        done: the number that is done.
+        total: the total number, or an estimate; None if it is not known.
         began: when the stage began, in seconds of a clock.
-        done_before: how many were done then.
+        done_before: the number that was done then.
     """
 
     text: str
@@ -52,13 +52,13 @@ class Stage:
         return cls(text, unit, done, total, now, done)
 
     def counted(self) -> str:
-        """Return how many are done, and of how many; empty if nothing is counted."""
+        """Return the number that is done, and the total; empty if nothing is counted."""
         if self.total is not None:
             return f"{self.done:,} of {self.total:,} {self.unit}"
         return f"{self.done:,} {self.unit}" if self.done else ""
 
     def time_left(self, now: float) -> str:
-        """Return the time that the stage still needs, in words; empty if that is not known."""
+        """Return the remaining time of the stage as text; empty if it is not known."""
         made = self.done - self.done_before
         if self.total is None or made <= 0:
             return ""
@@ -66,13 +66,13 @@ class Stage:
         return f"{duration(seconds)} left"
 
     def line(self, now: float) -> str:
-        """Return all of it as a line."""
+        """Return everything as one line."""
         time_left = self.time_left(now) or f"{duration(now - self.began)} so far"
         return f"{self.text}: {', '.join(part for part in (self.counted(), time_left) if part)}"
 
 
 def stage_row(stage: Stage, spinner: Spinner, now: float) -> Table:
-    """Return how far a stage is, as a row that folds between words."""
+    """Return the progress of a stage, as a row that folds between words."""
     counted = stage.counted()
     times = [duration(now - stage.began), stage.time_left(now)]
     row = Table.grid(padding=(0, 1))
@@ -85,7 +85,7 @@ def stage_row(stage: Stage, spinner: Spinner, now: float) -> Table:
 
 
 class LiveStages:
-    """Shows the stage that is being worked on, with a bar if its total is known.
+    """Shows the current stage, with a bar if its total is known.
 
     Args:
         to: the console to print on.
@@ -112,7 +112,7 @@ class LiveStages:
         self._live.stop()
 
     def __call__(self, stage: str, unit: str = "", done: int = 0, total: int | None = None) -> None:
-        """Take note of how far a stage is; see ShowWork."""
+        """Record the progress of a stage; see ShowWork."""
         is_new = self._stage is None or stage != self._stage.text
         self._stage = Stage.after(self._stage, time.monotonic(), stage, unit, done, total)
         if is_new:
@@ -132,9 +132,9 @@ class LiveStages:
 
 
 class StageLines:
-    """Prints a line every so often while a stage lasts.
+    """Prints a line at intervals while a stage lasts.
 
-    A stage that counts is printed when it tells its counts, any other from a thread of its own.
+    A stage that counts is printed when it reports its counts, any other stage from a thread.
 
     Args:
         write: prints a line.
@@ -168,7 +168,7 @@ class StageLines:
         self._thread.join()
 
     def __call__(self, stage: str, unit: str = "", done: int = 0, total: int | None = None) -> None:
-        """Take note of how far a stage is, and print it if it is time; see ShowWork."""
+        """Record the progress of a stage, and print it if it is time; see ShowWork."""
         self._stage = Stage.after(self._stage, self._clock(), stage, unit, done, total)
         self._print_if_due()
 
@@ -177,7 +177,7 @@ class StageLines:
         self._stage = None
 
     def printed(self) -> None:
-        """Take note that another line was printed just now."""
+        """Record that another line was printed just now."""
         self._last_line = self._clock()
 
     def tick(self) -> None:

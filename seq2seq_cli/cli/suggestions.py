@@ -1,4 +1,4 @@
-"""What a command's help says of its options, and what may be meant by one that does not exist."""
+"""The options in a command's help, and suggestions for unknown options."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def _name_what_is_taken(parameters: list[Any], ctx: Any) -> list[Any]:
 
 
 class CommandGroup(TyperGroup):
-    """Commands with a common name."""
+    """A group of commands."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options and arguments; see TyperGroup."""
@@ -35,7 +35,7 @@ class CommandGroup(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command that answers an unknown option with the config's keys of that name."""
+    """A command that suggests the config keys with the name of an unknown option."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options and arguments; see TyperCommand."""
@@ -52,7 +52,7 @@ class Command(TyperCommand):
             raise
 
     def _keys_called(self, option: str) -> list[str]:
-        """Return the keys that --set of this command takes and that are called like an option."""
+        """Return the keys that this command's --set accepts and that have the name of an option."""
         from seq2seq_cli.cli.completion import settings
 
         parameters = {parameter.name for parameter in self.params}

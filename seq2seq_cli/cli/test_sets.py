@@ -1,4 +1,4 @@
-"""The options that say which sentences are scored, and the test set that they mean."""
+"""The options that select the sentences to score, and the test set that results."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -25,18 +25,20 @@ class Split(str, Enum):
 
 
 SplitOption = Annotated[
-    Split, typer.Option(help="Which held-out pairs: dev or test.", metavar="SPLIT")
+    Split, typer.Option(help="The held-out pairs to use: dev or test.", metavar="SPLIT")
 ]
 SourceFileOption = Annotated[
-    Path | None, typer.Option(help="Score other sentences: a file of sources, one per line.")
+    Path | None, typer.Option(help="Score other sentences: a file with one source per line.")
 ]
 ReferenceFileOption = Annotated[
     list[Path] | None,
-    typer.Option(help="References of --source-file, line by line; several are all counted."),
+    typer.Option(
+        help="References for --source-file, line by line; with several files, all of them count."
+    ),
 ]
 TsvOption = Annotated[
     Path | None,
-    typer.Option(help="Score other sentences: a file of lines source TAB reference [TAB …]."),
+    typer.Option(help="Score other sentences: a file with lines source TAB reference [TAB …]."),
 ]
 TestSetOption = Annotated[
     str | None,
@@ -44,19 +46,19 @@ TestSetOption = Annotated[
 ]
 TrainingFileOption = Annotated[
     Path | None,
-    typer.Option(help="Training sources, by whose words sentences are grouped; of the run if not."),
+    typer.Option(help="Training sources that determine rare words; by default those of the run."),
 ]
 ConfidenceOption = Annotated[
     bool, typer.Option("--confidence", help="Print 95 % intervals, by bootstrap resampling.")
 ]
 SeedOption = Annotated[
-    int, typer.Option(help="Determines the resamples; sacreBLEU's is 12345.", min=1)
+    int, typer.Option(help="Random seed of the resamples; sacreBLEU uses 12345.", min=1)
 ]
 
 
 @dataclass(frozen=True)
 class SetChoice:
-    """What the options say of the sentences to score."""
+    """The values of the options that select the sentences to score."""
 
     split: str
     source_file: Path | None = None
@@ -67,11 +69,11 @@ class SetChoice:
 
     @property
     def is_split(self) -> bool:
-        """Whether the sentences are of a run's split."""
+        """Whether the sentences are a run's split."""
         return not (self.source_file or self.tsv or self.test_set)
 
     def check(self) -> None:
-        """Check that the options fit together, and that their files are there.
+        """Check that the options fit together, and that their files exist.
 
         Raises:
             UsageError: if not.
@@ -85,7 +87,7 @@ class SetChoice:
         if len(names) > 1:
             raise UsageError(f"{names[0]} and {names[1]} exclude each other; give one of them")
         if bool(self.source_file) != bool(self.reference_files):
-            raise UsageError("--source-file and --reference-file belong together; give both")
+            raise UsageError("--source-file and --reference-file need each other; give both")
         for option, files in (
             ("--source-file", [self.source_file]),
             ("--reference-file", self.reference_files or []),
@@ -99,13 +101,13 @@ class SetChoice:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where the splits and the training sources of a run are.
+    """The corpus of a run, with its splits and training sources.
 
     Attributes:
         data: the run's `[data]`, perhaps with a new path of the corpus.
         fingerprint: of the corpus in training, if it is known.
         run: the run's path, for errors.
-        to: the language to translate to; None for the run's usual one.
+        to: the language to translate into; None for the run's `data.target_language`.
     """
 
     data: "DataConfig"
@@ -127,8 +129,8 @@ def chosen_set(
         choice: of the test set.
         corpus: of the run; None if there is none.
         languages: (source, target) of a named test set.
-        needs_words: whether words are counted, if training sources are known.
-        show: shows how far each stage is.
+        needs_words: whether to count words, if training sources are known.
+        show: shows the progress of each stage.
 
     Raises:
         UsageError: if there is no run and the options name no test set.
@@ -152,7 +154,7 @@ def chosen_set(
         split = choice.split
         found, training = test_sets.read_split(*_given(corpus), split, show, corpus.to)
     else:
-        raise UsageError("nothing says which sentences to score; give --run or --source-file")
+        raise UsageError("there are no sentences to score; give --run or --source-file")
     if not needs_words:
         return found, None
     if choice.training_file:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 _ACCEPT_CHANGES = (
-    "With --resume: go on although config, data or versions are not those of the run. "
-    "The result is then not that of a training without interruption."
+    "With --resume: continue even if config, data or versions differ from those of the run. "
+    "The result then differs from that of an uninterrupted run."
 )
 
 
@@ -62,11 +62,13 @@ def train(
     settings: SetOption = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show what would be done, in what time; make no run."),
+        typer.Option(
+            "--dry-run", help="Show what would be done, with an estimate of the time; make no run."
+        ),
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Train a model, into the next numbered folder below runs/."""
+    """Train a model, in a new numbered folder in runs/."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.runs.resuming import resumed_config
@@ -74,9 +76,9 @@ def train(
     from seq2seq_cli.training.interruption import interruption_errors
 
     if resume and dry_run:
-        raise UsageError("--dry-run is for a new training; leave out --resume")
+        raise UsageError("--dry-run is for a new run; leave out --resume")
     if accept_changes and not resume:
-        raise UsageError("--accept-changes belongs to --resume")
+        raise UsageError("--accept-changes needs --resume")
     layers = config_layers(
         config,
         settings,
@@ -105,7 +107,7 @@ def train(
 
 
 def _show_plan(config: "Config", run: str | None, quiet: bool) -> None:
-    """Print what a training would do and need."""
+    """Print what training would do and need."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.training_display import plan_rows
 
@@ -118,7 +120,7 @@ def _show_plan(config: "Config", run: str | None, quiet: bool) -> None:
 
 @contextmanager
 def _started(config: "Config", quiet: bool) -> "Iterator[tuple[TrainingDisplay, str]]":
-    """Start TensorFlow; return what shows the training, and a description of the device."""
+    """Start TensorFlow; yield the display of training, and a description of the device."""
     from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.training.events import Phase
 
@@ -128,7 +130,7 @@ def _started(config: "Config", quiet: bool) -> "Iterator[tuple[TrainingDisplay, 
 
 
 def _show_end(result: "Result") -> None:
-    """Say what the training came to and what to do next, on stderr."""
+    """Print the result of training and the next command to stderr."""
     from seq2seq_cli.cli import console
 
     best = (

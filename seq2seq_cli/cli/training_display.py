@@ -1,4 +1,4 @@
-"""A training on the screen, drawn by Rich."""
+"""The display of training, drawn by Rich."""
 
 import contextlib
 import io
@@ -30,12 +30,12 @@ _GAP = 2  # between two of them
 
 
 class TrainingDisplay:
-    """Shows a training: live on a terminal, and elsewhere as a line every few seconds.
+    """Shows the training: live on a terminal, elsewhere as a line every few seconds.
 
     Args:
         to: the console to print on.
-        quiet: whether to show notices alone.
-        is_live: whether a part of the screen moves, where that can be.
+        quiet: whether to show only notices.
+        is_live: whether a part of the screen is updated in place, if the console can do that.
     """
 
     SECONDS_BETWEEN_LINES = 10.0
@@ -117,7 +117,7 @@ class TrainingDisplay:
         self._to.print(Text(text, style="dim"), soft_wrap=not self._to.is_terminal)
 
     def _frame(self) -> RenderableType:
-        """Return the live part: how far training is, and what is being done."""
+        """Return the live part: the progress of training, and the current operation."""
         # Another thread calls this, so each is read once.
         progress, stage = self._progress, self._stage
         parts: list[RenderableType] = []
@@ -148,7 +148,7 @@ def _on_own_descriptor(console: Console) -> Iterator[None]:
 
 
 def summary_rows(event: Summary) -> list[tuple[str, str]]:
-    """Return labels and texts that say what a training is about to do."""
+    """Return labels and texts that describe the coming training."""
     data, model, training = event.config.data, event.config.model, event.config.training
     limits = [
         training.epoch_limit and counted(training.epoch_limit, "epoch"),
@@ -192,7 +192,7 @@ def summary_rows(event: Summary) -> list[tuple[str, str]]:
 
 
 def plan_rows(plan: "Plan") -> list[tuple[str, str]]:
-    """Return labels and texts that say what a training would do and need."""
+    """Return labels and texts that say what training would do and need."""
     training = plan.summary.config.training
     most = f"at most {plan.updates:,}" if plan.updates else "as many as the time allows"
     updates = f"{most}; fewer if dev BLEU does not rise in {training.patience} validations"
@@ -211,7 +211,7 @@ def plan_rows(plan: "Plan") -> list[tuple[str, str]]:
 
 
 def _time_needed(plan: "Plan") -> str:
-    """Return an estimate of the time of a training in words."""
+    """Return an estimate of the training time as text."""
     each, compilation = plan.times.update, duration(plan.times.compilation)
     if plan.updates is None or plan.validations is None:
         made = max(0.0, plan.seconds - plan.times.compilation) / each
@@ -246,9 +246,9 @@ def _progress_line(event: Progress) -> str:
 
 
 def _progress_panel(event: Progress, width: int) -> list[RenderableType]:
-    """Return a bar and a row of the figures that fit.
+    """Return a bar, and a row with the figures that fit.
 
-    The most important ones are always shown, in several rows if necessary.
+    The most important figures are always shown, in several rows if necessary.
     """
     bar = Table.grid()  # a bar by itself does not end its line
     bar.add_row(ProgressBar(total=1.0, completed=event.share_done, width=min(72, width)))

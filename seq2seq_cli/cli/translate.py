@@ -60,9 +60,9 @@ if TYPE_CHECKING:
 
 SentencesArgument = Annotated[
     list[str] | None,
-    typer.Argument(help="Sentences to translate. Without them, stdin is read, line by line."),
+    typer.Argument(help="Sentences to translate; without them, stdin is read line by line."),
 ]
-PrefixOption = Annotated[str, typer.Option(help="The beginning of each translation.")]
+PrefixOption = Annotated[str, typer.Option(help="Text that each translation begins with.")]
 ScoresOption = Annotated[bool, typer.Option("--scores", help="Print score TAB translation.")]
 AlignmentsOption = Annotated[
     bool,
@@ -72,7 +72,9 @@ AlignmentsOption = Annotated[
 ]
 ReplaceUnknownOption = Annotated[
     bool,
-    typer.Option("--replace-unknown", help="Copy unknown words from the source, by attention."),
+    typer.Option(
+        "--replace-unknown", help="Replace unknown words with source words, by attention."
+    ),
 ]
 
 
@@ -105,7 +107,7 @@ def translate(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Translate sentences, a file or stdin: one line out for each line in; or a document."""
+    """Translate sentences, a document, or the lines of a file or stdin."""
     check_files(bool(sentences), input_file, output)
     _check_texts(sentences or [], prefix)
     for_lines = {"--n-best": n_best is not None, "--scores": scores, "--prefix": bool(prefix)}
@@ -154,10 +156,10 @@ def _check_texts(sentences: Sequence[str], prefix: str) -> None:
 
 
 class _Writer(NamedTuple):
-    """Writes translations, each as the options say.
+    """Writes translations as the options request.
 
     write: writes a line.
-    config: how the translations were searched for.
+    config: the options of the search.
     scores, alignments, as_json: the options.
     """
 
@@ -223,9 +225,9 @@ def _translate_stream(
 
 
 def _prompts(history: Path) -> Generator[str, None, None]:
-    """Ask for sentences on the terminal until an empty one or Ctrl-D.
+    """Ask for sentences on the terminal until an empty line or Ctrl-D.
 
-    Lines can be edited, and earlier ones recalled from the file `history`.
+    Lines can be edited, and earlier lines recalled from the file `history`.
     """
     from seq2seq_cli.cli.console import stderr
 
@@ -247,7 +249,7 @@ def _prompts(history: Path) -> Generator[str, None, None]:
 
 @contextmanager
 def _recalled(history: Path) -> Iterator[None]:
-    """Let `input` edit lines and recall those of a file, where Python has readline."""
+    """Let `input` edit lines and recall those of a file, if Python has readline."""
     try:
         import readline
     except ImportError:

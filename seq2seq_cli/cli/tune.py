@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 def tune(
     space: Annotated[Path, typer.Argument(help="A TOML file with the table [space].")],
-    folder: Annotated[Path, typer.Argument(help="Where to write the runs and the results.")],
-    trials: Annotated[int, typer.Option(help="Number of trainings, in all calls.", min=1)] = 20,
-    draw_seed: Annotated[
-        int, typer.Option(help="Determines the values that are drawn.", min=0)
-    ] = 0,
+    folder: Annotated[Path, typer.Argument(help="The folder for the runs and the results.")],
+    trials: Annotated[
+        int, typer.Option(help="Number of trials, including those of earlier calls.", min=1)
+    ] = 20,
+    draw_seed: Annotated[int, typer.Option(help="Random seed of the drawn values.", min=0)] = 0,
     config: ConfigOption = None,
     model: ModelOption = None,
     attention: AttentionOption = None,
@@ -57,7 +57,10 @@ def tune(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Search for the values of config keys with the best dev BLEU; the same command continues."""
+    """Search for the values of config keys with the best dev BLEU.
+
+    The same command continues after an interruption.
+    """
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
@@ -103,7 +106,7 @@ def _result(trials: "Sequence[Trial]", best: "Trial | None", space: "Space") -> 
 
 
 def _table(trials: "Sequence[Trial]", best: "Trial | None", space: "Space") -> "Table":
-    """Return the trials, the best first, and those that were stopped or failed last."""
+    """Return the trials, the best first; stopped and failed ones are last."""
     from rich.table import Table
 
     from seq2seq_cli.cli.console import duration

@@ -1,4 +1,4 @@
-"""The command that shows the curves of a training in another process: watch."""
+"""The command that shows the curves of training in another process: watch."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,15 +22,17 @@ def watch(
     run: Annotated[
         str | None,
         typer.Argument(
-            help="A run's name below runs/, or its path; the run in training by default.",
+            help="A run's name in runs/, or its path; by default the run that is being trained.",
             autocompletion=completion.runs,
         ),
     ] = None,
-    every: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.1)] = 2.0,
+    every: Annotated[
+        float, typer.Option(help="Seconds between updates of the display.", min=0.1)
+    ] = 2.0,
 ) -> None:
-    """Show a training in another process: live curves on a terminal, elsewhere lines.
+    """Show training in another process: live curves on a terminal, elsewhere lines.
 
-    It ends when the training does. Ctrl-C ends it earlier, and not the training.
+    The command ends when training ends. Ctrl-C ends only the command.
     """
     from seq2seq_cli.cli import console
     from seq2seq_cli.runs.run import find_run
@@ -46,7 +48,7 @@ def watch(
 
 
 def _in_training() -> "Run":
-    """Return the run in training, or else the newest one."""
+    """Return the run that is being trained, or the newest one."""
     from seq2seq_cli.runs.run import find_run
     from seq2seq_cli.runs.summary import all_runs
 
@@ -84,7 +86,7 @@ def _print_lines(run: "Run", every: float) -> None:
 
 
 def _frame(run: "Run", goes_on: bool) -> "RenderableType":
-    """Return the last figures and the curves, as high as the terminal allows."""
+    """Return the last figures and the curves, in the height of the terminal."""
     from rich.console import Group
     from rich.text import Text
 
@@ -107,7 +109,7 @@ def _frame(run: "Run", goes_on: bool) -> "RenderableType":
 
 
 def _line(entry: dict[str, Any]) -> str:
-    """Return an entry of metrics.jsonl in words."""
+    """Return an entry of metrics.jsonl as text."""
     from seq2seq_cli.cli.console import duration
 
     step = f"update {entry['step']:,}"

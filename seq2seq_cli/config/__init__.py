@@ -13,7 +13,7 @@ from seq2seq_cli.config.training import TrainingConfig
 
 
 class Config(Table):
-    """Everything that determines a training. A run keeps it in `config.toml`."""
+    """Everything that determines a run. The run stores it in `config.toml`."""
 
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
@@ -51,8 +51,8 @@ class Config(Table):
     def _both_directions_need_one_vocabulary(self) -> "Config":
         if self.data.both_directions and self.tokenizer.vocabularies == "separate":
             raise ValueError(
-                "data.both_directions needs one vocabulary, since both languages stand on both "
-                "sides. Set tokenizer.vocabularies = 'joint'"
+                "data.both_directions needs one vocabulary, since each side has both "
+                "languages. Set tokenizer.vocabularies = 'joint'"
             )
         return self
 
@@ -73,7 +73,7 @@ class Config(Table):
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
     def flat(self, exclude_unset: bool = False) -> dict[str, Any]:
-        """Return the values by dotted key; without those that nothing has set, if asked."""
+        """Return the values by dotted key; with `exclude_unset` only those that were set."""
         return {
             f"{table}.{key}": value
             for table, values in self.model_dump(exclude_unset=exclude_unset).items()

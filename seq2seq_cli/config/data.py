@@ -19,22 +19,22 @@ class CorpusConfig(Table):
     corpus: str
     """A corpus, as in `data.corpus`."""
     weight: float = Field(1.0, ge=0.001, le=1000)
-    """How often an epoch shows each of its pairs, on average: 2 shows each twice, 0.1 a tenth of
-    them. A process keeps one number in memory for each pair that an epoch shows, so the weight has
-    an upper limit."""
+    """How often an epoch contains each of its pairs, on average: with 2 each occurs twice, with 0.1
+    a tenth of them occur. A process keeps one number in memory for each pair of an epoch, so the
+    weight has an upper limit."""
     columns: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
-    """As in `data.columns`, which is the default."""
+    """Like `data.columns`, which is the default."""
     tag: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
-    """A token `<tag>` before each source sentence, by which the model tells this corpus from the
-    others (Caswell et al. 2019), such as `bt`. A corpus with a tag only trains; see `train_only`.
-    Sentences to translate have no tag."""
+    """A token `<tag>` before each source sentence, such as `bt`, so that the model can distinguish
+    this corpus from the others (Caswell et al. 2019). A corpus with a tag is used for training
+    only; see `train_only`. Sentences to translate have no tag."""
     train_only: bool = False
-    """Whether no pair of it goes to dev or test. Then the splits are those of the other corpora,
-    and its pairs that share a sentence with dev or test are left out."""
+    """Use the corpus for training only. Then the dev and test splits are those of the other
+    corpora, and its pairs that share a sentence with dev or test are left out."""
     target_language: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
     """Language of its targets, if it is not `data.target_language`. Then every source sentence
-    begins with a tag of the language to translate to, such as `<2de>` (Johnson et al. 2017). The
-    corpus only trains; see `train_only`."""
+    begins with a tag of the language to translate into, such as `<2de>` (Johnson et al. 2017). The
+    corpus is used for training only; see `train_only`."""
 
     @property
     def only_trains(self) -> bool:
@@ -43,7 +43,7 @@ class CorpusConfig(Table):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags of its source sentences, that of another target language first."""
+        """The tags of its source sentences; the tag of another target language comes first."""
         language = [TO + self.target_language] if self.target_language else []
         return (*language, *([self.tag] if self.tag else []))
 
@@ -53,33 +53,33 @@ class DataConfig(Table):
 
     corpus: str | None = "phrasebook"
     """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` from the catalog of TensorFlow Datasets, or a
-    path. A path is a zip with one text file, a TSV file, PREFIX of two parallel files PREFIX.en and
-    PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped."""
+    path. A path is a zip with one text file, a TSV file, the PREFIX of two parallel files PREFIX.en
+    and PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped."""
     sources: list[CorpusConfig] = Field([])
     """Several corpora, mixed by weight, instead of `corpus`."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")
     """Language to translate from: one of `columns`, or the ending of a parallel file."""
     target_language: str = Field("es", pattern=r"^[A-Za-z0-9_-]+$")
-    """Language to translate to: the other of `columns`, or the ending of a parallel file."""
+    """Language to translate into: the other of `columns`, or the ending of a parallel file."""
     both_directions: bool = False
     """Train one model for both directions (Johnson et al. 2017; Ding et al. 2021): each pair is
-    shown as it is and turned round. The first token of a source sentence says into which language
-    to translate, such as `<2es>`. Dev BLEU is that of `target_language`."""
+    used as it is and reversed. The first token of a source sentence names the language to translate
+    into, such as `<2es>`. Dev BLEU is that of `target_language`."""
     columns: str = Field("en es", pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """Languages of the first two columns of a TSV file."""
     dev: str | None = None
-    """A file of pairs that choose the best checkpoint, instead of pairs of the corpus."""
+    """A file of pairs that select the best checkpoint, instead of pairs of the corpus."""
     test: str | None = None
     """A file of pairs that `s2s eval` scores, instead of pairs of the corpus."""
     dev_pairs: int = Field(2500, ge=1, le=10**9)
-    """Approximate number of pairs to choose the best checkpoint; at most a tenth of the corpus."""
+    """Approximate number of pairs to select the best checkpoint; at most a tenth of the corpus."""
     test_pairs: int = Field(2500, ge=1, le=10**9)
     """Approximate number of pairs that `s2s eval` scores; at most a tenth of the corpus."""
     split_seed: int = Field(0, ge=0, lt=2**31)
     """Determines the split. It does not depend on `training.seed`, so that runs can be compared.
-    A corpus that brings its own dev and test, such as `phrasebook`, keeps them."""
+    A corpus that has its own dev and test splits, such as `phrasebook`, keeps them."""
     skip_bad_lines: bool = False
-    """Leave out and count lines that cannot be read. Otherwise the first of them is an error."""
+    """Leave out and count lines that cannot be read. By default the first such line is an error."""
 
     @property
     def mixture(self) -> list[CorpusConfig]:
@@ -88,13 +88,13 @@ class DataConfig(Table):
 
     @property
     def target_languages(self) -> list[str]:
-        """The languages that a model translates to, the usual one first."""
+        """The languages that a model translates into, `target_language` first."""
         others = [source.target_language for source in self.sources if source.target_language]
         return [*self.directions, *dict.fromkeys(others)]
 
     @property
     def directions(self) -> list[str]:
-        """The target language of the pairs as they are, and of the turned ones if there are any."""
+        """The target languages of the pairs: as they are, and reversed if `both_directions`."""
         return [self.target_language, *([self.source_language] if self.both_directions else [])]
 
     @property
@@ -111,7 +111,7 @@ class DataConfig(Table):
         return f"{self.source_language} to {' and '.join(targets)}{back}"
 
     def languages_to(self, target: str | None) -> tuple[str, str]:
-        """Return (source, target) of the direction to a language; None for the usual one.
+        """Return (source, target) of the direction to a language; None is `target_language`.
 
         Raises:
             UsageError: if a model of this table does not translate to it.
@@ -124,7 +124,7 @@ class DataConfig(Table):
         if target in self.target_languages:
             return self.source_language, target
         raise UsageError(
-            f"{target!r} (--to) is no language that this run translates to; it translates from "
+            f"this run does not translate into {target!r} (--to); it translates from "
             f"{self.direction}. Leave it out, or train with data.both_directions or with a corpus "
             "of that language"
         )
@@ -160,13 +160,13 @@ class DataConfig(Table):
             if source.target_language in (self.source_language, self.target_language):
                 raise ValueError(
                     f"data.sources[{number}].target_language is for a third language; it is "
-                    f"{source.target_language!r}, and the languages are {self.source_language!r} "
-                    f"and {self.target_language!r}. Leave it out"
+                    f"{source.target_language!r}, and the config's languages are "
+                    f"{self.source_language!r} and {self.target_language!r}. Leave it out"
                 )
             if source.tag is not None and source.tag.startswith(TO):
                 raise ValueError(
-                    f"data.sources[{number}].tag must not begin with {TO!r}, as the tags of "
-                    f"languages do; it is {source.tag!r}"
+                    f"data.sources[{number}].tag must not begin with {TO!r}, which is for the tags "
+                    f"of languages; it is {source.tag!r}"
                 )
         return self
 
@@ -176,7 +176,8 @@ class DataConfig(Table):
         if self.sources and not given and all(each.only_trains for each in self.sources):
             raise ValueError(
                 "data.sources: every corpus has a tag, train_only or a target_language, so there "
-                "are no pairs for dev and test. Add one without, or set data.dev and data.test"
+                "are no pairs for dev and test. Add a corpus without these, or set data.dev and "
+                "data.test"
             )
         return self
 
@@ -185,25 +186,25 @@ class TokenizerConfig(Table):
     """`[tokenizer]`: how text becomes ids. The vocabulary is learned from the training side."""
 
     kind: Literal["unigram", "bpe", "wordpiece", "words", "bytes"] = "unigram"
-    """`unigram` or `bpe` are SentencePiece models that write characters without a piece as bytes;
-    `wordpiece`, `words` and `bytes` (of UTF-8) are the others."""
+    """`unigram` and `bpe` are SentencePiece models; characters without a piece become bytes.
+    `wordpiece` has WordPieces, `words` whole words, and `bytes` the bytes of UTF-8."""
     vocabulary_size: int = Field(3000, ge=300, le=1_000_000)
     """Number of ids of each vocabulary. SentencePiece uses 256 of them for bytes. A small corpus
-    may give fewer. `bytes` and given models have their own number."""
+    may give fewer. `bytes` and given models have fixed numbers."""
     vocabularies: Literal["joint", "separate"] = "joint"
     """`joint` is one vocabulary for both languages, `separate` one for each."""
     training_pairs: int = Field(200_000, ge=1, le=10**9)
     """Maximum number of pairs to learn the vocabulary from, evenly spaced over the corpus."""
     model: str | None = None
-    """A SentencePiece model to use instead of learning one: for both languages, or with separate
-    vocabularies for the source language."""
+    """A SentencePiece model to use instead of learning one. With separate vocabularies it is for
+    the source language, otherwise for both languages."""
     target_model: str | None = None
     """The same for the target language, with separate vocabularies."""
     sampling_alpha: float = Field(0.0, ge=0, le=1)
-    """Subword regularisation: training samples many segmentations of a sentence; 0 for the best
-    one only. For `unigram` it is the power of a segmentation's probability (Kudo 2018): 0.1 to 0.5,
-    where less gives more variety. For `bpe` it is the share of merges that are left out (Provilkov
-    et al. 2020): 0.1."""
+    """Subword regularisation: training samples many segmentations of a sentence; 0 uses the best
+    one only. For `unigram` it is the power of a segmentation's probability (Kudo 2018), usually 0.1
+    to 0.5; smaller values give more variety. For `bpe` it is the share of merges that are left out
+    (Provilkov et al. 2020), usually 0.1."""
 
     @model_validator(mode="after")
     def _keys_agree(self) -> "TokenizerConfig":
@@ -216,16 +217,17 @@ class TokenizerConfig(Table):
         if (self.model or self.target_model) and not has_models:
             raise ValueError(
                 "tokenizer.model and tokenizer.target_model are SentencePiece models, and "
-                f"tokenizer.kind is {self.kind!r}. Set it to 'unigram' or 'bpe', as the model is"
+                f"tokenizer.kind is {self.kind!r}. Set it to the kind of the model, "
+                "'unigram' or 'bpe'"
             )
         if self.target_model and self.vocabularies == "joint":
             raise ValueError(
-                "tokenizer.target_model is for tokenizer.vocabularies = 'separate'; with 'joint' "
-                "tokenizer.model serves both languages"
+                "tokenizer.target_model is for tokenizer.vocabularies = 'separate'; with 'joint', "
+                "tokenizer.model is for both languages"
             )
         if self.vocabularies == "separate" and (self.model is None) != (self.target_model is None):
             raise ValueError(
-                "tokenizer.vocabularies = 'separate' takes both tokenizer.model and "
+                "tokenizer.vocabularies = 'separate' needs both tokenizer.model and "
                 "tokenizer.target_model, or neither"
             )
         return self

@@ -13,26 +13,27 @@ class DecodingConfig(Table):
     beam: int = Field(1, ge=1, le=10_000)
     """Number of hypotheses that the search keeps for each sentence; 1 is greedy decoding."""
     n_best: int = Field(1, ge=1, le=1000)
-    """Number of translations of each sentence: at most `beam`, or any number of samples."""
+    """Number of translations per sentence: at most `beam`, or any number of samples."""
     mbr: int = Field(0, ge=0, le=1000)
-    """Minimum Bayes risk decoding (Kumar and Byrne 2004): of this many hypotheses of a sentence,
-    beams or samples, return the one that is most like all others; 0 for none of it."""
+    """Minimum Bayes risk decoding (Kumar and Byrne 2004): from this many hypotheses of a sentence,
+    beam or samples, return the one that is most similar to all others; 0 turns it off."""
     mbr_utility: Literal["chrf", "bleu"] = "chrf"
-    """How alike two hypotheses are, in minimum Bayes risk decoding."""
+    """Similarity of two hypotheses in minimum Bayes risk decoding."""
     rerank: str = ""
-    """A run of the opposite direction, a name below runs/ or a path, that re-ranks the hypotheses
-    by the probability of the source given each (Li et al. 2016, Yee et al. 2019); empty for none.
-    """
+    """A run of the opposite direction (a name in runs/, or a path) that re-ranks the hypotheses by
+    the probability of the source given each one (Li et al. 2016, Yee et al. 2019); empty for
+    none."""
     rerank_weight: float = Field(1.0, ge=0, le=100)
-    """Weight of that log-probability, beside the score of the search."""
+    """Weight of that log-probability, which is added to the score of the search."""
     rerank_hypotheses: int = Field(0, ge=0, le=1000)
-    """Number of hypotheses that are re-ranked: samples, or at most `beam`; 0 for the whole beam."""
+    """Number of hypotheses to re-rank: samples, or at most `beam`; 0 for the whole beam."""
     length_penalty: float = Field(0.6, ge=0, le=5)
     """Power alpha of the length by which a log-probability is divided; 0 for no penalty."""
     length_penalty_kind: Literal["gnmt", "simple"] = "gnmt"
-    """The length that is meant: `gnmt` (5 + length) / 6 (Wu et al. 2016), `simple` the length."""
+    """Definition of that length: `gnmt` is (5 + length) / 6 (Wu et al. 2016), `simple` the
+    length."""
     coverage_penalty: float = Field(0.0, ge=0, le=100)
-    """Weight beta of the penalty for source tokens with little attention (Wu et al. 2016)."""
+    """Weight beta of the penalty for source tokens that get little attention (Wu et al. 2016)."""
     sample: bool = False
     """Draw each token by its probability, instead of searching for the best translation."""
     temperature: float = Field(1.0, ge=0.001, le=100)
@@ -44,14 +45,15 @@ class DecodingConfig(Table):
     seed: int = Field(0, ge=0, lt=2**31)
     """Sampling: determines all draws, together with the sentence's number."""
     repetition_penalty: float = Field(1.0, ge=1, le=100)
-    """Makes tokens that the translation already has less probable (Keskar et al. 2019)."""
+    """Makes tokens that the translation already contains less probable (Keskar et al. 2019)."""
     no_repeat_ngram: int = Field(0, ge=0, le=100)
-    """No sequence of this many tokens occurs twice in a translation; 0 for no such rule."""
+    """No sequence of this many tokens occurs twice in a translation; 0 turns the rule off."""
     max_length: int | None = Field(None, ge=1, le=100_000)
-    """Maximum number of tokens of a translation, EOS included, for any length of the source."""
+    """Maximum number of tokens of a translation, EOS included, regardless of the source's
+    length."""
     max_length_ratio: float = Field(2.0, gt=0, le=100)
     """Maximum number of tokens of a translation: this times the source's tokens, plus
-    `max_length_extra`. With a prefix it is at least one more than the prefix has."""
+    `max_length_extra`. With a prefix it is at least the length of the prefix plus one."""
     max_length_extra: int = Field(10, ge=0, le=100_000)
     """See `max_length_ratio`."""
     min_length: int = Field(0, ge=0, le=100_000)
@@ -60,7 +62,7 @@ class DecodingConfig(Table):
     """Minimum number of tokens of a translation, as a multiple of the source's tokens."""
     max_source_tokens: int = Field(512, ge=4, le=1_000_000)
     """Maximum number of tokens of a source, and of a target to be scored. Longer ones are cut, with
-    a warning. It also limits a prefix where `max_length` is not set."""
+    a warning. It also limits a prefix if `max_length` is not set."""
     precision: Literal["auto", "float32", "bfloat16"] = "float32"
     """Precision of matrix products. bfloat16 is faster on some processors, and changes scores in
     the third digit. `auto` measures which is faster on this machine."""
@@ -75,7 +77,7 @@ class DecodingConfig(Table):
         if self.sample and self.beam > 1:
             raise ValueError(
                 f"decoding.sample = true and decoding.beam = {self.beam} exclude each other: "
-                "samples are drawn, beams are searched. Leave one of them out"
+                "sampling does not use a beam. Leave one of them out"
             )
         if not self.sample and self.n_best > self.beam:
             raise ValueError(
@@ -92,7 +94,7 @@ class DecodingConfig(Table):
         if self.mbr and self.n_best > self.mbr:
             raise ValueError(
                 f"decoding.n_best = {self.n_best} asks for more translations than the hypotheses "
-                f"that decoding.mbr = {self.mbr} compares. Lower the one or raise the other"
+                f"that decoding.mbr = {self.mbr} compares. Lower the first or raise the second"
             )
         if self.mbr_utility != "chrf" and not self.mbr:
             raise ValueError(
@@ -155,14 +157,14 @@ class DecodingConfig(Table):
         if self.n_best > self.found_hypotheses:
             raise ValueError(
                 f"decoding.n_best = {self.n_best} asks for more translations than the hypotheses "
-                f"that decoding.rerank_hypotheses = {self.rerank_hypotheses} ranks. Lower the one "
-                "or raise the other"
+                f"that decoding.rerank_hypotheses = {self.rerank_hypotheses} ranks. Lower the "
+                "first or raise the second"
             )
         return self
 
     @property
     def found_hypotheses(self) -> int:
-        """How many hypotheses of a sentence the search returns, of which `n_best` are kept."""
+        """Number of hypotheses per sentence that the search returns; `n_best` of them are kept."""
         if self.rerank:
             return self.rerank_hypotheses or self.beam
         return self.mbr or self.n_best

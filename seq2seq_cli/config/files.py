@@ -62,7 +62,7 @@ def _validate(values: Overrides) -> Config:
     ]:
         raise UsageError("\n".join(faults))
     kind = values.get("model.kind", DEFAULT_KIND)
-    if kind not in [*MODELS]:  # all else depends on it; it may be unhashable
+    if kind not in [*MODELS]:  # the rest depends on it; it may be unhashable
         raise UsageError(wrong_value("model.kind", DEFAULT_KIND, kind, values.origins))
     problems = []
     defaults = Config(model=MODELS[kind]()).flat()
@@ -107,6 +107,6 @@ def find_config(name: str) -> Path:
     near = difflib.get_close_matches(name, shipped, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UsageError(
-        f"--config {name}: no such file, nor a config of that name{hint} "
+        f"--config {name}: there is no such file and no shipped config of that name{hint} "
         f"Shipped configs: {', '.join(shipped) or 'none'}"
     )

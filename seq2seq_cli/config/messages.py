@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words, and what its keys take."""
+"""Error messages about a configuration, and the values that its keys accept."""
 
 import difflib
 import math
@@ -22,14 +22,14 @@ def fault_of(value: Any) -> str | None:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return "must be a whole number of at most 64 bits"
     if isinstance(value, str) and "\0" in value:
-        return "has a NUL character, which no name and no path can have"
+        return "contains a NUL character, which is not allowed in names and paths"
     if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
         return f"is not valid UTF-8: {_shown(value)}. Rename the file if it is a path"
     return None
 
 
 def unknown_key(key: str, kind: str, known: list[str]) -> str:
-    """Return what is wrong with a key that is not `known`, and the key that may be meant.
+    """Return a message about a key that is not `known`, with the key that was probably meant.
 
     Args:
         key: the unknown key, with its table.
@@ -38,12 +38,12 @@ def unknown_key(key: str, kind: str, known: list[str]) -> str:
     """
     if key in Config.model_fields:
         example = next(k for k in known if k.startswith(f"{key}."))
-        return f"{key!r} is a table and takes no value; set its keys, such as {example!r}"
+        return f"{key!r} is a table and has no value of its own; set its keys, such as {example!r}"
     name = key.rpartition(".")[2]
     others = [k for k, m in MODELS.items() if key == f"model.{name}" and name in m.model_fields]
     if others:
         owners = " or ".join(repr(other) for other in others)
-        return f"{key} belongs to model.kind = {owners}; it is {kind!r}"
+        return f"{key} is for model.kind = {owners}; it is {kind!r}"
     near = [k for k in known if k.rpartition(".")[2] == name]
     near = near or difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if not near:
@@ -67,8 +67,8 @@ def describe_error(details: Any, kind: str, values: Overrides, defaults: dict[st
     # Pydantic puts the kind of model between the table `model` and its key.
     key = ".".join([str(part) for part in details["loc"] if part != kind][:2])
     message = details["msg"].removeprefix("Value error, ")
-    if key not in origins:  # several values contradict each other; the message names them
-        # The config of a run has all values. Those that are defaults were not chosen by anybody.
+    if key not in origins:  # several values contradict each other, and the message names them
+        # The config of a run has all values. Nobody chose those that are defaults.
         chosen = {k: o for k, o in origins.items() if values[k] != defaults.get(k)}
         return _combination(message, chosen, values.flags)
     inside = details["loc"][2:]
@@ -76,14 +76,14 @@ def describe_error(details: Any, kind: str, values: Overrides, defaults: dict[st
         entry = f"data.sources[{inside[0]}].{inside[1]}"
         if details["type"] in ("missing", "extra_forbidden"):
             keys = ", ".join(CorpusConfig.model_fields)
-            return f"{origins[key]}: {entry}: {message}. An entry's keys are {keys}"
+            return f"{origins[key]}: {entry}: {message}. The keys of an entry are {keys}"
         words = allowed_values(CorpusConfig, str(inside[1]))
         return f"{origins[key]}: {_must_be(entry, words, details['input'])}"
     return wrong_value(key, kind, details["input"], origins)
 
 
 def _combination(message: str, origins: dict[str, str], flags: dict[str, str]) -> str:
-    """Return what is wrong with several values, with the options or files that set them.
+    """Return a message about several values, with the options or files that set them.
 
     Args:
         message: names the values as "table.key" or "table.key = value".
@@ -99,7 +99,7 @@ def _combination(message: str, origins: dict[str, str], flags: dict[str, str]) -
 
 
 def wrong_value(key: str, kind: str, value: Any, origins: dict[str, str]) -> str:
-    """Return that a key must not have a value, and which values it may have."""
+    """Return a message that a key must not have a value, with the allowed values."""
     return f"{origins[key]}: {_must_be(key, allowed(key, kind), value)}"
 
 
@@ -110,13 +110,13 @@ def _must_be(key: str, words: str, value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value in words, shortened for a message."""
+    """Return a value as text, shortened for a message."""
     text = repr(value) if isinstance(value, str | bool | int | float | list | dict) else str(value)
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def allowed(key: str, kind: str = DEFAULT_KIND) -> str:
-    """Return in words the values that a key takes, with a model of `kind`."""
+    """Return a description of the values that a key accepts, with a model of `kind`."""
     if key == "model.kind":
         return "one of " + ", ".join(repr(choice) for choice in MODELS)
     table, _, name = key.partition(".")
@@ -124,7 +124,7 @@ def allowed(key: str, kind: str = DEFAULT_KIND) -> str:
 
 
 def allowed_values(table: type[Table], name: str) -> str:
-    """Return in words the values that the key `name` of a table takes."""
+    """Return a description of the values that the key `name` of a table accepts."""
     field = table.model_fields[name]
     annotation, options = field.annotation, [field.annotation]
     if get_origin(annotation) in (Union, UnionType):
@@ -138,8 +138,8 @@ def allowed_values(table: type[Table], name: str) -> str:
         return 'a list of tables, such as [[data.sources]] with corpus = "a.tsv", weight = 2.0'
     words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
     text = words[options[0]]  # type: ignore[index]
-    bounds = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    bounds["multiple_of"] = "a multiple of"
+    bounds = {"ge": "of at least", "gt": "above", "le": "at most", "lt": "below"}
+    bounds["multiple_of"] = "divisible by"
     limits = [
         f"{words} {getattr(constraint, name)}"
         for constraint in field.metadata
@@ -151,4 +151,5 @@ def allowed_values(table: type[Table], name: str) -> str:
         return "auto, cpu, gpu or gpu:N"
     if pattern:
         limits.append(f"of the form {pattern}")
-    return " ".join([text, " and ".join(limits)]).strip()
+    text = f"{text} {' and '.join(limits)}".strip()
+    return re.sub(r"of at least (\S+) and at most", r"from \1 to", text)

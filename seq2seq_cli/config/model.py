@@ -19,14 +19,14 @@ def _default_wiring(model: dict[str, Any]) -> Literal["bahdanau", "luong"]:
 
 
 def _default_encoder_units(model: dict[str, Any]) -> int:
-    """Return a width with which the score learns fast."""
+    """Return a width at which the score learns fast."""
     if not model.get("bidirectional"):
         return 256
     return {"dot": 192, "scaled_dot": 192, "general": 128}.get(str(model.get("attention")), 256)
 
 
 def _default_decoder_units(model: dict[str, Any]) -> int:
-    """Return a width for which the score is defined, given the keys above."""
+    """Return a width for which the score is defined, given the earlier keys."""
     if model.get("attention") not in DOT_PRODUCTS:
         return 256
     units = model.get("encoder_units", 256)
@@ -34,7 +34,7 @@ def _default_decoder_units(model: dict[str, Any]) -> int:
 
 
 def _default_penalty(model: dict[str, Any]) -> float:
-    """Return a penalty with which the score learns fast, given the keys above."""
+    """Return a penalty with which the score learns fast, given the earlier keys."""
     return 0.01 if model.get("attention") == "dot" else 0.0
 
 
@@ -58,9 +58,9 @@ class RNNConfig(Table):
     """How a query is scored against a key (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al.
     2017)."""
     wiring: Literal["bahdanau", "luong"] = Field(default_factory=_default_wiring)
-    """What the query is. `bahdanau`: the decoder's previous state, and the context vector is an
-    input of the cell; the default for `additive`. `luong`: the cell's new state; the default for
-    the other scores."""
+    """Which vector is the query. `bahdanau`: the decoder's previous state, and the context vector
+    is an input of the cell; this is the default for `additive`. `luong`: the cell's new state; this
+    is the default for the other scores."""
     input_feeding: bool = True
     """In Luong's wiring, the cell reads the attentional vector of the previous decoding step."""
     bridge: Literal["projection", "zero"] = "projection"
@@ -69,8 +69,8 @@ class RNNConfig(Table):
     """Width of the embeddings, and of the readout layer in Bahdanau's wiring."""
     encoder_units: int = Field(default_factory=_default_encoder_units, ge=1, le=MOST_UNITS)
     """Width of the encoder in each direction. The default is 256; with two directions it is 192 for
-    `dot` and `scaled_dot`, and 128 for `general`, which learns faster if values are as wide as the
-    decoder's states."""
+    `dot` and `scaled_dot`, and 128 for `general`, which learns faster if the values are as wide as
+    the decoder's states."""
     decoder_units: int = Field(default_factory=_default_decoder_units, ge=1, le=2 * MOST_UNITS)
     """Width of the decoder's state. The default is 256. For `dot` and `scaled_dot` it must equal
     the width of the encoder's values: `encoder_units`, or twice that if `bidirectional`."""
@@ -83,7 +83,8 @@ class RNNConfig(Table):
     """Set the same units to zero at all positions of a sentence (Gal and Ghahramani 2016)."""
     activation_penalty: float = Field(default_factory=_default_penalty, ge=0, le=1000)
     """Weight of a penalty on the squares of the encoder's values (Merity et al. 2017). The default
-    is 0.01 for `dot`, because large values saturate its softmax and slow down learning; else 0."""
+    is 0.01 for `dot`, because large values saturate its softmax and slow down learning. Otherwise
+    it is 0."""
 
     @model_validator(mode="after")
     def _widths_of_a_dot_product(self) -> "RNNConfig":
@@ -96,8 +97,8 @@ class RNNConfig(Table):
                 f"model.attention {self.attention!r} multiplies the decoder's states, of width "
                 f"{self.decoder_units} (model.decoder_units), by the encoder's values, of width "
                 f"{width} ({twice}model.encoder_units); the widths must be equal. Leave out "
-                f"model.decoder_units or set it to {width}, or take model.attention 'general', "
-                "which fits any widths"
+                f"model.decoder_units or set it to {width}, or use model.attention 'general', "
+                "which works with any widths"
             )
         return self
 
@@ -118,7 +119,7 @@ class RNNConfig(Table):
 
 
 class AttentionStackConfig(Table):
-    """The keys of every `[model]` that is made of Transformer blocks."""
+    """The keys of every `[model]` that consists of Transformer blocks."""
 
     training_defaults: ClassVar[dict[str, Any]] = {"peak_learning_rate": 2e-3}
 
@@ -133,11 +134,11 @@ class AttentionStackConfig(Table):
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (Xiong et al. 2020), or after it (Vaswani et al. 2017)."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
-    """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has half more weights."""
+    """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has 50 % more weights."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """Encoding of positions. The last learned position is used for all later ones, too."""
+    """Encoding of positions. All positions after the last learned one use the last one."""
     max_positions: int = Field(2048, ge=1, le=131_072)
-    """Number of learned positions; the longest sentences of training must fit."""
+    """Number of learned positions; it must be enough for the longest sentences of training."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings and of each sublayer's outputs set to zero in training."""
     attention_dropout: float = Field(0.1, ge=0, lt=1)
@@ -152,7 +153,8 @@ class AttentionStackConfig(Table):
     def _heads_divide_units(self) -> "AttentionStackConfig":
         if self.units % self.heads:
             raise ValueError(
-                f"model.heads must divide model.units; they are {self.heads} and {self.units}"
+                f"model.units must be divisible by model.heads; they are {self.units} "
+                f"and {self.heads}"
             )
         return self
 
@@ -173,8 +175,8 @@ class TransformerConfig(AttentionStackConfig):
     decoder_layers: int = Field(2, ge=1, le=MOST_LAYERS)
     """Number of layers in the decoder."""
     encoder_layer_drop: float = Field(0.0, ge=0, lt=1)
-    """Probability with which an update leaves out a layer of the encoder (LayerDrop, Fan et al.
-    2020); for deep encoders."""
+    """Probability that an update skips a layer of the encoder (LayerDrop, Fan et al. 2020); for
+    deep encoders."""
 
     @property
     def label(self) -> str:
@@ -191,7 +193,7 @@ class DecoderOnlyConfig(AttentionStackConfig):
     """`[model]` of `kind = "decoder_only"`: one stack over source, separator and target."""
 
     kind: Literal["decoder_only"] = "decoder_only"
-    """A Transformer's decoder without cross-attention, which continues the source."""
+    """A Transformer decoder without cross-attention, which continues the source."""
     layers: int = Field(4, ge=1, le=MOST_LAYERS)
     """Number of layers."""
 

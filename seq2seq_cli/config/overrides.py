@@ -18,7 +18,7 @@ ATTENTION_ALIASES = {
 }
 
 
-_MOST_LEVELS = 20  # of tables and lists in each other; a config has four
+_MOST_LEVELS = 20  # of nested tables and lists; a config has four
 
 
 class Overrides(dict[str, Any]):
@@ -71,7 +71,7 @@ class Overrides(dict[str, Any]):
         """Set a number of seconds from a text such as 90s, 10m or 1.5h.
 
         Raises:
-            UsageError: if the text is no such time.
+            UsageError: if the text is not such a time.
         """
         match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh])", text.strip())
         if not match:
@@ -94,7 +94,7 @@ class Overrides(dict[str, Any]):
             parsed = _parse_toml(f"value = {text.strip()}")
         except ValueError:
             parsed = {}
-        # A text of several lines may set other keys, too.
+        # A text of several lines may also set other keys.
         value = parsed["value"] if [*parsed] == ["value"] else text.strip()
         self.set(key, value, f"--set {key}")
 
@@ -103,7 +103,7 @@ def _parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML.
 
     Raises:
-        ValueError: whatever is wrong with it.
+        ValueError: if it is not valid TOML, or nested too deeply.
     """
     try:
         tables = tomllib.loads(text)
@@ -119,7 +119,7 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file of tables as values by dotted key."""
+    """Read a TOML file, and return its values by dotted key."""
     try:
         tables = _parse_toml(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:

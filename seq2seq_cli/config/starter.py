@@ -1,4 +1,4 @@
-"""A config to start from: sizes and schedule by the size of the corpus, with comments.
+"""A config to start from, with comments; the corpus determines its sizes and schedule.
 
 The numbers are rules of thumb. A larger corpus gets a larger vocabulary and model, fewer epochs and
 less dropout.
@@ -12,7 +12,7 @@ import tomli_w
 
 
 class Size(NamedTuple):
-    """What suits corpora of up to `pairs` training pairs.
+    """Values that suit corpora of up to `pairs` training pairs.
 
     layers: of a Transformer's encoder, and of its decoder.
     validate_every: updates between validations; None for an epoch.
@@ -38,25 +38,25 @@ SIZES = (
 
 _HEAD_UNITS = 64  # of an attention head
 _TOKENS_PER_WORD = 1.5
-# What two cores reach in training, validations included: docs/speed.md has more exact figures.
+# The speed of training on two cores, validations included; docs/speed.md has more exact figures.
 _OPERATIONS_PER_SECOND = 200e9
 _START_SECONDS = 60.0  # reading, the vocabulary and compilation
 
 _COMMENTS = {
-    "data": "The pairs. dev and test are split off, unless `dev` and `test` name files.",
+    "data": "The sentence pairs. Dev and test are split off, unless `dev` and `test` name files.",
     "tokenizer": "How text becomes ids. The vocabulary is learned from the training pairs.",
     "tokenizer.vocabulary_size": "A larger corpus allows more: each id needs examples.",
     "model": "The architecture: rnn, transformer or decoder_only.",
     "model.attention": "additive, dot, general, concat or scaled_dot.",
-    "model.dropout": "More for a small corpus, which a model otherwise learns by heart.",
-    "training": "It ends after the epochs, or when dev BLEU rises no more (`patience`).",
-    "training.epochs": "Or limit the updates by `steps`, or the time by `budget_seconds`.",
-    "training.batch_tokens": "Larger batches are faster, need more memory, and make fewer updates.",
-    "training.peak_learning_rate": "Larger batches bear more, wider models less.",
+    "model.dropout": "Use more for a small corpus, which a model otherwise memorises.",
+    "training": "It ends after the epochs, or when dev BLEU stops rising (`patience`).",
+    "training.epochs": "Alternatives: `steps` limits the updates, `budget_seconds` the time.",
+    "training.batch_tokens": "Larger batches are faster, need more memory, and give fewer updates.",
+    "training.peak_learning_rate": "Larger batches allow more, wider models need less.",
     "training.max_source_tokens": "Pairs with a longer source or target are left out.",
-    "training.validate_every_steps": "An epoch is long here; validations do not wait for its end.",
-    "decoding": "How translations are searched for, in validations, too.",
-    "decoding.beam": "1 is greedy decoding, the fastest. `s2s translate --beam 5` searches wider.",
+    "training.validate_every_steps": "Epochs are long with this corpus, so validate more often.",
+    "decoding": "The search for translations, also in validations.",
+    "decoding.beam": "1 is greedy decoding, the fastest. `s2s translate --beam 5` is better.",
 }
 
 
@@ -69,7 +69,7 @@ def starter_values(kind: str, pairs: int, words: int) -> dict[str, Any]:
         words: the number that one sentence in a hundred exceeds.
     """
     size = next(size for size in SIZES if pairs <= size.pairs)
-    # Sixteens fit the shapes of batches.
+    # Multiples of 16 fit the batch shapes.
     tokens = min(max(16 * math.ceil(_TOKENS_PER_WORD * (words + 1) / 16), 32), 256)
     values: dict[str, Any] = {
         "tokenizer.vocabulary_size": size.vocabulary,
@@ -108,10 +108,10 @@ def _model_values(kind: str, size: Size) -> dict[str, Any]:
 
 
 def rough_seconds(values: Mapping[str, Any], pairs: int, words: float) -> float:
-    """Return about how long a training takes on two CPU cores, right within a factor of three.
+    """Return roughly how long training takes on two CPU cores, within a factor of three.
 
     An update takes three times the operations of the forward pass. The formulas count the products
-    of the model's widths, and leave out all that is small.
+    of the model's widths, and leave out small terms.
 
     Args:
         values: of `starter_values`.
@@ -136,7 +136,7 @@ def rough_seconds(values: Mapping[str, Any], pairs: int, words: float) -> float:
 
 
 def in_words(seconds: float) -> str:
-    """Write a rough time in the unit that fits, such as 20 minutes or 3 days."""
+    """Return a rough time in a suitable unit, such as 20 minutes or 3 days."""
     for unit, size in (("day", 86_400), ("hour", 3600)):
         if seconds >= 2 * size:
             return f"{float(f'{seconds / size:.1g}'):.0f} {unit}s"
@@ -155,7 +155,7 @@ def to_commented_toml(values: Mapping[str, Any], heading: str) -> str:
     there = {key.partition(".")[0] for key in values}
     for table in (name for name in _COMMENTS if name in there):
         lines += ["", f"# {_COMMENTS[table]}", f"[{table}]"]
-        # An array of tables ends the table that it stands in.
+        # In TOML, an array of tables ends the table that contains it.
         for key, value in sorted(values.items(), key=lambda item: isinstance(item[1], list)):
             name = key.removeprefix(f"{table}.")
             if name != key:

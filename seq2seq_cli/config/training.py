@@ -20,7 +20,7 @@ _OPTIMIZERS_WITH = {
 
 
 def _default_parts(training: dict[str, Any]) -> int:
-    """Return a number of parts that mixes lengths, and still makes no part small."""
+    """Return a number of parts that mixes lengths without making any part small."""
     pairs, tokens = training.get("batch_pairs"), training.get("batch_tokens") or 0
     return max(1, min(4, pairs // 64 if pairs else tokens // 512))
 
@@ -33,53 +33,54 @@ class TrainingConfig(Table):
     device: str = Field("auto", pattern=r"^(auto|cpu|gpu|gpu:\d+)$")
     """`auto`, `cpu`, `gpu` or `gpu:N`. A device that cannot be used is an error."""
     compile: Literal["auto", "xla", "graph"] = "auto"
-    """`auto` lets XLA compile those parts of an update that become faster, such as recurrent
+    """`auto` lets XLA compile those parts of an update that it makes faster, such as recurrent
     loops. `xla` compiles the whole update. `graph` compiles nothing: the first updates come sooner,
-    and the others are slower."""
+    but later ones are slower."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Precision of matrix products in training; all else is float32. `auto` measures products of
-    this model's widths, and uses bfloat16 if it is faster by a quarter."""
+    """Precision of matrix products in training; everything else is float32. `auto` measures
+    products of this model's widths, and uses bfloat16 if it is faster by a quarter."""
     epochs: int | None = Field(None, ge=1, le=10**9)
     """Stop after this many passes over the data; 4 if no limit is set."""
     steps: int | None = Field(None, ge=1, le=10**12)
     """Stop after this many updates."""
     budget_seconds: float | None = Field(None, gt=0, le=1e9)
-    """Stop after this much time in training, validation included. Resumed trainings add up."""
+    """Stop after this much time in training, validation included. Time before a resume counts,
+    too."""
     batch_tokens: int = Field(1024, ge=64, le=1_000_000)
-    """Size of a batch, by which an update is made: approximate number of tokens on each side,
-    padding included."""
+    """Size of a batch, which gives one update: approximate number of tokens on each side, padding
+    included."""
     batch_pairs: int | None = Field(None, ge=1, le=100_000)
     """Number of pairs in each batch, instead of `batch_tokens`."""
     parts: int = Field(default_factory=_default_parts, ge=1, le=1000)
-    """Number of parts of a batch. The pairs of a part have about the same lengths, and each part
-    has other lengths. The gradients of the parts are added. With one part, all targets of an update
-    end at about the same position, and a Transformer learns much more slowly. More parts are
-    slower, and need less memory. The default is one for each 512 tokens or 64 pairs of a batch, and
-    at most 4."""
+    """Number of parts of a batch. The pairs of a part have similar lengths; the lengths differ
+    between parts. The gradients of the parts are added. With one part, all targets of an update end
+    at about the same position, and a Transformer learns much more slowly. More parts are slower,
+    but need less memory. The default is one for each 512 tokens or 64 pairs of a batch, and at most
+    4."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Number of shards of a batch that are computed in parallel: its parts, or shares of them.
-    Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each,
-    or fewer if fewer are measured to be twice as fast. On a GPU and with `xla` it is one. Each
-    shard enlarges the graph of an update, which takes longer to compile. A new run accepts at most
-    4 shards per core, and at most one per row of its largest batch."""
+    Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each, or
+    fewer if a measurement shows that fewer are twice as fast. On a GPU and with `xla` it is one.
+    Each shard enlarges the graph of an update, which then takes longer to compile. A new run
+    accepts at most 4 shards per core, and at most one per row of its largest batch."""
     max_source_tokens: int = Field(64, ge=4, le=65_534)
     """Pairs with a longer source are left out of training."""
     max_target_tokens: int = Field(64, ge=4, le=65_534)
     """Pairs with a longer target are left out of training."""
     optimizer: Literal["adam", "adamw", "muon", "lion", "adafactor"] = "adam"
     """`adamw` is Adam with weight decay. `muon` makes the updates of matrices inside layers
-    orthogonal, and takes Adam for all other weights. `lion` needs a learning rate of about a tenth
+    orthogonal, and uses Adam for all other weights. `lion` needs a learning rate of about a tenth
     of Adam's; the others need about the same."""
     weight_decay: float | None = Field(None, ge=0, le=100)
-    """Share of each matrix that an update takes away, times the learning rate. Biases,
-    normalisations, embeddings and learned positions do not decay. The default is 0.01 with
-    `adamw`, and 0 with the others. `adam` takes none."""
+    """Share by which an update shrinks each matrix, times the learning rate. Biases,
+    normalisations, embeddings and learned positions do not decay. The default is 0.01 with `adamw`,
+    and 0 with the others. `adam` does not accept it."""
     beta_1: float = Field(0.9, gt=0, lt=1)
     """Decay of the mean of gradients, in Adam and Lion."""
     beta_2: float = Field(0.98, ge=0, lt=1)
     """Decay of the mean of squared gradients in Adam; of the mean of gradients in Lion."""
     epsilon: float = Field(1e-9, gt=0, le=1)
-    """Adam adds it to the root of the mean of squared gradients."""
+    """Adam adds this to the root of the mean of squared gradients."""
     momentum: float = Field(0.95, ge=0, lt=1)
     """Decay of the sum of gradients in Muon."""
     peak_learning_rate: float = Field(4e-3, gt=0, le=1000)
@@ -89,50 +90,51 @@ class TrainingConfig(Table):
         "cosine"
     )
     """Course of the learning rate. `cosine`, `linear` and `warmup_stable_decay` reach 0 at the end
-    of the training; `inverse_sqrt` falls with the root of the updates; `constant` stays."""
+    of training; `inverse_sqrt` falls with the inverse square root of the number of updates;
+    `constant` stays at the peak."""
     warmup_steps: int = Field(400, ge=0, le=10**9)
-    """Number of updates in which the learning rate rises; at most `warmup_share` of the
-    training."""
+    """Number of updates in which the learning rate rises; at most `warmup_share` of training."""
     warmup_share: float = Field(0.1, gt=0, le=1)
-    """Maximum share of the training in which the learning rate rises."""
+    """Maximum share of training in which the learning rate rises."""
     decay_share: float = Field(0.2, gt=0, le=1)
-    """Share of the training, at its end, in which `warmup_stable_decay` falls to 0."""
+    """Share of training, at its end, in which `warmup_stable_decay` falls to 0."""
     ema: float = Field(0.0, ge=0, lt=1)
     """Decay of an exponential moving average of the weights, such as 0.999; 0 for none. With it,
     validation and translation use the averages."""
     initial_run: str | None = None
-    """A run whose weights and vocabulary the training begins with: a name below runs/, or a path.
-    Its best checkpoint is taken. The model's sizes and the vocabulary must be the same."""
+    """A run whose weights and vocabulary training starts from: a name in runs/, or a path. Its best
+    checkpoint is used. The model's sizes and the vocabulary must be the same."""
     freeze: list[Part] = Field([])
     """Parts of the model that keep the weights of `initial_run`."""
     gradient_clip_norm: float = Field(1.0, gt=0, le=1e9)
     """Maximum global norm of the gradient; a larger gradient is scaled down to it."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """Share of the target probability that is spread evenly over the vocabulary."""
+    """Share of the target probability that is distributed evenly over the vocabulary."""
     r_drop: float = Field(0.0, ge=0, le=100)
     """Weight of R-Drop (Liang et al. 2021): each pair is computed twice, with different dropout,
-    and the divergence of the two predictions is part of the loss. The paper takes 5; 0 for none."""
+    and the divergence of the two predictions is part of the loss. The paper uses 5; 0 turns it
+    off."""
     source_word_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the source tokens that are replaced by the unknown token."""
     target_word_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the target tokens that are replaced by the unknown token where the decoder reads
-    them. Those to be predicted stay."""
+    them. The tokens to be predicted stay."""
     validate_every_steps: int | None = Field(None, ge=1, le=10**12)
     """Number of updates between validations; the default is an epoch."""
     patience: int = Field(8, ge=1, le=10**9)
     """Stop after this many validations without a better dev BLEU."""
     checkpoint_minutes: float = Field(5.0, gt=0, le=1e7)
-    """Maximum time between checkpoints. Each validation saves one, too."""
+    """Maximum time between checkpoints. Each validation also saves one."""
     keep_checkpoints: int = Field(2, ge=1, le=10**6)
     """Number of the newest checkpoints to keep, besides the best."""
     keep_best_checkpoints: int = Field(1, ge=1, le=10**6)
     """Number of the checkpoints with the highest dev BLEU to keep."""
     trackers: list[Tracker] = Field([])
-    """Programs that receive the figures besides TensorBoard: `mlflow` and `wandb` (Weights &
-    Biases). Each needs the extra of its name. They change no result."""
+    """Programs that receive the figures in addition to TensorBoard: `mlflow` and `wandb` (Weights &
+    Biases). Each needs the extra of the same name. They do not change results."""
     keep_attention_history: int = Field(3, ge=0, le=32)
-    """Number of dev sentences whose attention is kept at each validation, for `s2s attention
-    --evolution RUN`, `s2s report` and TensorBoard; some kilobytes for each validation."""
+    """Number of dev sentences whose attention is stored at each validation, for `s2s attention
+    --evolution RUN`, `s2s report` and TensorBoard. It takes some kilobytes per validation."""
 
     @property
     def part_tokens(self) -> int:
@@ -172,7 +174,7 @@ class TrainingConfig(Table):
             if getattr(self, key) != default and self.optimizer not in optimizers:
                 raise ValueError(
                     f"training.{key} ({getattr(self, key)}) has no effect with "
-                    f'training.optimizer = "{self.optimizer}". Leave it out; it belongs to '
+                    f'training.optimizer = "{self.optimizer}". Leave it out; it is for '
                     f"{', '.join(optimizers)}"
                 )
         return self
@@ -183,7 +185,7 @@ class TrainingConfig(Table):
         if self.decay_share != default and self.schedule != "warmup_stable_decay":
             raise ValueError(
                 f"training.decay_share ({self.decay_share}) has no effect with "
-                f'training.schedule = "{self.schedule}". Leave it out; it belongs to '
+                f'training.schedule = "{self.schedule}". Leave it out; it is for '
                 "warmup_stable_decay"
             )
         return self
@@ -193,7 +195,7 @@ class TrainingConfig(Table):
         if self.freeze and not self.initial_run:
             raise ValueError(
                 f"training.freeze ({self.freeze}) would keep random weights. Set "
-                "training.initial_run, whose weights the parts keep"
+                "training.initial_run, whose weights these parts keep"
             )
         if set(self.freeze) == set(get_args(Part)):
             raise ValueError(

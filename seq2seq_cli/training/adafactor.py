@@ -1,4 +1,4 @@
-"""Adafactor: Adam whose second moment of a matrix is kept as row and column means."""
+"""Adafactor: Adam with second moments of matrices that are stored as row and column means."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ class Adafactor(keras.optimizers.Optimizer):
         U    = G / sqrt(R C / mean(R))
         W    = W - rate * U / max(1, RMS(U))
 
-    A vector has a full second moment in place of R C / mean(R). The paper also multiplies the rate
-    by RMS(W) and lets it fall by itself. Here the schedule gives the rate, as for Adam (Zhai et al.
+    A vector has a full second moment instead of R C / mean(R). The paper also multiplies the rate
+    by RMS(W) and has its own schedule. Here the schedule gives the rate, as for Adam (Zhai et al.
     2022, "Scaling vision transformers", section 3.4).
 
     Args:

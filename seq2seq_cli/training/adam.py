@@ -1,4 +1,4 @@
-"""Adam, a weight and its moments in one pass over memory."""
+"""Adam that updates a weight and its moments in one pass over memory."""
 
 import keras
 import tensorflow as tf
@@ -7,9 +7,9 @@ from seq2seq_cli.models.ops.adam import apply_adam
 
 
 class Adam(keras.optimizers.Adam):
-    """Keras' Adam (Kingma and Ba 2015), a weight and its moments updated in one pass over memory.
+    """Keras' Adam (Kingma and Ba 2015), which updates a weight and its moments in one pass.
 
-    Its gradients must be dense.
+    The gradients must be dense.
     """
 
     def apply(self, grads: list, trainable_variables: list | None = None) -> None:

@@ -38,7 +38,7 @@ def attention_figures(
 def reference_attention(model: Seq2Seq, source_BS: np.ndarray, target_BT: np.ndarray) -> np.ndarray:
     """Return weights_BTS, float32, of a model that reads references (teacher forcing).
 
-    They are those that `decode_step` reports, but a Transformer reads all positions at once.
+    They equal those of `decode_step`, but a Transformer reads all positions at once.
     The arguments are those of `attention_figures`.
     """
     inputs_BT = np.pad(target_BT[:, :-1], [(0, 0), (1, 0)], constant_values=BOS)
@@ -56,7 +56,7 @@ def figures_of(
     """Return the figures of attention weights.
 
     Args:
-        weights_BTS: float32, 1 in sum over S.
+        weights_BTS: float32; their sum over S is 1.
         source_BS: bool, where there are source tokens; at least two in each row.
         target_BT: bool, where there are target tokens.
     """

@@ -12,7 +12,7 @@ class AveragedWeight:
     """The average of one weight.
 
     Args:
-        weight: what is averaged. The average begins as its value.
+        weight: the weight to average. The average starts from its value.
 
     Attributes:
         path, shape, dtype: the weight's.
@@ -49,11 +49,11 @@ class WeightAverage:
 
         average_t = d average_{t-1} + (1 - d) weight_t       d = min(decay, (1 + t) / (10 + t))
 
-    Early updates count less than they would with a constant d, as in tf.train's
-    ExponentialMovingAverage: so the initial weights are forgotten soon.
+    As in tf.train's ExponentialMovingAverage, d is smaller in early updates, so the average soon
+    forgets the initial weights.
 
     Args:
-        weights: what is averaged.
+        weights: the weights to average.
         decay: d of later updates, from 0 to below 1.
 
     Attributes:
@@ -65,10 +65,10 @@ class WeightAverage:
         self.averages = [AveragedWeight(weight) for weight in weights]
 
     def update(self, updates: tf.Tensor) -> None:
-        """Take the weights in.
+        """Add the current weights to the average.
 
         Args:
-            updates: how many were made, the last included.
+            updates: the number that were made, the last included.
         """
         t = tf.cast(updates, tf.float32)
         rate = 1 - tf.minimum(self._decay, (1 + t) / (10 + t))

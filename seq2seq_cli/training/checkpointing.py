@@ -1,4 +1,4 @@
-"""When a training saves its state, and how it restores it."""
+"""When training saves its state, and how it restores it."""
 
 import importlib.metadata
 import math
@@ -22,15 +22,15 @@ from seq2seq_cli.training.step import Updater
 
 _PACKAGES = ("s2s", "tensorflow", "keras", "tensorflow-text", "sentencepiece")
 
-INEXACT = "The result is not that of a training without interruption"
-"""What is said of a training that goes on with something else than it began with."""
+INEXACT = "The result differs from that of an uninterrupted run"
+"""The notice when training continues with other data, versions or config values."""
 
 
 class Checkpointer:
-    """Saves and restores a training: its model, its optimizer and its position.
+    """Saves and restores the state of training: model, optimizer and position.
 
     Args:
-        run: holds the checkpoints.
+        run: contains the checkpoints.
         setup: the model and the data.
         updater: the optimizer.
         warn: receives a sentence about what was restored, or about damaged checkpoints.
@@ -52,10 +52,10 @@ class Checkpointer:
         Without any checkpoint nothing changes, and the position is that of the start.
 
         Args:
-            accept_changes: whether it may be of other data or versions.
+            accept_changes: whether other data or versions are allowed.
 
         Raises:
-            CheckpointError: if all are damaged, or if the newest valid one is of other data or
+            CheckpointError: if all are damaged, or if the newest valid one is from other data or
                 versions.
         """
         newest = self._run.resumable_checkpoint(self._warn)
@@ -74,7 +74,7 @@ class Checkpointer:
         return state.position
 
     def _check_same(self, path: Path, state: State, accept_changes: bool) -> None:
-        """Refuse a checkpoint of other data or versions, or tell of them and record them."""
+        """Refuse a checkpoint from other data or versions, or report and record the differences."""
         found, remedies = version_differences(state.versions, _versions()), []
         if found:
             remedies.append("Install these versions again")
@@ -86,15 +86,15 @@ class Checkpointer:
             return
         if not accept_changes:
             raise CheckpointError(
-                f"{path}: {'; '.join(found)}. {'. '.join(remedies)}, or begin a new run without "
-                "--resume. --accept-changes goes on, but the result is then not exact"
+                f"{path}: {'; '.join(found)}. {'. '.join(remedies)}, or start a new run without "
+                "--resume. --accept-changes continues, but then the result is not exact"
             )
         record_changes(self._run, state.step, found)
         self._warn(f"{path}: {'; '.join(found)}. {INEXACT}")
 
     @property
     def saved(self) -> list[keras.Variable | AveragedWeight]:
-        """The variables of which a checkpoint is made."""
+        """The variables that a checkpoint contains."""
         return [
             *self._model.trainable_variables,
             *self._updater.variables,
@@ -110,13 +110,13 @@ class Checkpointer:
         size = sum(math.prod(v.shape) * np.dtype(v.dtype).itemsize for v in self.saved)
         root = self._run.checkpoints
         free = saving.probe(root, size)
-        # One more than are kept: the new one is there before an old one is deleted.
+        # One more than are kept: the new one is written before an old one is deleted.
         number = self._config.keep_checkpoints + self._config.keep_best_checkpoints + 1
         needed = max(0, number - len(checkpoints.checkpoints(root))) * size
         if free < needed:
             self._warn(
                 f"{root}: {free / 1e9:,.2f} GB are free, and up to {number} checkpoints of "
-                f"{size / 1e9:,.2f} GB are to be kept. Free some space, or lower "
+                f"{size / 1e9:,.2f} GB are needed. Free some space, or lower "
                 "training.keep_checkpoints"
             )
 
@@ -125,7 +125,7 @@ class Checkpointer:
 
         Args:
             position: of the training.
-            validated: whether its last validation was of the model as it is now.
+            validated: whether its last validation was of the current model.
 
         Raises:
             DiskError: if it cannot be written.
@@ -153,7 +153,7 @@ class Checkpointer:
         self.postpone()
 
     def postpone(self) -> None:
-        """Count the time to the next checkpoint from now on."""
+        """Count the time to the next checkpoint from now."""
         self._saved = time.monotonic()
 
     def is_due(self) -> bool:
@@ -162,7 +162,7 @@ class Checkpointer:
 
 
 def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return a clause for each package that has another version now."""
+    """Return a clause for each package whose version has changed."""
     return [
         f"{name} was {before[name]} and is {version}"
         for name, version in now.items()
@@ -171,11 +171,11 @@ def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> li
 
 
 def data_difference(run: Run, corpus: Corpus) -> str:
-    """Return in what a corpus differs from the one that a run began with, as far as it recorded.
+    """Return the recorded differences of a corpus from the one that a run began with.
 
     Args:
         run: has the figures of its corpus in metrics.jsonl.
-        corpus: as it is now.
+        corpus: the current one.
     """
     starts = [entry for entry in run.metrics() if entry.get("kind") == "start"]
     before = starts[0] if starts else {}
@@ -188,7 +188,7 @@ def data_difference(run: Run, corpus: Corpus) -> str:
     ]
     if before.get("corpus", corpus.description) != corpus.description:
         different.append(f"{before['corpus']} then, {corpus.description} now")
-    return ", ".join(different) or "as many pairs, but other sentences or another order"
+    return ", ".join(different) or "the same number of pairs, but other sentences or another order"
 
 
 def _versions() -> dict[str, str]:

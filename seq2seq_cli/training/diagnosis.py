@@ -1,7 +1,7 @@
-"""What goes wrong in a training, told from its figures.
+"""Problems of training, detected from its figures.
 
 A detector is a function of the figures in metrics.jsonl. It returns a sentence with the likely
-cause and a remedy, or None. Each speaks once in a training.
+cause and a remedy, or None. Each detector reports at most once per run.
 """
 
 import statistics
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from seq2seq_cli.training.entries import Entry
 
 UPDATES = 500
-"""Updates after which outputs, attention and loss are judged."""
+"""Number of updates after which outputs, attention and loss are checked."""
 
 _MOST_SAME = 0.9  # share of the dev sentences with the same output
 _MOST_UNKNOWN = 0.5  # share of outputs of unknown tokens alone
@@ -27,7 +27,7 @@ _WINDOW = 300  # entries in which the usual norm and speed are looked for
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A problem of a training.
+    """A problem of training.
 
     Attributes:
         step: updates made when it was found.
@@ -42,7 +42,7 @@ class Diagnosis:
 
 @dataclass
 class History:
-    """The figures of a training so far, in order.
+    """The figures of training so far, in order.
 
     Attributes:
         progress: the entries of kind "training".
@@ -66,7 +66,7 @@ class Diagnostician:
     """Looks at each new entry of metrics.jsonl.
 
     Args:
-        earlier: the entries that are there when a training goes on.
+        earlier: the entries that exist when training continues.
     """
 
     def __init__(self, earlier: Iterable[Entry] = ()):
@@ -79,7 +79,7 @@ class Diagnostician:
         self._history.resumed = len(self._history.progress)
 
     def look_at(self, entry: Entry) -> list[Diagnosis]:
-        """Add an entry, and return what has just become apparent."""
+        """Add an entry, and return the problems that it reveals."""
         self._history.add(entry)
         found = []
         for name, detect in DETECTORS.items():
@@ -97,13 +97,13 @@ def same_output(history: History) -> str | None:
         return None
     return (
         f"{share:.0%} of the dev sentences get the same translation. The decoder does not use the "
-        "source: the learning rate may be too high, or the sides of the corpus may not belong "
-        "together. Lower training.peak_learning_rate, and check the corpus by s2s data check"
+        "source: the learning rate may be too high, or the two sides of the corpus may be "
+        "misaligned. Lower training.peak_learning_rate, and run s2s data check on the corpus"
     )
 
 
 def unknown_output(history: History) -> str | None:
-    """Detect outputs of unknown tokens alone."""
+    """Detect outputs that consist of unknown tokens only."""
     share = _judged(history, "unknown_share")
     if share is None or share < _MOST_UNKNOWN:
         return None
@@ -121,7 +121,7 @@ def copied_output(history: History) -> str | None:
         return None
     return (
         f"{share:.0%} of the translations are copies of their source. Many training pairs may have "
-        "the same text on both sides, or be in the wrong language. Find them by s2s data check"
+        "the same text on both sides, or be in the wrong language. Find them with s2s data check"
     )
 
 
@@ -131,9 +131,9 @@ def flat_attention(history: History) -> str | None:
     if entropy is None or entropy < _FLAT:
         return None
     return (
-        f"Attention is spread evenly over the source (entropy {entropy:.0%} of the largest). "
-        "The decoder has learned to do without the source. Lower training.peak_learning_rate, "
-        "lengthen training.warmup_steps, or try another model.attention"
+        f"Attention is spread evenly over the source (entropy {entropy:.0%} of the maximum). "
+        "The decoder has learned to ignore the source. Lower training.peak_learning_rate, "
+        "raise training.warmup_steps, or try another model.attention"
     )
 
 
@@ -144,18 +144,18 @@ def still_attention(history: History) -> str | None:
         return None
     return (
         f"In {share:.0%} of the sentences attention stays on one source position. The decoder has "
-        "not learned to align. Lower training.peak_learning_rate, or lengthen training.warmup_steps"
+        "not learned to align. Lower training.peak_learning_rate, or raise training.warmup_steps"
     )
 
 
 def unigram_loss(history: History) -> str | None:
-    """Detect a dev loss that knowing the frequency of each token would give, too."""
+    """Detect a dev loss that the token frequencies alone would give."""
     unigram, loss = _judged(history, "unigram_loss"), _judged(history, "dev_loss")
     if unigram is None or loss is None or loss < unigram:
         return None
     return (
         f"After {_last(history)['step']:,} updates the dev loss, {loss:.2f}, is no lower than that "
-        f"of the frequencies of the tokens, {unigram:.2f}. The model has learned nothing else: the "
+        f"of the token frequencies, {unigram:.2f}. The model has learned nothing else: the "
         "learning rate may be far too high or too low. Change training.peak_learning_rate by a "
         "factor of 10"
     )
@@ -172,7 +172,7 @@ def exploding_gradient(history: History) -> str | None:
         return None
     return (
         f"The gradient norm was usually {statistics.median(usual):.2g}, and is now up to "
-        f"{max(recent):.2g}. The training is about to diverge. Lower training.peak_learning_rate "
+        f"{max(recent):.2g}. Training is about to diverge. Lower training.peak_learning_rate "
         "or training.gradient_clip_norm"
     )
 
@@ -195,8 +195,8 @@ def overfitting(history: History) -> str | None:
     return (
         f"The dev loss was lowest in epoch {lowest['epoch']} (update {lowest['step']:,}), and has "
         f"risen from {losses[best]:.2f} to {losses[-1]:.2f} while the training loss falls. The "
-        "model learns the training pairs by heart. Raise model.dropout, train a smaller model, or "
-        "end earlier by training.patience; the checkpoint with the best dev BLEU is kept"
+        "model memorises the training pairs. Raise model.dropout, train a smaller model, or stop "
+        "earlier with training.patience; the checkpoint with the best dev BLEU is kept"
     )
 
 
@@ -210,9 +210,9 @@ def no_bleu(history: History) -> str | None:
     if max(entry["dev_bleu"] for entry in last) >= 0.5:
         return None
     return (
-        "Dev BLEU stays at zero although the dev loss falls. The search may not fit the model, or "
-        "the references may be in another form than the training side. Look at the samples, at "
-        "decoding.max_length and decoding.no_repeat_ngram, and at data.dev"
+        "Dev BLEU stays at zero although the dev loss falls. The search may not suit the model, or "
+        "the references may have another form than the training side. Check the samples, "
+        "decoding.max_length, decoding.no_repeat_ngram and data.dev"
     )
 
 
@@ -222,26 +222,26 @@ def padding(history: History) -> str | None:
     if share <= _PADDING:
         return None
     return (
-        f"{share:.0%} of the positions in the batches are padding, whose computation is wasted. "
-        "The pairs' lengths differ much within a batch. Raise training.batch_tokens, or leave "
-        "out the longest pairs by training.max_source_tokens and training.max_target_tokens"
+        f"{share:.0%} of the positions in the batches are padding, which wastes computation. "
+        "The lengths of the pairs differ widely within a batch. Raise training.batch_tokens, or "
+        "leave out the longest pairs with training.max_source_tokens and max_target_tokens"
     )
 
 
 def untrained_pieces(history: History) -> str | None:
-    """Detect a vocabulary with many pieces that training never shows."""
+    """Detect a vocabulary with many pieces that never occur in training."""
     share = history.validations[-1].get("untrained_share") if history.validations else None
     if share is None or share < _UNTRAINED:
         return None
     return (
-        f"{share:.0%} of the vocabulary's pieces have not occurred in an epoch of training. Their "
+        f"{share:.0%} of the vocabulary's pieces did not occur in an epoch of training. Their "
         "embeddings stay random. Lower tokenizer.vocabulary_size, or learn the vocabulary from "
         "this corpus"
     )
 
 
 def falling_speed(history: History) -> str | None:
-    """Detect a training that has become much slower."""
+    """Detect that training has become much slower."""
     # The first updates of a process are slower than the others.
     first = max(history.resumed + 2, len(history.progress) - _WINDOW)
     rates = [entry["pairs_per_second"] for entry in history.progress[first:]]
@@ -253,7 +253,7 @@ def falling_speed(history: History) -> str | None:
         return None
     return (
         f"The speed fell from {before:,.0f} to {now:,.0f} pairs per second. Another process may be "
-        "using this machine. Look for it, by top for example"
+        "using this machine. Look for it, for example with top"
     )
 
 
@@ -282,7 +282,7 @@ def _last(history: History) -> Entry:
 
 
 def _judged(history: History, key: str) -> float | None:
-    """Return a figure of the last validation, once the warm-up is over and UPDATES are made."""
+    """Return a figure of the last validation, after the warm-up and UPDATES updates."""
     if not history.validations or _last(history)["step"] < UPDATES or _is_warming_up(history):
         return None
     value = _last(history).get(key)

@@ -1,4 +1,4 @@
-"""Ending a training whose loss, gradient or weights are not finite, with the likely cause."""
+"""Ends training whose loss, gradient or weights are not finite, with the likely cause."""
 
 import math
 import statistics
@@ -27,8 +27,8 @@ class Update(NamedTuple):
 
     loss: the mean of its tokens, in nats.
     norm: of the gradient, before clipping.
-    pairs: in its batch.
-    learning_rate: that it was made with.
+    pairs: the number in its batch.
+    learning_rate: the one that it was made with.
     epoch: passes over the data before it.
     batch: parts of batches of this pass before it.
     batches: parts of its batch.
@@ -44,19 +44,19 @@ class Update(NamedTuple):
 
 
 class HasBatches(Protocol):
-    """Knows the pairs of each batch; TrainingData does."""
+    """An object that knows the pairs of each batch, such as TrainingData."""
 
     def pairs_of(self, epoch: int, batch: int, batches: int = 1) -> list[Pair]:
         """Return the pairs of some batches of an epoch."""
 
 
 class DivergenceCheck:
-    """Raises an error as soon as a figure of a training is not finite.
+    """Raises an error as soon as a figure of training is not finite.
 
     Args:
-        config: names the learning rate and what else may be the cause.
+        config: has the learning rate and other possible causes.
         data: the pairs of each batch.
-        run: keeps the checkpoints from before.
+        run: contains the earlier checkpoints.
         precision: of the matrix products.
     """
 
@@ -95,7 +95,7 @@ class DivergenceCheck:
         for variable in variables:
             if not np.isfinite(variable.numpy()).all():
                 raise self._error(
-                    f"{variable.path} has values that are not finite after step {step}, though "
+                    f"{variable.path} has values that are not finite after step {step}, although "
                     f"loss and gradient are finite\nLikely cause: {self._cause_in_the_optimizer()}"
                 )
 
@@ -107,12 +107,12 @@ class DivergenceCheck:
         """
         if not math.isfinite(loss):
             raise self._error(
-                f"the dev loss is {loss} after step {step}, though the weights are finite\n"
+                f"the dev loss is {loss} after step {step}, although the weights are finite\n"
                 f"Likely cause: {self._cause_in_the_optimizer()}"
             )
 
     def _described(self, update: Update) -> str:
-        """Return where the update's pairs are, and the first of them."""
+        """Return the position of the update's pairs, and the first of them."""
         pairs = self._data.pairs_of(update.epoch, update.batch, update.batches)
         shown = [f"  {_shown(source)} → {_shown(target)}" for source, target in pairs]
         if len(pairs) > _SHOWN_PAIRS:
@@ -127,13 +127,13 @@ class DivergenceCheck:
             if step == 1 and config.initial_run:
                 return f"the weights of training.initial_run ({config.initial_run})"
             if step == 1:
-                return "the initial weights; the model's sizes in [model] give too large numbers"
+                return "the initial weights: the sizes in [model] give numbers that are too large"
             return self._cause_in_the_optimizer()
         usual = statistics.median(self._norms)
         if self._norms[-1] > _EXPLODING * usual:
             return (
                 f"the learning rate, {update.learning_rate:.3g} at this step, is too high: the "
-                f"gradient's norm was usually {usual:.3g}, and {self._norms[-1]:.3g} at the last"
+                f"gradient's norm was usually {usual:.3g}, and finally {self._norms[-1]:.3g}"
             )
         return self._cause_in_the_optimizer()
 
@@ -148,15 +148,17 @@ class DivergenceCheck:
 
     def _error(self, what: str) -> DivergedError:
         stored = checkpoints.checkpoints(self._run.checkpoints)
-        kept = f"the newest one is {stored[0].name}" if stored else "there is none yet"
+        kept = (
+            f"the newest checkpoint is {stored[0].name}" if stored else "there is no checkpoint yet"
+        )
         return DivergedError(
-            f"{what}\nNo checkpoint was made of this; {kept}. The same config leads here again. "
-            "Lower training.peak_learning_rate or training.gradient_clip_norm, or correct what is "
-            "named as the cause, and train again"
+            f"{what}\nThis state was not saved; {kept}. The same config would diverge again. "
+            "Lower training.peak_learning_rate or training.gradient_clip_norm, or remove the "
+            "cause named above, and train again"
         )
 
 
 def _shown(text: str) -> str:
-    """Return a sentence in quotes, without control characters, and cut if it is long."""
+    """Return a sentence in quotes, without control characters, and shortened."""
     quoted = repr(text)
     return quoted if len(quoted) <= _SHOWN_CHARACTERS else f"{quoted[:_SHOWN_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""What an entry of metrics.jsonl has in it for programs that show figures."""
+"""The figures in an entry of metrics.jsonl, for programs that show them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 Entry = Mapping[str, Any]
 
 SAMPLE = ("source", "reference", "translation")
-"""What a sample of a validation has, in order."""
+"""The parts of a sample of a validation, in order."""
 
 
 def scalars(entry: Entry) -> dict[str, float]:
-    """Return the figures of a training or a validation, by names such as training/loss."""
+    """Return the figures of an entry, by names such as training/loss."""
     kind = entry.get("kind")
     if kind not in ("training", "validation"):
         return {}

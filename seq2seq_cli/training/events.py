@@ -1,4 +1,4 @@
-"""What a training tells whoever watches it."""
+"""Events, by which training reports its progress."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a training is about to do, in figures.
+    """The figures of the coming training.
 
     Attributes:
         run: path of the run's folder.
@@ -49,7 +49,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far training is, and the figures of the updates since the last Progress.
+    """The progress of training, and the figures of the updates since the last Progress.
 
     Attributes:
         step: updates made.
@@ -80,12 +80,12 @@ class Progress:
 
 @dataclass(frozen=True)
 class Validation:
-    """Scores on the dev split: of the averaged weights, if weights are averaged.
+    """Scores on the dev split, with the averaged weights if weights are averaged.
 
     Attributes:
         step, epoch, seconds: as in Progress.
         dev_loss: nats per token, without label smoothing.
-        dev_bleu, dev_chrf: with all references, of a search by `[decoding]`.
+        dev_bleu, dev_chrf: with all references, of the search that `[decoding]` sets.
         signature: sacreBLEU's, of `dev_bleu`.
         is_best: whether every validation before had a lower BLEU.
         samples: (source, reference, translation) of a few sentences.
@@ -96,7 +96,7 @@ class Validation:
         attention_entropy: mean entropy of attention, as a share of the largest possible one.
         attention_still_share: share of sentences in which attention stays on one source position.
         unigram_loss: nats per token, of a model that knows the frequency of each target token.
-        untrained_share: share of the pieces that training has not shown, after an epoch.
+        untrained_share: share of the pieces that have not occurred in training, after an epoch.
     """
 
     step: int
@@ -120,13 +120,13 @@ class Validation:
 
 @dataclass(frozen=True)
 class Phase:
-    """Work that has begun and may take a while. The next Phase, Progress or Validation ends it.
+    """An operation that may take a while; the next Phase, Progress or Validation ends it.
 
     Attributes:
-        text: what is being done.
+        text: the name of the operation.
         unit: what is counted; empty if nothing is.
-        done: how many are done.
-        total: how many there are, or about how many; None if that is not known.
+        done: the number that is done.
+        total: the total number, or an estimate; None if it is not known.
     """
 
     text: str
@@ -137,25 +137,25 @@ class Phase:
 
 @dataclass(frozen=True)
 class Heading:
-    """Which of several trainings begins, in words."""
+    """The name of the next of several runs."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Notice:
-    """Something worth knowing, in a sentence."""
+    """A useful fact, in a sentence."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a training came to, as `train` returns it.
+    """The result of training, as `train` returns it.
 
     Attributes:
         run: path of the run's folder.
-        reason: why the training ended, as a clause.
+        reason: why training ended, as a clause.
         step: updates made.
         seconds: spent in training.
         best_step, best_dev_bleu: of the best validation, if there was one.
@@ -175,7 +175,7 @@ OnEvent = Callable[[Event], None]
 
 
 def showing_phases(on_event: OnEvent) -> ShowWork:
-    """Return what makes a Phase of each stage of a piece of work."""
+    """Return a function that turns each stage of an operation into a Phase."""
 
     def show(stage: str, unit: str = "", done: int = 0, total: int | None = None) -> None:
         on_event(Phase(stage, unit, done, total))

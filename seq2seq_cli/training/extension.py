@@ -1,4 +1,4 @@
-"""What changes when a training continues with a higher limit."""
+"""What changes when training continues with a higher limit."""
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
@@ -8,13 +8,13 @@ from seq2seq_cli.training.schedule import Schedule
 
 
 def extension(before: Config, now: Config, updates_per_epoch: int, position: Position) -> str:
-    """Return a text that says which limits are higher now, and what that means for the training.
+    """Return a text that names the limits that are higher now, and the consequences.
 
     Args:
-        before: the config that the training had until now.
-        now: the one that it continues with.
+        before: the config until now.
+        now: the config from now on.
         updates_per_epoch: updates in a pass over the data.
-        position: where it continues.
+        position: where training continues.
 
     Returns:
         The text, empty if no limit is higher.
@@ -25,28 +25,28 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
     limits = ", ".join(f"{key} is {new:g} and was {old:g}" for key, (old, new) in raised.items())
     if position.validations_since_best >= now.training.patience:
         return (
-            f"{limits}. The training ends again at once, because dev BLEU has not risen in "
-            f"{now.training.patience} validations. Raise training.patience, too, such as by "
+            f"{limits}. Training ends again at once, because dev BLEU has not risen in "
+            f"{now.training.patience} validations. Also raise training.patience, such as by "
             f"--set training.patience={2 * now.training.patience}"
         )
     schedules = [Schedule(config.training, updates_per_epoch) for config in (before, now)]
     old, new = (each.learning_rate(position.step, position.seconds) for each in schedules)
     if _is_exact([before.training, now.training], schedules, position.step):
         return (
-            f"{limits}. The learning rate was the same with the new limit so far, so the result "
-            "is that of a training with this limit from the beginning"
+            f"{limits}. The learning rate so far does not depend on the limit, so the result is that "
+            "of a run with this limit from the start"
         )
     return (
-        f"{limits}. The learning rate continues at {new:.2g}, on the course to the new end "
-        f'(training.schedule = "{now.training.schedule}"); to the old end it was {old:.2g}. The '
-        "result is not that of a training with this limit from the beginning"
+        f"{limits}. The learning rate continues at {new:.2g}, on its course to the new end "
+        f'(training.schedule = "{now.training.schedule}"); before, it was {old:.2g}. The '
+        "result differs from that of a run with this limit from the start"
     )
 
 
 def _is_exact(configs: list[TrainingConfig], schedules: list[Schedule], updates: int) -> bool:
     """Return whether both schedules give all updates so far the same learning rate."""
     if any(config.budget_seconds for config in configs):
-        return False  # how long the updates took cannot be repeated
+        return False  # the time of the updates cannot be repeated
     old, new = schedules
     return all(
         old.learning_rate(update, 0.0) == new.learning_rate(update, 0.0)

@@ -1,4 +1,4 @@
-"""A training that begins with the weights of another run."""
+"""Training that starts from the weights of another run."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ def initial_tokenizers(config: Config, tags: Sequence[str] = ()) -> Tokenizers:
 
     Args:
         config: names the run.
-        tags: that the training needs.
+        tags: those that training needs.
 
     Raises:
         CheckpointError: if there is no such run.
@@ -32,8 +32,8 @@ def initial_tokenizers(config: Config, tags: Sequence[str] = ()) -> Tokenizers:
     ]
     if differences:
         raise UsageError(
-            f"training.initial_run: {run.path} has another vocabulary, and its weights belong to "
-            f"it: {'; '.join(differences)}. Use the values of that run"
+            f"training.initial_run: {run.path} has another vocabulary, which its weights need: "
+            f"{'; '.join(differences)}. Use the values of that run"
         )
     tokenizers = Tokenizers.load(run.tokenizer)
     usual = [TO + config.data.target_language] if tokenizers.source.languages else []
@@ -42,8 +42,8 @@ def initial_tokenizers(config: Config, tags: Sequence[str] = ()) -> Tokenizers:
     if missing:
         raise UsageError(
             f"training.initial_run: the vocabulary of {run.path} has no tag {' '.join(missing)}. "
-            "Begin with a run that has the same tags, or leave the tags (data.both_directions, tag "
-            "in data.sources) out"
+            "Start from a run that has the same tags, or leave out the tags (data.both_directions, "
+            "tag in data.sources)"
         )
     return tokenizers
 

@@ -1,4 +1,4 @@
-"""Ending a training in good order when a signal comes."""
+"""Ends training in good order when a signal comes."""
 
 import signal
 import threading
@@ -25,7 +25,7 @@ class StopRequest:
 
 @contextmanager
 def stop_requested(warn: Callable[[str], None]) -> Iterator[StopRequest]:
-    """Note SIGINT, SIGTERM and SIGHUP, so that the loop can end after its update.
+    """Record SIGINT, SIGTERM and SIGHUP, so that the loop can end after its update.
 
     A second signal ends the process at once, without cleaning up. Only the main thread receives
     signals; in any other thread this does nothing.
@@ -55,9 +55,9 @@ def stop_requested(warn: Callable[[str], None]) -> Iterator[StopRequest]:
 
 @contextmanager
 def interruption_errors() -> Iterator[None]:
-    """Turn the first signal in the block into an error, where no `stop_requested` notes it.
+    """Turn the first signal in the block into an error, unless `stop_requested` records it.
 
-    A second signal ends the process at once. In other threads than the main one this does nothing.
+    A second signal ends the process at once. Outside the main thread this does nothing.
 
     Raises:
         RunInterruptedError: if SIGINT, SIGTERM or SIGHUP came.
@@ -77,7 +77,7 @@ def interruption_errors() -> Iterator[None]:
         yield
     except _Stop as stopped:
         name = signal.Signals(stopped.number).name
-        text = f"Stopped by {name} between updates; what was saved stays"
+        text = f"Stopped by {name} between updates; earlier checkpoints are kept"
         raise RunInterruptedError(text, stopped.number) from None
     finally:
         for number, handler in before.items():
@@ -85,7 +85,7 @@ def interruption_errors() -> Iterator[None]:
 
 
 class _Stop(KeyboardInterrupt):
-    """Ends what is being done. It is no Exception, which other code might catch."""
+    """Ends the current operation. It is not an Exception, which other code might catch."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -93,7 +93,7 @@ class _Stop(KeyboardInterrupt):
 
 
 def _handlers() -> dict[int, Any]:
-    """Return the handlers of the signals that end a training; nohup has SIGHUP ignored."""
+    """Return the handlers of the signals that end training; under nohup, SIGHUP is ignored."""
     found: dict[int, Any] = {number: signal.getsignal(number) for number in _SIGNALS}
     if found[signal.SIGHUP] is signal.SIG_IGN:
         del found[signal.SIGHUP]
@@ -101,17 +101,17 @@ def _handlers() -> dict[int, Any]:
 
 
 def _end_at_once(numbers: Iterable[int]) -> None:
-    """Let the next signal end the process as the system does it."""
+    """Restore the system's handler, which ends the process."""
     for number in numbers:
         signal.signal(number, signal.SIG_DFL)
 
 
 def interrupted(signal_number: int, updates: int, run: Path) -> RunInterruptedError:
-    """Return the error that ends a training after its state has been saved.
+    """Return the error that ends training after its state has been saved.
 
     Args:
         signal_number: the signal that came.
-        updates: how many were made.
+        updates: the number that were made.
         run: the run's folder.
     """
     return RunInterruptedError(

@@ -1,4 +1,4 @@
-"""The attention in a few dev sentences, whose maps are kept at each validation."""
+"""The attention in a few dev sentences, whose maps are stored at each validation."""
 
 from collections.abc import Sequence
 
@@ -18,16 +18,16 @@ _DIGITS = 4  # of a weight in a file
 
 
 class KeptAttention:
-    """Reads always the same pairs, so that the axes of their maps stay the same.
+    """Always reads the same pairs, so that the axes of their maps stay the same.
 
     Args:
         tokenizers: of both languages.
-        pairs: from which a few are chosen: those that training would not leave out as too long.
-        config: how many, and what is too long.
+        pairs: a few of them are chosen, except those that are too long for training.
+        config: has their number and the maximum lengths.
     """
 
     def __init__(self, tokenizers: Tokenizers, pairs: Sequence[Pair], config: TrainingConfig):
-        # Few are looked at, since the dev split may be large.
+        # Only a few are examined, since the dev split may be large.
         some = spread(pairs, 8 * config.keep_attention_history) if pairs else []
         sources = token_ids(tokenizers.source, [source for source, _ in some])
         targets = token_ids(tokenizers.target, [target for _, target in some])
@@ -45,7 +45,7 @@ class KeptAttention:
         ]
 
     def read(self, model: Seq2Seq) -> list[SentenceAttention]:
-        """Return what a model, with its present weights, attends to in each pair."""
+        """Return the attention of a model, with its current weights, in each pair."""
         if not self._pairs:
             return []
         source_BS, target_BT = map(padded, self._ids)

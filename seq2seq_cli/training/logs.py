@@ -1,4 +1,4 @@
-"""Where the figures of a training go: metrics.jsonl, TensorBoard's logs and trackers."""
+"""The logs of training: metrics.jsonl, TensorBoard's logs and trackers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from seq2seq_cli.training.trackers import Trackers
 
 
 def record_start(run: Run, summary: Summary) -> None:
-    """Record what a training is about to do, unless that is recorded."""
+    """Record the figures of the coming training, unless they are recorded."""
     if any(entry.get("kind") == "start" for entry in run.metrics()):
         return
     values = {name: value for name, value in vars(summary).items() if name != "config"}
@@ -22,7 +22,7 @@ def record_start(run: Run, summary: Summary) -> None:
 
 
 def record_changes(run: Run, step: int, changes: Sequence[str]) -> None:
-    """Record with what else a training goes on than it began with.
+    """Record the changes with which training continues.
 
     Args:
         run: the run's folder.
@@ -37,9 +37,9 @@ class Logs:
 
     Args:
         run: the run's folder.
-        updates: how many were made. A resumed training makes later ones again; see `go_back_to`.
+        updates: the number that were made. A resumed run repeats later ones; see `go_back_to`.
         trackers: their names.
-        warn: receives a sentence about what is dropped, renamed or broken, and about a tracker that
+        warn: receives a sentence about dropped, renamed or broken files, and about a tracker that
             fails.
     """
 
@@ -55,17 +55,17 @@ class Logs:
         self._trackers = Trackers(run, trackers, entries, warn)
 
     def end(self, result: Result) -> None:
-        """Record how the training ended."""
+        """Record how training ended."""
         entry = {"kind": "end", "step": result.step, "seconds": result.seconds}
         self._run.append_metrics({**entry, "reason": result.reason})
         self._trackers.close(ended=True)
 
     def close(self) -> None:
-        """Close the trackers of a training that has not ended."""
+        """Close the trackers if training has not ended."""
         self._trackers.close(ended=False)
 
     def diagnose(self, found: Diagnosis) -> None:
-        """Record a problem of the training."""
+        """Record a problem of training."""
         self._append({"kind": "diagnosis", **asdict(found)})
 
     def write(self, event: Progress | Validation) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Logs:
         return entry
 
     def keep_attention(self, snapshot: Snapshot) -> None:
-        """Keep the attention of a validation."""
+        """Store the attention of a validation."""
         self._run.attention.write(snapshot)
         self._tensorboard.write_attention(snapshot)
 

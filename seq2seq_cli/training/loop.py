@@ -51,17 +51,17 @@ def train(
 
     Args:
         config: everything that determines the result.
-        on_event: receives everything that a person watching wants to know.
+        on_event: receives everything that users may want to see.
         resume: the run to continue, or to start if it has no checkpoint; None for a new run.
         name: of a new run; None for the next number.
         device: a description of it, for the summary.
-        accept_changes: whether `resume` may go on with another config, other data or versions.
+        accept_changes: whether `resume` may continue with another config, other data or versions.
 
     Raises:
-        UsageError: if the training does not fit in memory, or has too many shards.
+        UsageError: if training does not fit in memory, or has too many shards.
         DataError: if the corpus cannot be used.
-        CheckpointError: if the checkpoints of `resume` are damaged, or of other data or versions.
-        LockedError: if another process trains in the run's folder.
+        CheckpointError: if the checkpoints of `resume` are damaged, or from other data or versions.
+        LockedError: if another process is training in the run's folder.
         DivergedError: if the loss, a gradient or a weight is no longer finite.
         RunInterruptedError: if SIGINT, SIGTERM or SIGHUP came, after a checkpoint.
         DiskError: if a checkpoint cannot be saved, before the first update if possible.
@@ -85,16 +85,16 @@ def train(
 
 
 class Trainer:
-    """Makes updates, validates and saves until the training ends.
+    """Makes updates, validates and saves until training ends.
 
     Args:
-        setup: everything that the training works with.
+        setup: everything that training works with.
         run: receives checkpoints and logs.
         computation: how updates are computed.
-        on_event: receives all events but the Summary.
+        on_event: receives all events except the Summary.
 
     Attributes:
-        position: how far the training is.
+        position: the progress of training.
         updater: makes the updates.
     """
 
@@ -126,15 +126,15 @@ class Trainer:
         """Restore the run's newest valid checkpoint; without any, start from the beginning.
 
         Args:
-            accept_changes: whether it may be of other data or versions.
+            accept_changes: whether other data or versions are allowed.
 
         Raises:
-            CheckpointError: if all are damaged, or it is one of other data or versions.
+            CheckpointError: if all are damaged, or it is from other data or versions.
         """
         self.position = self._checkpointer.restore(accept_changes)
 
     def change(self, before: Config) -> None:
-        """Write what differs from the run's config into it, and tell of it."""
+        """Write the changed values to the run's config, and report them."""
         now = self._setup.config
         raised = raised_limits(before, now)
         changed = {key: both for key, both in changes(before, now).items() if key not in raised}
@@ -148,7 +148,7 @@ class Trainer:
             self._run.rewrite_config(now)
 
     def train(self) -> Result:
-        """Make updates until the training ends.
+        """Make updates until training ends.
 
         Raises:
             DivergedError: if the loss, a gradient or a weight is no longer finite.
@@ -276,7 +276,7 @@ class Trainer:
 def batches_from(
     data: TrainingData, position: Position, together: int = 1
 ) -> Iterator[list[Batch]]:
-    """Yield the batches of each update without end, from a position on.
+    """Yield the batches of each update endlessly, from a position on.
 
     The caller adds their number to `position.batch` after each update. Before the first batch of
     another epoch, `position.epoch` becomes that epoch, and `position.batch` 0.

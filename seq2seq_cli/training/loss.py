@@ -28,8 +28,8 @@ def divergence(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     networks", equation 2, times 2.
 
     Args:
-        logits: of both predictions, one after the other along the first axis.
-        labels: of one.
+        logits: of both predictions, concatenated along the first axis.
+        labels: of one prediction.
 
     Returns:
         The sum in nats, float32.

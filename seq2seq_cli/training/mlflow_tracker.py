@@ -1,4 +1,4 @@
-"""The figures of a training in MLflow."""
+"""The figures of training in MLflow."""
 
 import os
 import time
@@ -14,10 +14,10 @@ _MOST_PARAMS = 100  # that MLflow takes at a time
 
 
 class MLflowTracker:
-    """A run in MLflow: in MLFLOW_TRACKING_URI, or else in the folder mlruns/.
+    """A run in MLflow: in MLFLOW_TRACKING_URI, or by default in the folder mlruns/.
 
-    The experiment is MLFLOW_EXPERIMENT_NAME, or else s2s. The parameters stay those with which the
-    run began, since MLflow does not change them.
+    The experiment is MLFLOW_EXPERIMENT_NAME, or by default s2s. The parameters stay those with
+    which the run began, since MLflow does not change them.
 
     Args:
         name: of a new run.

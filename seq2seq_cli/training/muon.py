@@ -10,7 +10,7 @@ import tensorflow as tf
 from seq2seq_cli.models.ops.orthogonal import orthogonalise
 from seq2seq_cli.training.adam import Adam
 
-_RMS = 0.2  # root mean square of a usual update of Adam, in units of the learning rate
+_RMS = 0.2  # root mean square of a typical Adam update, in units of the learning rate
 
 
 class Muon(Adam):
@@ -19,14 +19,14 @@ class Muon(Adam):
         M = mu M + G
         W = W - rate * 0.2 sqrt(max(rows, columns)) orthogonal(G + mu M)
 
-    By the factor of Liu et al. (2025), "Muon is scalable for LLM training", section 2.2, an update
-    is about as large as one of Adam, so one learning rate serves all weights. Matrices that stand
-    side by side in one weight, such as those of a recurrent cell's gates, are made orthogonal one
-    by one.
+    With the factor of Liu et al. (2025), "Muon is scalable for LLM training", section 2.2, an
+    update is about as large as one of Adam, so one learning rate suits all weights. If a weight
+    holds several matrices side by side, such as those of a recurrent cell's gates, each is made
+    orthogonal separately.
 
     Args:
-        matrices: for the path of each weight that is not Adam's, how many matrices stand side by
-            side in it.
+        matrices: the number of matrices side by side in each weight that Muon updates, by the
+            weight's path.
         momentum: mu.
         precision: dtype of the matrix products, float32 or bfloat16.
         kwargs: those of Adam.

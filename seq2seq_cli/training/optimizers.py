@@ -1,4 +1,4 @@
-"""The optimizer that a config names, and which weights it treats how."""
+"""The optimizer that a config names, and its treatment of each weight."""
 
 import keras
 
@@ -9,7 +9,7 @@ from seq2seq_cli.training.adam import Adam
 from seq2seq_cli.training.muon import Muon
 
 _TABLES = ("embeddings", "table")  # how the names of embeddings and of learned positions end
-_OUTPUT = "output_projection"  # the layer that predicts the vocabulary where no table does
+_OUTPUT = "output_projection"  # the layer that predicts the vocabulary if no table does
 
 
 def make_optimizer(
@@ -41,7 +41,7 @@ def make_optimizer(
 def _optimizer(
     config: TrainingConfig, model: Seq2Seq, precision: str
 ) -> keras.optimizers.Optimizer:
-    # Without any decay Keras must get None: 0.0 would cost a pass over all weights.
+    # Without decay, Keras must get None: 0.0 would cost a pass over all weights.
     common = {"name": config.optimizer, "weight_decay": config.decay or None}
     adam = {"beta_1": config.beta_1, "beta_2": config.beta_2, "epsilon": config.epsilon}
     match config.optimizer:
@@ -60,11 +60,11 @@ def _optimizer(
 def muon_matrices(model: Seq2Seq) -> dict[str, int]:
     """Return the paths of the weights that Muon updates by orthogonal matrices.
 
-    They are the matrices inside layers. Tables, the output projection and vectors are not among
-    them, as Jordan et al. (2024) advise.
+    They are the matrices inside layers. Tables, the output projection and vectors are left out, as
+    Jordan et al. (2024) advise.
 
     Returns:
-        For each path, how many matrices stand side by side in the weight.
+        For each path, the number of matrices side by side in the weight.
     """
     joined = model.joined_matrices()
     return {
@@ -75,5 +75,5 @@ def muon_matrices(model: Seq2Seq) -> dict[str, int]:
 
 
 def _is_matrix(weight: keras.Variable) -> bool:
-    """Return whether a weight is a matrix, and no table of embeddings or of positions."""
+    """Return whether a weight is a matrix, but not a table of embeddings or of positions."""
     return len(weight.shape) == 2 and not weight.name.endswith(_TABLES)

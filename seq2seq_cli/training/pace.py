@@ -1,4 +1,4 @@
-"""How much time a training still needs."""
+"""Estimates the remaining time of training."""
 
 import collections
 import math
@@ -7,7 +7,8 @@ import math
 class Pace:
     """Estimates the time left from the speed of recent updates.
 
-    The first updates do not count, since they are slow. Nor does other work, such as compilation.
+    The first updates do not count, because they are slow. Nor do other operations, such as
+    compilation.
 
     Args:
         total_updates: updates after which training ends, or infinity.
@@ -26,13 +27,13 @@ class Pace:
         self._validation_seconds = 0.0
 
     def updated(self, updates: int, seconds: float) -> None:
-        """Record how many seconds some updates took, without validation."""
+        """Record the seconds that some updates took, without validation."""
         if self._has_begun:
             self._recent.append((updates, seconds))
         self._has_begun = True
 
     def validated(self, seconds: float) -> None:
-        """Record how many seconds a validation took."""
+        """Record the seconds that a validation took."""
         self._validation_seconds = seconds
 
     def seconds_left(self, done: int, seconds: float) -> float | None:

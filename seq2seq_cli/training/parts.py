@@ -10,8 +10,8 @@ from seq2seq_cli.models.seq2seq import Seq2Seq
 def part_of(weight: keras.Variable) -> Part:
     """Return the part of a model that a weight belongs to.
 
-    `embeddings` are the tables of words and positions, tied ones too; `output` predicts the
-    vocabulary from hidden vectors, without a tied table. Attention, bridge and readout are parts
+    `embeddings` are the tables of words and positions, tied ones included; `output` predicts the
+    vocabulary from hidden vectors, except a tied table. Attention, bridge and readout are parts
     of the `decoder`, and so are the blocks of a decoder-only model.
     """
     layer = weight.path.partition("/")[0]
@@ -23,7 +23,7 @@ def part_of(weight: keras.Variable) -> Part:
 
 
 def trained_weights(config: TrainingConfig, model: Seq2Seq) -> list[keras.Variable]:
-    """Return the weights of a model that a training changes: all but the frozen parts.
+    """Return the weights of a model that training changes: all except the frozen parts.
 
     Raises:
         UsageError: if a part to freeze has no weights, or no weight is left.

@@ -1,4 +1,4 @@
-"""What a training would do and need, and how long it would take, without training."""
+"""What training would do and need, and how long it would take, without training."""
 
 import math
 import time
@@ -24,7 +24,7 @@ _RATE = 1e-6  # a learning rate so low that the weights hardly change
 
 
 class Times(NamedTuple):
-    """How long the parts of a training take, in seconds, measured on a few updates.
+    """Times of the steps of training, in seconds, measured on a few updates.
 
     Attributes:
         compilation: of all compilation, before the first update.
@@ -37,14 +37,14 @@ class Times(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a training would do and need.
+    """What training would do and need.
 
     Attributes:
-        summary: as the training would show it; its run is the folder that would be made.
+        summary: as training would show it; its run is the folder that would be created.
         updates: the maximum number of updates; None if only the time is limited.
         validations: the maximum number of validations; None if only the time is limited.
-        times: an estimate of how long the parts take.
-        memory: what the training needs at least.
+        times: estimates of the times.
+        memory: the minimum that training needs.
         available_memory: bytes that the process can have; None on a GPU.
     """
 
@@ -65,7 +65,7 @@ class Plan:
 
 
 def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str = "") -> Plan:
-    """Set a training up as `train` does, and measure a few updates, but make no run.
+    """Set training up like `train`, and measure a few updates, but make no run.
 
     Args:
         config: everything that determines the result.
@@ -74,7 +74,7 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
         device: a description of it, for the summary.
 
     Raises:
-        UsageError: if the training does not fit in memory, or has too many shards.
+        UsageError: if training does not fit in memory, or has too many shards.
         DataError: if the corpus cannot be used.
     """
     setup = set_up(config, on_event)
@@ -99,11 +99,11 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
 def measured_times(setup: Setup, updater: Updater, on_event: OnEvent) -> Times:
     """Compile for a few batches of the first epoch, and measure their updates.
 
-    The batches are evenly spaced among all batches, sorted by length, so that their mean stands for
+    The batches are evenly spaced among all batches, sorted by length, so that their mean represents
     the mean of all.
 
     Args:
-        setup: of the training; its model changes.
+        setup: of training; its model changes.
         updater: makes the updates.
         on_event: receives a Phase as each part begins.
     """

@@ -1,4 +1,4 @@
-"""How a training goes: the figures of its latest updates."""
+"""The progress of training: the figures of its latest updates."""
 
 import math
 import time
@@ -16,14 +16,14 @@ from seq2seq_cli.training.schedule import Schedule
 class ProgressMeter:
     """Gathers the figures of updates, and makes a Progress of them.
 
-    Losses and norms stay tensors until then, so that no update waits for the one before.
+    Losses and norms remain tensors until then, so that no update waits for the previous one.
 
     Args:
         config: may limit the time.
-        schedule: of the training.
+        schedule: of training.
         validate_every: updates between validations.
         padding_share: share of the positions in the batches that holds no token.
-        divergence: looks at the figures of each update.
+        divergence: checks the figures of each update.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ProgressMeter:
         self._resumed = time.monotonic()
 
     def resume(self) -> None:
-        """Count time from now on; the time since the last Progress was not spent on updates."""
+        """Count time from now; the time since the last Progress was not spent on updates."""
         self._resumed = time.monotonic()
 
     def updated(self, update: Update) -> None:
@@ -50,7 +50,7 @@ class ProgressMeter:
         self._recent.append(update)
 
     def validated(self, seconds: float) -> None:
-        """Add how long a validation took."""
+        """Add the time that a validation took."""
         self._pace.validated(seconds)
 
     def progress(self, position: Position) -> Progress:

@@ -1,4 +1,4 @@
-"""What a training needs of the machine, checked before it begins."""
+"""The requirements of training on the machine, checked before it starts."""
 
 from contextlib import AbstractContextManager
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _SHARDS_PER_CORE = 4
 
 
 class MemoryNeeds(NamedTuple):
-    """The part of a training's memory that is known beforehand, in bytes.
+    """The part of the memory of training that is known beforehand, in bytes.
 
     state: of the weights, their gradients and the optimizer's state.
     logits: of the logits of a batch.
@@ -32,12 +32,12 @@ class MemoryNeeds(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All of it; a training needs more than that."""
+        """The sum; training needs more than that."""
         return self.state + self.logits
 
 
 def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int) -> MemoryNeeds:
-    """Return the memory that a training needs at least.
+    """Return the minimum memory of training.
 
     Args:
         training: its batches and its optimizer.
@@ -51,12 +51,12 @@ def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int)
 
 
 def check_memory(config: Config, vocabularies: Vocabularies) -> None:
-    """Refuse a training that needs more memory than there is.
+    """Refuse training that needs more memory than there is.
 
-    A GPU's memory is not known beforehand, so nothing is refused there.
+    The memory of a GPU is not known beforehand, so nothing is refused there.
 
     Raises:
-        UsageError: if it is refused, with what to lower.
+        UsageError: if it is refused; names what to lower.
     """
     if tf.config.get_visible_devices("GPU"):
         return
@@ -71,7 +71,7 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
     needs = needed(weights)
     if needs.total > available:
         raise UsageError(
-            f"this training needs at least {needs.total / 1e9:,.1f} GB of memory, and "
+            f"training needs at least {needs.total / 1e9:,.1f} GB of memory, and "
             f"{available / 1e9:,.1f} GB are available. {weights:,} weights with their gradients "
             f"and the optimizer's state need {needs.state / 1e9:,.1f} GB, and the logits of a "
             f"batch {needs.logits / 1e9:,.1f} GB. {_remedy(config)}"
@@ -79,7 +79,7 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
 
 
 def check_shards(config: TrainingConfig, most_rows: int) -> None:
-    """Refuse more shards than a batch has rows, or than make the cores faster.
+    """Refuse more shards than a batch has rows, or than the cores can use.
 
     Args:
         config: may give the number of shards.
@@ -99,22 +99,22 @@ def check_shards(config: TrainingConfig, most_rows: int) -> None:
     if config.shards > _SHARDS_PER_CORE * cores():
         raise UsageError(
             f"training.shards ({config.shards}) is more than {_SHARDS_PER_CORE} for each of the "
-            f"{cores()} cores, which slows a training down. Lower it to "
+            f"{cores()} cores, which slows training down. Lower it to "
             f"{_SHARDS_PER_CORE * cores()} or less, or leave it out"
         )
 
 
 def memory_errors(config: Config, run: Run | None = None) -> AbstractContextManager[None]:
-    """Turn a lack of memory in the block into an error that says what to lower.
+    """Turn a lack of memory in the block into an error that names what to lower.
 
     Args:
-        config: of the training.
-        run: its run, whose checkpoints it can go on from.
+        config: of the run.
+        run: the run, from whose checkpoints training can continue.
     """
-    message = f"the training does not fit in memory. {_remedy(config)}"
+    message = f"training does not fit in memory. {_remedy(config)}"
     if run is not None:
         message += (
-            ". What was saved is whole. Go on from it with smaller batches: s2s train --resume "
+            ". The saved checkpoints are valid. Continue with smaller batches: s2s train --resume "
             f"--run {run.path} --accept-changes --set {_smaller_batches(config.training)}"
         )
     return memory.memory_errors(message)
@@ -132,7 +132,7 @@ def _smaller_batches(training: TrainingConfig) -> str:
 def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
     """Return an upper bound of the number of the model's weights.
 
-    With it most trainings need no exact count, which takes as long as building the model.
+    With it, most runs need no exact count, which takes as long as building the model.
     """
     values = config.model.model_dump()
     width = 2 * max(value for key, value in values.items() if key.endswith("units"))
@@ -142,7 +142,7 @@ def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
 
 
 def _remedy(config: Config) -> str:
-    """Return the advice to lower one of some config keys, with their values."""
+    """Return the advice to lower one of several config keys, with their values."""
     training = config.training
     keys = ["batch_pairs" if training.batch_pairs else "batch_tokens"]
     keys += ["max_source_tokens", "max_target_tokens"]

@@ -1,4 +1,4 @@
-"""When a training ends, and its learning rate until then."""
+"""When training ends, and its learning rate until then."""
 
 import math
 
@@ -9,10 +9,10 @@ from seq2seq_cli.runs.state import Position
 class Schedule:
     """When training ends, and its learning rate until then.
 
-    The share of the training that is done grows from 0 to 1. It is 1 as soon as one of the limits
-    (epochs, updates, time) is reached. In the warm-up the learning rate rises along a straight
-    line. Then, with d for the share that is done and u for the progress in units of the warm-up,
-    it is the peak times
+    The share of training that is done grows from 0 to 1. It is 1 as soon as one of the limits
+    (epochs, updates, time) is reached. In the warm-up the learning rate rises linearly. Then, with
+    d for the share that is done and u for the progress in units of the warm-up, it is the peak
+    times
 
         cosine                (1 + cos(pi d)) / 2     Loshchilov and Hutter (2017), equation 5,
                                                       without restarts
@@ -22,7 +22,7 @@ class Schedule:
         warmup_stable_decay   min(1, (1 - d) / decay_share)     Hu et al. (2024), "MiniCPM",
                                                       section 4, with a linear decay
 
-    Cosine and linear count from the first update, so they have fallen a little when the warm-up
+    Cosine and linear count from the first update, so they have fallen slightly when the warm-up
     ends.
 
     Args:
@@ -42,7 +42,7 @@ class Schedule:
         )
 
     def share_done(self, updates: int, seconds: float) -> float:
-        """Return the share of the training that is done, at most 1.
+        """Return the share of training that is done, at most 1.
 
         Args:
             updates: made so far.
@@ -51,16 +51,16 @@ class Schedule:
         return min(1.0, max(updates / self.total_updates, seconds / self._budget_seconds))
 
     def learning_rate(self, updates: int, seconds: float) -> float:
-        """Return the learning rate of the next update, after so many updates and seconds."""
+        """Return the learning rate of the next update, after a number of updates and seconds."""
         done = self.share_done(updates, seconds)
         config = self._config
-        # A short training has a short warm-up.
+        # A short run has a short warm-up.
         warm = max((updates + 1) / max(config.warmup_steps, 1), done / config.warmup_share)
         factor = _factor(config, done, warm)
         return config.peak_learning_rate * min(1.0, warm) * factor
 
     def reason_to_end(self, position: Position) -> str:
-        """Return why training ends at a position, as a clause; empty where it continues."""
+        """Return why training ends at a position, as a clause; empty if it continues."""
         if position.validations_since_best >= self._config.patience:
             return f"dev BLEU has not risen in {self._config.patience} validations"
         if position.step and self.share_done(position.step, position.seconds) >= 1:
@@ -69,11 +69,11 @@ class Schedule:
 
 
 def _factor(config: TrainingConfig, done: float, warm: float) -> float:
-    """Return what a schedule multiplies the peak by, apart from the warm-up.
+    """Return the factor by which a schedule multiplies the peak, apart from the warm-up.
 
     Args:
         config: names the schedule.
-        done: share of the training that is done.
+        done: share of training that is done.
         warm: the progress in units of the warm-up.
     """
     match config.schedule:

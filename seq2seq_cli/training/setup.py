@@ -1,4 +1,4 @@
-"""From a config to the corpus, tokenizers, data, model and updater of a training."""
+"""From a config to the corpus, tokenizers, data, model and updater of a run."""
 
 import math
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from seq2seq_cli.training.trackers import check_trackers
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that a training works with.
+    """Everything that training works with.
 
     Attributes:
         config: everything that determines the result.
@@ -53,11 +53,11 @@ class Setup:
         return math.ceil(self.data.steps_per_epoch / self.config.training.parts)
 
     def updater(self, computation: Computation) -> Updater:
-        """Return what updates the model."""
+        """Return the object that updates the model."""
         return Updater(self.model, self.config.training, computation.precision, computation.shards)
 
     def summary(self, run: Run, computation: Computation) -> Summary:
-        """Return the figures of a training that is about to begin in `run`."""
+        """Return the figures of the coming training in `run`."""
         return Summary(
             run=str(run.path),
             config=self.config,
@@ -85,7 +85,7 @@ def set_up(config: Config, on_event: OnEvent = ignore, resume: Run | None = None
         resume: the run to continue; its tokenizers are loaded, not learned.
 
     Raises:
-        UsageError: if the training does not fit in memory, has too many shards, a tracker is not
+        UsageError: if training does not fit in memory or has too many shards, a tracker is not
             installed, or the initial run has another model.
         DataError: if the corpus cannot be used.
         CheckpointError: if the initial run has no valid checkpoint.
@@ -108,7 +108,7 @@ def read_and_learn(
 ) -> tuple[Corpus, Tokenizers]:
     """Read the corpus, and learn the tokenizers from it.
 
-    Those of `resume`, or else of `training.initial_run`, are loaded.
+    Those of `resume` or of `training.initial_run` are loaded instead, if there is one.
 
     Raises:
         DataError: if the corpus cannot be used.
@@ -125,10 +125,10 @@ def read_and_learn(
 
 
 def build_trainable(config: Config, tokenizers: Tokenizers) -> Seq2Seq:
-    """Build the model that a config describes, unless its training cannot fit in memory.
+    """Build the model that a config describes, unless training cannot fit in memory.
 
     Raises:
-        UsageError: if it cannot, with what to lower.
+        UsageError: if it cannot; names what to lower.
     """
     check_memory(config, tokenizers.vocabularies)
     with memory_errors(config):
@@ -136,14 +136,14 @@ def build_trainable(config: Config, tokenizers: Tokenizers) -> Seq2Seq:
 
 
 def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Computation:
-    """Return how a run computes, so that a resumed training makes the same updates.
+    """Return how a run computes, so that a resumed run makes the same updates.
 
-    The first training of a run measures what is fastest and records it in the run's folder. Later
-    ones use the record, unless another precision or another number of shards is configured now.
+    The first process that trains a run measures what is fastest, and records it in the run's
+    folder. Later ones use the record, unless the configured precision or number of shards changed.
 
     Args:
         run: the run.
-        setup: of its training.
+        setup: of the run.
         device: a description of the device in use.
         on_event: receives a Notice if the record is of another device, or cannot be read.
     """
@@ -159,9 +159,9 @@ def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Co
             if differences := before.differences(device):
                 on_event(
                     Notice(
-                        f"This run began elsewhere: {'; '.join(differences)}. It continues as it "
-                        f"began, {before.described(compile_)}, but the last digits of its results "
-                        "may differ"
+                        f"This run began elsewhere: {'; '.join(differences)}. It continues with "
+                        f"{before.described(compile_)}, but the last digits of its results may "
+                        "differ"
                     )
                 )
             return before
@@ -172,7 +172,7 @@ def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Co
 
 
 def compile_ahead(setup: Setup, updater: Updater, on_event: OnEvent) -> None:
-    """Compile the update for all shapes of batches, unless `training.compile` is `graph`."""
+    """Compile the update for all batch shapes, unless `training.compile` is `graph`."""
     training = setup.config.training
     if training.compile == "graph":
         return
@@ -183,8 +183,8 @@ def compile_ahead(setup: Setup, updater: Updater, on_event: OnEvent) -> None:
 def compile_for(
     shapes: Sequence[tuple[int, int, int]], updater: Updater, on_event: OnEvent
 ) -> None:
-    """Compile the update for shapes of batches; see `Updater.compile_for`."""
-    text = f"Compiling for {len(shapes)} shapes of batches"
+    """Compile the update for batch shapes; see `Updater.compile_for`."""
+    text = f"Compiling for {len(shapes)} batch shapes"
 
     def show(done: int) -> None:
         on_event(Phase(text, "done", done, len(shapes)))

@@ -18,14 +18,14 @@ from seq2seq_cli.training.events import OnEvent, Phase, ignore
 from seq2seq_cli.training.setup import Setup, set_up
 from seq2seq_cli.training.step import Updater
 
-_RATE = 1e-6  # a learning rate so low that the same updates can be made again and again
+_RATE = 1e-6  # a learning rate so low that the same updates can be repeated
 
 _PEAK_SIZE = 2048  # rows and columns of the matrices that `peak_operations` multiplies
 
 
 @dataclass(frozen=True)
 class TrainingSpeed:
-    """How long the same updates took in several trials.
+    """The time of the same updates in several trials.
 
     Attributes:
         steps: updates in each trial: the first of an epoch, or all.
@@ -79,7 +79,7 @@ class TrainingSpeed:
 
 @dataclass(frozen=True)
 class _Times:
-    """What was measured, in seconds.
+    """Measured times, in seconds.
 
     Attributes:
         first_update: from reading the corpus to the end of the first update.
@@ -104,7 +104,7 @@ def measure_training(
     progress: Callable[[str], None],
     on_event: OnEvent = ignore,
 ) -> TrainingSpeed:
-    """Make the first updates of a training, again and again.
+    """Repeat the first updates of training.
 
     Args:
         config: of the training.
@@ -146,7 +146,7 @@ def measure_training(
 
 
 def _trial(updater: Updater, updates: Iterator[list[Batch]]) -> tuple[float, float]:
-    """Return the seconds of all updates, and of these, of waiting for batches."""
+    """Return the seconds of all updates, and the part of them spent waiting for batches."""
     batches = next(updates, None)  # not counted: the first of an epoch takes longer
     start, waited, number = time.perf_counter(), 0.0, 0
     while batches is not None:
@@ -202,11 +202,11 @@ def _speed(
 
 
 def peak_operations(precision: str, at_once: int = 1) -> float:
-    """Return how many floating-point operations per second large matrix products reach.
+    """Return the floating-point operations per second that large matrix products reach.
 
     Args:
         precision: dtype of the products.
-        at_once: how many are computed at the same time.
+        at_once: the number that are computed at the same time.
     """
     shape = (_PEAK_SIZE, _PEAK_SIZE)
     a, b = (tf.cast(tf.random.stateless_normal(shape, [0, i]), precision) for i in range(2))

@@ -22,7 +22,7 @@ from seq2seq_cli.training.word_dropout import SOURCE, TARGET, drop_words
 
 
 class Tokens(NamedTuple):
-    """How many tokens all batches of an update have.
+    """The numbers of tokens in all batches of an update.
 
     source: float32, EOS included.
     target: float32, EOS included, BOS not.
@@ -44,10 +44,10 @@ class Updater:
     """Updates a model by batches, each of one or several parts.
 
     Args:
-        model: its weights are updated, but for frozen parts.
-        config: optimizer, average, clipping, label smoothing, seed and how updates are compiled.
+        model: its weights are updated, except frozen parts.
+        config: optimizer, average, clipping, label smoothing, seed and compilation.
         precision: dtype of matrix products, float32 or bfloat16.
-        shards: how many parts, or shares of a part, are computed at once.
+        shards: the number of parts, or shares of a part, that are computed at once.
 
     Attributes:
         precision, shards: as given.
@@ -101,8 +101,8 @@ class Updater:
             learning_rate: of the update.
 
         Returns:
-            The mean loss of a token, in nats, and the gradient's norm before clipping. Where either
-            is not finite, neither is the model any more.
+            The mean loss of a token, in nats, and the gradient's norm before clipping. If either is
+            not finite, the model is not finite any more.
         """
         seed, key = self._config.seed, self._model.dropout_key
         self._optimizer.learning_rate.assign(learning_rate)
@@ -118,7 +118,7 @@ class Updater:
         return tf.add_n(losses), self._compiled_update_by_sums()
 
     def groups(self, batches: Sequence[Batch]) -> Iterator[tuple[tf.Tensor, ...]]:
-        """Yield `source_BS` and `target_BT` of as many parts of a batch as are computed at once."""
+        """Yield `source_BS` and `target_BT` of the parts of a batch that are computed at once."""
         for first in range(0, len(batches), self.at_once):
             ids = [ids for batch in batches[first : first + self.at_once] for ids in batch[:2]]
             empty = [tf.zeros_like(side) for side in ids[:2]]  # all PAD, which adds nothing
@@ -128,7 +128,7 @@ class Updater:
     def update_weights(self, *ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Update the model by all parts of a batch, as `groups` yields them.
 
-        It returns loss and norm as `update` does.
+        It returns loss and norm like `update`.
         """
         gradients, loss = self.gradients(*ids)
         return loss, self._apply(gradients)
@@ -137,7 +137,7 @@ class Updater:
         """Add the gradient of a group of parts to the sums of an update.
 
         Args:
-            arguments: what `groups` yields, then the Tokens of the update.
+            arguments: those that `groups` yields, then the Tokens of the update.
 
         Returns:
             The group's share of the loss.
@@ -149,7 +149,7 @@ class Updater:
         return loss
 
     def update_by_sums(self) -> tf.Tensor:
-        """Update the model by the sums, and clear them; return the norm as `update` does."""
+        """Update the model by the sums, and clear them; return the norm like `update`."""
         gradients = [tf.identity(total) for total in self._sums]
         for total in self._sums:
             total.assign(tf.zeros_like(total))
@@ -219,13 +219,13 @@ class Updater:
         return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
 
     def compiled(self, part: Callable, scalars: int = 0) -> Callable:
-        """Compile a part of an update as the config says.
+        """Compile a part of an update as the config requires.
 
         Args:
-            part: a function of what `groups` yields, such as `loss` or `gradients`.
-            scalars: how many float32 numbers it takes after them.
+            part: a function of the values that `groups` yields, such as `loss` or `gradients`.
+            scalars: the number of float32 arguments that follow them.
         """
-        # One trace for all shapes; XLA still compiles each of the few that come.
+        # One trace for all shapes; XLA still compiles for each of the few shapes.
         ids = [tf.TensorSpec([None, None], tf.int32)] * 2 * self.at_once
         return tf.function(
             part,
@@ -243,13 +243,13 @@ class Updater:
         shapes: Iterable[tuple[int, int, int]],
         progress: Callable[[int], None] = lambda done: None,
     ) -> None:
-        """Have the update compiled for shapes of batches, for several at once; nothing is learned.
+        """Compile the update for batch shapes, for several at once; nothing is learned.
 
-        Each is compiled by an update of which no trace remains.
+        Each is compiled by an update that leaves no trace.
 
         Args:
             shapes: (rows, source length, target length without BOS) of each.
-            progress: told how many are done, after each.
+            progress: called with the number that are done, after each.
         """
         state = [*self.variables, *self.averages]
         before = [variable.numpy() for variable in state]
@@ -272,5 +272,5 @@ class Updater:
 
 
 def _tokens(ids: tf.Tensor) -> tf.Tensor:
-    """Return how many ids are not PAD, as float32."""
+    """Return the number of ids that are not PAD, as float32."""
     return tf.math.count_nonzero(ids != PAD, dtype=tf.float32)

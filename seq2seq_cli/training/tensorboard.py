@@ -1,4 +1,4 @@
-"""The figures of a training for TensorBoard, which need not be installed to write them."""
+"""The figures of training for TensorBoard, which need not be installed to write them."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -17,9 +17,9 @@ _EVENTS = "events.out.tfevents.*"
 
 
 def _metadata(plugin: str, kind: str, description: str = "") -> Any:
-    """Return what makes TensorBoard show a tensor by a plugin, with a description below it.
+    """Return the metadata by which TensorBoard shows a tensor in a plugin, with a description.
 
-    tf.summary.scalar, text and image do the same, but need TensorBoard installed.
+    tf.summary.scalar, text and image do the same, but need TensorBoard to be installed.
     """
     metadata = tf.compat.v1.SummaryMetadata
     kinds = metadata.DESCRIPTOR.file.enum_types_by_name["DataClass"].values_by_name
@@ -36,13 +36,13 @@ _TEXT = _metadata("text", "DATA_CLASS_TENSOR")
 class TensorBoardLog:
     """Writes the entries of metrics.jsonl as events.
 
-    The files that are there are replaced, so that no update stands twice after a resume.
+    Existing files are replaced, so that no update occurs twice after a resume.
 
     Args:
         folder: of the events.
-        entries: that have been made already.
+        entries: those that exist already.
         config: all values by dotted key, the hyper-parameters.
-        attention: of the validations that have been made already.
+        attention: of earlier validations.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class TensorBoardLog:
         self._writer.flush()
 
     def write(self, entry: Entry) -> None:
-        """Write an entry, and have it in the file before returning."""
+        """Write an entry; it is in the file on return."""
         self._write(entry)
         self._writer.flush()
 
     def write_attention(self, snapshot: Snapshot) -> None:
-        """Write an image of each map, and have it in the file before returning."""
+        """Write an image of each map; they are in the file on return."""
         self._write_attention(snapshot)
         self._writer.flush()
 
@@ -94,7 +94,7 @@ class TensorBoardLog:
                 tf.summary.write("diagnosis", tf.constant(entry["text"]), metadata=_TEXT)
 
     def _write_hyperparameters(self, config: Mapping[str, Any]) -> None:
-        """Write the config for the plugin HParams; only an installed TensorBoard has its format."""
+        """Write the config for the HParams plugin, whose format only TensorBoard itself has."""
         with contextlib.suppress(ImportError), self._writer.as_default(step=0):
             from tensorboard.plugins.hparams import summary_v2
 
@@ -108,5 +108,5 @@ class TensorBoardLog:
 
 
 def _text(sample: Iterable[str]) -> tf.Tensor:
-    """Return a sample as a table, which TensorBoard draws by its own Markdown."""
+    """Return a sample as a table in Markdown, which TensorBoard renders."""
     return tf.constant([[name, text] for name, text in zip(SAMPLE, sample, strict=True)])

@@ -1,4 +1,4 @@
-"""How often training has shown each token."""
+"""How often each token has occurred in training."""
 
 import numpy as np
 
@@ -30,8 +30,8 @@ class TokenCounts:
     def unigram_loss(self) -> float | None:
         """Return the entropy of the target tokens, in nats per token, EOS included.
 
-        This is the loss of a model that knows nothing but the frequency of each token. It is None
-        before the first batch.
+        This is the loss of a model that knows only the token frequencies. It is None before the
+        first batch.
         """
         counts = self._target.astype(np.float64)
         counts[[PAD, BOS]] = 0
@@ -39,9 +39,9 @@ class TokenCounts:
         return float(-(shares * np.log(shares)).sum()) if len(shares) else None
 
     def untrained_share(self, batches: int) -> float | None:
-        """Return the share of the pieces that no batch had, on either side.
+        """Return the share of the pieces that occurred in no batch, on either side.
 
-        Special tokens and the bytes that stand in for missing characters do not count.
+        Special tokens and the bytes of characters without a piece do not count.
 
         Args:
             batches: of an epoch; with fewer the result is None.

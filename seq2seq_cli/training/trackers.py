@@ -1,4 +1,4 @@
-"""Trackers: programs of others that receive the figures of a training."""
+"""Trackers: other programs that receive the figures of training."""
 
 import importlib.util
 import json
@@ -22,7 +22,7 @@ class Tracker(Protocol):
     """A run of another program, which is open until `close`.
 
     Attributes:
-        found: what finds the run again, as JSON can keep it.
+        found: identifies the run later; can be written as JSON.
     """
 
     found: Mapping[str, str]
@@ -31,7 +31,7 @@ class Tracker(Protocol):
         """Add an entry of metrics.jsonl; one of kind "diagnosis" may come several times."""
 
     def close(self, ended: bool) -> None:
-        """Say whether the training came to its end, and end the connection."""
+        """Report whether training is finished, and end the connection."""
 
 
 Opens = Callable[[str, Mapping[str, Any], Mapping[str, str]], Tracker]
@@ -44,11 +44,11 @@ def check_trackers(names: Iterable[str]) -> None:
     """Check that the packages of trackers are installed.
 
     Raises:
-        UsageError: saying how to install one that is not.
+        UsageError: if one is not; says how to install it.
     """
     for name in names:
         found = importlib.util.find_spec(name)
-        # A folder of that name, such as W&B makes, can be imported but is no package.
+        # A folder of that name, such as W&B makes, can be imported but is not a package.
         if found is None or found.origin is None:
             raise UsageError(
                 f'training.trackers = ["{name}"] needs the package {name}. Install it: '
@@ -59,14 +59,14 @@ def check_trackers(names: Iterable[str]) -> None:
 class Trackers:
     """Sends entries of metrics.jsonl to trackers, each one once.
 
-    The run's folder keeps what finds a tracker's run again, and which entries it has. A training
-    that goes on continues the same run there, and sends what is missing. The updates that it makes
-    again are not sent again. A tracker that fails is warned of, and receives nothing more.
+    The run's folder identifies each tracker's run, and records which entries it has. A resumed run
+    continues the same run of the tracker, and sends the missing entries. Repeated updates are not
+    sent again. If a tracker fails, a warning says so, and it receives nothing more.
 
     Args:
-        run: the training.
+        run: the run.
         names: of the trackers.
-        entries: that have been made already.
+        entries: those that exist already.
         warn: receives a sentence about a tracker that fails.
     """
 
@@ -95,7 +95,7 @@ class Trackers:
         """Close all trackers; does nothing if they are closed.
 
         Args:
-            ended: whether the training came to its end.
+            ended: whether training is finished.
         """
         for name, tracker in list(self._open.items()):
             self._guarded(name, partial(tracker.close, ended))
@@ -114,7 +114,7 @@ class Trackers:
         kind, step = entry.get("kind"), entry["step"]
         sent = self._kept[name]["sent"]
         if kind in _SENT_ONCE and step > sent.get(kind, 0):
-            # Kept first: a process that is killed between the two sends it at no other time.
+            # Recorded first: if the process is killed between the two, the entry is not sent twice.
             sent[kind] = step
             self._keep()
             self._open[name].log(entry)
@@ -131,6 +131,6 @@ class Trackers:
             self._open.pop(name, None)
             reason = " ".join(str(error).split()) or type(error).__name__
             self._warn(
-                f"{name} receives no more figures: {reason}. The training goes on. metrics.jsonl "
-                "has all figures, and s2s train --resume sends those that are missing"
+                f"{name} receives no more figures: {reason}. Training continues. metrics.jsonl "
+                "has all figures, and s2s train --resume sends the missing ones"
             )

@@ -1,4 +1,4 @@
-"""Scores of a model in training, on the dev split."""
+"""Scores on the dev split during training."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -29,11 +29,11 @@ from seq2seq_cli.work import ShowWork, show_nothing
 VALIDATING = "Validating"
 
 _ENOUGH = 10  # sentences whose translations are compared with each other
-_UNKNOWN = {"<unk>", "[UNK]", "⁇"}  # as the tokenizers write an unknown token
+_UNKNOWN = {"<unk>", "[UNK]", "⁇"}  # the tokenizers' text of an unknown token
 
 
 class Translated(NamedTuple):
-    """The translations of the dev split in figures.
+    """The figures of the translations of the dev split.
 
     scores: BLEU and chrF.
     samples: (source, reference, translation) of a few sentences.
@@ -46,7 +46,7 @@ class Translated(NamedTuple):
 
 
 class Validator:
-    """Scores the model, with its present weights, on the dev split.
+    """Scores the model, with its current weights, on the dev split.
 
     Args:
         config: of the training.
@@ -107,7 +107,7 @@ class Validator:
         return float(total / tokens)
 
     def translate(self, show: ShowWork = show_nothing) -> Translated:
-        """Translate the split by a search as `[decoding]` says, and score the result."""
+        """Translate the split by the search of `[decoding]`, and score the result."""
         scores, translations = evaluate_translator(
             self._translator, self._sources, self._references, show, VALIDATING
         )
@@ -117,7 +117,7 @@ class Validator:
         return Translated(scores, samples, self._output_figures(translations))
 
     def attention(self) -> AttentionFigures | None:
-        """Return how attention is spread on a few sentences, and whether it moves.
+        """Return the spread of attention in a few sentences, and whether it moves.
 
         It is None if all pairs are very short or long.
         """
@@ -132,7 +132,7 @@ class Validator:
         )
 
     def attention_maps(self) -> list[SentenceAttention]:
-        """Return the maps of the sentences whose attention is kept; always the same sentences."""
+        """Return the maps of the stored sentences, which are always the same."""
         return self._kept.read(self._model)
 
     def _attention_samples(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""The figures of a training in Weights & Biases."""
+"""The figures of training in Weights & Biases."""
 
 import os
 import uuid
@@ -14,7 +14,7 @@ _WRITE_EVERY = 1.0  # seconds; a process that is killed loses what it has not wr
 class WandbTracker:
     """A run in Weights & Biases, in the folder wandb/; `wandb sync` uploads it.
 
-    WANDB_MODE=online uploads it at once. WANDB_PROJECT names another project than s2s.
+    WANDB_MODE=online uploads it at once. WANDB_PROJECT names a project other than s2s.
 
     Args:
         name: of a new run.
@@ -38,7 +38,7 @@ class WandbTracker:
                 silent=True, console="off", x_transaction_log_flush_interval=_WRITE_EVERY
             ),
         )
-        # W&B's own step cannot go back, and a validation has that of a training before it.
+        # W&B's own step cannot go back, and a validation has that of the entry before it.
         self._run.define_metric("step", hidden=True)
         self._run.define_metric("*", step_metric="step")
         self.found: Mapping[str, str] = {"run": identity}

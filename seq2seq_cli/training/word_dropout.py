@@ -1,4 +1,4 @@
-"""Word dropout: inputs of a training update that are replaced by UNK."""
+"""Word dropout: inputs of an update that are replaced by UNK."""
 
 import tensorflow as tf
 
@@ -7,21 +7,21 @@ from seq2seq_cli.models.ops.compute import current
 from seq2seq_cli.models.ops.dropout import BYTES, random_bytes
 from seq2seq_cli.special_tokens import EOS, UNK
 
-SOURCE, TARGET = 1 << 20, (1 << 20) + 1  # sites that no Dropout of a model has
+SOURCE, TARGET = 1 << 20, (1 << 20) + 1  # sites that no Dropout layer of a model uses
 
 
 def drop_words(
     ids: tf.Tensor, rate: float, key: DropoutKey, site: int, first_tag: int | None = None
 ) -> tf.Tensor:
-    """Return ids of which a share is UNK; PAD, BOS, EOS and tags stay.
+    """Replace a share of ids by UNK; PAD, BOS, EOS and tags stay.
 
     Gal and Ghahramani (2016), section 4.2, and Bowman et al. (2016), section 3.1, drop words of the
-    input so that a model relies less on single words. Here each token is dropped by itself.
+    input so that a model relies less on single words. Here each token is dropped independently.
 
     Args:
         ids: int32.
         rate: the share, rounded to a multiple of 1/256.
-        key: determines which, with the site and the shard.
+        key: determines which ids, with the site and the shard.
         site: SOURCE or TARGET.
         first_tag: the first id that is a tag; None if there are no tags.
     """

@@ -82,7 +82,7 @@ def test_a_page_is_written_with_all_sentences(home, tmp_path):
 def test_a_page_that_browsers_open_slowly_is_a_warning(home, tmp_path, monkeypatch):
     monkeypatch.setattr("seq2seq_cli.cli.sentences._LARGEST_PAGE", 1000)
     _, _, err = s2s("attention", SENTENCE, "--html", str(tmp_path / "page.html"))
-    assert "which browsers open slowly" in err
+    assert "which is slow in browsers" in err
 
 
 def test_figures_are_written(home, tmp_path):
@@ -101,7 +101,11 @@ def test_figures_are_written(home, tmp_path):
         ([SENTENCE, "--kind", "encoder"], UsageError, "no such attention. It has cross"),
         ([SENTENCE, "--layer", "2"], UsageError, "--layer 2: the layers of cross are 1 to 1"),
         ([SENTENCE, "--head", "2"], UsageError, "--head 2: the heads of cross are 1 to 1"),
-        ([SENTENCE, "--head", "x"], UsageError, "--head x: must be a number from 1 on, or mean"),
+        (
+            [SENTENCE, "--head", "x"],
+            UsageError,
+            "--head x: must be a number of at least 1, or mean",
+        ),
         ([SENTENCE, "we", "--target", "x"], UsageError, "--target is the translation of one"),
         (["--target", "x"], UsageError, "--target is the translation of one sentence"),
         ([SENTENCE, "--dark"], UsageError, "--dark is for --png and --svg"),

@@ -69,7 +69,7 @@ def test_the_last_are_averaged_into_a_new_run_that_translates(run):
     before = sorted(path for path in run.rglob("*") if path.is_file())
     (line,) = invoke("checkpoints", "average", "001-x", "--last", "3")
     assert line == (
-        "runs/002-rnn-additive-average: the average of step-00000004, step-00000003, step-00000002"
+        "runs/002-rnn-additive-average: average of step-00000004, step-00000003, step-00000002"
     )
     made = Path("runs/002-rnn-additive-average")
     assert_mean(made, run, [4, 3, 2])
@@ -107,7 +107,7 @@ def test_a_damaged_checkpoint_is_left_out(run):
     (run / "checkpoints/step-00000003" / checkpoints.MODEL).write_bytes(b"")
     code, out, errors = s2s("checkpoints", "average", "001-x", "--last", "2")
     assert code == 0
-    assert out.endswith("the average of step-00000004, step-00000002\n")
+    assert out.endswith("average of step-00000004, step-00000002\n")
     assert "it is left out" in " ".join(errors.split())
 
 

@@ -68,7 +68,7 @@ def test_a_damaged_one_is_named_and_the_exit_code_is_4(root):
     assert out.splitlines()[3] == (
         "step-00000004: damaged: optimizer.safetensors is unreadable: No such file or directory"
     )
-    assert "1 of 4 checkpoints damaged. step-00000003 is used" in " ".join(err.split())
+    assert "1 of 4 checkpoints are damaged. step-00000003 is used" in " ".join(err.split())
     code, out, _ = s2s("checkpoints", "verify", "x", "--json")
     assert code == 4
     assert [bool(json.loads(line)["problem"]) for line in out.splitlines()] == [0, 0, 0, 1]

@@ -117,7 +117,7 @@ def test_what_cannot_be_compared_is_refused(saved, tmp_path, monkeypatch):
         run("compare", saved[0])
     with pytest.raises(UsageError, match="--markdown and --latex exclude each other"):
         run("compare", *saved, "--markdown", "--latex")
-    with pytest.raises(UsageError, match="do not say what was translated"):
+    with pytest.raises(UsageError, match="do not say which sentences were translated"):
         run("compare", str(tmp_path / "first"), str(tmp_path / "second"))
     with pytest.raises(CheckpointError, match="runs/none: no such run"):
         run("compare", saved[0], "none")

@@ -55,4 +55,4 @@ def test_download_without_a_network_says_what_to_do(tmp_path):
 def test_an_unknown_corpus_is_named():
     code, _, err = s2s("data", "download", "wmt99")
     assert code == 2
-    assert "wmt99: not a corpus that can be downloaded; there is: tatoeba" in err
+    assert "wmt99: not a corpus that can be downloaded; the only one is tatoeba" in err

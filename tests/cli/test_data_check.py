@@ -17,7 +17,7 @@ def test_a_clean_corpus_leaves_with_0(corpus):
     code, out, err = s2s("data", "check", "--data", str(corpus))
     assert (code, err) == (0, "")
     assert "500 lines" in out
-    assert "Nothing is wrong." in out
+    assert "No problem was found." in out
 
 
 def test_findings_are_shown_with_their_lines_and_leave_with_1(bad):

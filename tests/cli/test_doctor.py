@@ -68,7 +68,7 @@ def test_each_lack_has_a_remedy(monkeypatch):
     remedies = {finding["name"]: finding["remedy"] for finding in found if not finding["ok"]}
     assert remedies.keys() >= {"versions", "memory", "disk", "cache", "training"}
     assert remedies["versions"] == "Install what is missing: pip install no-such-package"
-    assert remedies["training"] == "Do first what is said above"
+    assert remedies["training"] == "Fix the problems above first"
     assert code == 1
 
 

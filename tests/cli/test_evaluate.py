@@ -99,5 +99,5 @@ def test_checkpoints_that_are_not_there_are_refused(home, trained):
         invoke("eval", "--checkpoint", "7")
     with pytest.raises(UsageError, match="--checkpoint is for one run"):
         invoke("eval", "--checkpoint", "last", "--run", trained.name, "--run", trained.name)
-    with pytest.raises(UsageError, match="take one --checkpoint"):
+    with pytest.raises(UsageError, match="need exactly one --checkpoint"):
         invoke("eval", "--checkpoint", "all", "--output", "x")

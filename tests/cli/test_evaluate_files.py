@@ -116,7 +116,7 @@ def test_translations_are_saved_and_written(files, tmp_path):
 
 
 def test_what_does_not_fit_together_is_refused(files, tmp_path):
-    with pytest.raises(UsageError, match="--source-file and --reference-file belong together"):
+    with pytest.raises(UsageError, match="--source-file and --reference-file need each other"):
         evaluate(*files[:2])
     with pytest.raises(UsageError, match="--source-file and --tsv exclude each other"):
         evaluate("--tsv", files[1], *files)

@@ -66,7 +66,7 @@ def test_pictures_are_written(home, trained, tmp_path):
         (["--evolution", "RUN", "--head", "1"], "so --head has no effect"),
         (["--evolution", "RUN", "--png", "a.png"], "so --png has no effect"),
         (["--evolution", "RUN", "--dark"], "--dark is for --svg and --gif"),
-        (["--evolution", "RUN", "--sentence", "4"], "--sentence 4: .* kept the attention of 3"),
+        (["--evolution", "RUN", "--sentence", "4"], "--sentence 4: .* has the attention of 3 only"),
     ],
 )
 def test_options_that_do_not_belong_together_are_refused(home, trained, arguments, message):

@@ -168,7 +168,7 @@ def test_an_output_that_cannot_be_written_is_named_before_work_begins(
     code, out, err = s2s(*command, "--output", "none/x")
     assert (code, out) == (7, "")
     assert err == (
-        "error: --output none/x: cannot be written: there is no folder none. Make it, or give "
+        "error: --output none/x: cannot be written: there is no folder none. Create it, or give "
         "another path\n"
     )
     code, _, err = s2s(*command, "--output", str(tmp_path))

@@ -63,7 +63,7 @@ def test_a_killed_back_translation_goes_on_to_the_same_file(mono, tmp_path, monk
     monkeypatch.setattr(Translator, "translate", interrupted)
     code, _, errors = s2s(*command, str(output), "--quiet")
     assert code == 130
-    assert "the same command goes on" in " ".join(errors.split())
+    assert "the same command continues" in " ".join(errors.split())
     assert not output.exists()
     code, _, errors = s2s(*command, str(output), "--quiet", "--temperature", "3")
     assert code == 2

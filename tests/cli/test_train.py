@@ -70,7 +70,7 @@ def test_a_dry_run_shows_what_would_be_done_and_writes_nothing(corpus, workdir):
 
 def test_a_dry_run_of_a_resumed_training_is_refused(workdir):
     code, _, err = s2s("train", "--dry-run", "--resume")
-    assert (code, err) == (2, "error: --dry-run is for a new training; leave out --resume\n")
+    assert (code, err) == (2, "error: --dry-run is for a new run; leave out --resume\n")
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,17 @@ def test_a_dry_run_of_a_resumed_training_is_refused(workdir):
         (
             ["--model", "transformer", "--attention", "additive"],
             2,
-            "--attention: model.attention belongs to model.kind = 'rnn'; it is 'transformer'",
+            "--attention: model.attention is for model.kind = 'rnn'; it is 'transformer'",
         ),
         (["--set", "training.sped=1"], 2, "unknown key 'training.sped'"),
         (["--set", "nonsense"], 2, "expected KEY=VALUE"),
-        (["--config", "none"], 2, "--config none: no such file, nor a config of that name"),
+        (
+            ["--config", "none"],
+            2,
+            "--config none: there is no such file and no shipped config",
+        ),
         (["--budget", "soon"], 2, "--budget soon: expected a time such as 90s, 10m or 1.5h"),
-        (["--steps", "0"], 2, "--steps: training.steps must be a whole number at least 1"),
+        (["--steps", "0"], 2, "--steps: training.steps must be a whole number from 1"),
         (["--device", "tpu"], 2, "training.device must be auto, cpu, gpu or gpu:N"),
         (["--steps", "many"], 2, "Invalid value for '--steps'"),
         (["--resume"], 4, "no run with a checkpoint"),

@@ -22,7 +22,7 @@ def test_no_input_is_overwritten(home, tmp_path):
     for command in ("translate", "score"):
         code, _, error = s2s(command, "--input", str(path), "--output", f"{tmp_path}/./in.txt")
         assert code == 2
-        assert "is the --input, and would overwrite it" in error
+        assert "is also the --input, which would be overwritten" in error
     assert path.read_text() == "one cat\n"
 
 

@@ -90,7 +90,7 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
         ),
         (
             ["--beam", "0"],
-            "--beam: decoding.beam must be a whole number at least 1 and at most 10000; it is 0",
+            "--beam: decoding.beam must be a whole number from 1 to 10000; it is 0",
         ),
         (["--sample", "--beam", "3"], "^--sample and --beam 3 exclude each other"),
         (
@@ -102,7 +102,7 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
             ["--set", "decoding.n_best=3"],
             "^--set decoding.n_best: decoding.n_best = 3 asks .* add --beam 3",
         ),
-        (["--n-best", "1001", "--sample"], "--n-best: .* at least 1 and at most 1000; it is 1001"),
+        (["--n-best", "1001", "--sample"], "--n-best: .* from 1 to 1000; it is 1001"),
         (["--top-k", "1"], "^only sampling uses --top-k 1. Add --sample, or leave it out$"),
         (
             ["--temperature", "0.5", "--top-p", "0.5"],
@@ -110,15 +110,15 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
         ),
         (
             ["--sample", "--temperature", "0"],
-            "--temperature: .* must be a number at least 0.001 and at most 100; it is 0",
+            "--temperature: .* must be a number from 0.001 to 100; it is 0",
         ),
         (
             ["--sample", "--temperature", "1e308"],
-            "--temperature: .* must be a number at least 0.001 and at most 100; it is 1e[+]308",
+            "--temperature: .* must be a number from 0.001 to 100; it is 1e[+]308",
         ),
         (
             ["--sample", "--temperature", "1e-300"],
-            "--temperature: .* must be a number at least 0.001 and at most 100; it is 1e-300",
+            "--temperature: .* must be a number from 0.001 to 100; it is 1e-300",
         ),
         (
             ["--set", "decoding.max_length_ratio=1e308"],
@@ -135,9 +135,12 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
         ),
         (
             ["--max-length", "0"],
-            "--max-length: decoding.max_length must be a whole number at least",
+            "--max-length: decoding.max_length must be a whole number from",
         ),
-        (["--seed", "-1", "--sample"], "--seed: decoding.seed must be a whole number at least 0"),
+        (
+            ["--seed", "-1", "--sample"],
+            "--seed: decoding.seed must be a whole number of at",
+        ),
         (["--sample", "--top-p", "1.5"], "--top-p: .* must be a number above 0 and at most 1"),
         (["--seed", "3"], "--seed is for --sample"),
         (

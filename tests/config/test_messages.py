@@ -24,10 +24,10 @@ def test_every_key_says_what_it_takes(kind):
 
 def test_key_of_another_kind_is_named(tmp_path):
     assert error_of('[model]\nkind = "transformer"\nattention = "additive"', tmp_path) == (
-        "my.toml: model.attention belongs to model.kind = 'rnn'; it is 'transformer'"
+        "my.toml: model.attention is for model.kind = 'rnn'; it is 'transformer'"
     )
     assert error_of("[model]\nheads = 4", tmp_path) == (
-        "my.toml: model.heads belongs to model.kind = 'transformer' or 'decoder_only'; it is 'rnn'"
+        "my.toml: model.heads is for model.kind = 'transformer' or 'decoder_only'; it is 'rnn'"
     )
     assert error_of("[data]\nattention = 4", tmp_path) == (
         "my.toml: unknown key 'data.attention'; did you mean 'model.attention'?"
@@ -58,22 +58,21 @@ def test_unknown_table_is_named(tmp_path):
     [
         (
             '[training]\nbatch_tokens = "many"',
-            "my.toml: training.batch_tokens must be a whole number at least 64 and at most "
+            "my.toml: training.batch_tokens must be a whole number from 64 to "
             "1000000; it is 'many'",
         ),
         (
             "[training]\nbatch_tokens = 1.5",
-            "my.toml: training.batch_tokens must be a whole number at least 64 and at most "
-            "1000000; it is 1.5",
+            "my.toml: training.batch_tokens must be a whole number from 64 to 1000000; it is 1.5",
         ),
         (
             "[training]\nseed = true",
-            "my.toml: training.seed must be a whole number at least 0 and below 2147483648; "
+            "my.toml: training.seed must be a whole number of at least 0 and below 2147483648; "
             "it is True",
         ),
         (
             "[model]\ndropout = 1.0",
-            "my.toml: model.dropout must be a number at least 0 and below 1; it is 1.0",
+            "my.toml: model.dropout must be a number of at least 0 and below 1; it is 1.0",
         ),
         (
             '[model]\nattention = "flash"',
@@ -90,8 +89,8 @@ def test_unknown_table_is_named(tmp_path):
         ),
         (
             '[model]\nkind = "decoder_only"\nunits = 33\nheads = 3',
-            "my.toml: model.units must be a whole number at least 4 and at most 16384 and a "
-            "multiple of 2; it is 33",
+            "my.toml: model.units must be a whole number from 4 to 16384 and "
+            "divisible by 2; it is 33",
         ),
         (
             '[training]\ndevice = "tpu"',
@@ -135,7 +134,7 @@ def test_contradictions_of_the_tokenizer_name_their_keys(text, keys, tmp_path):
 
 def test_impossible_transformers_are_named(tmp_path):
     assert error_of('[model]\nkind = "transformer"\nheads = 3', tmp_path) == (
-        "my.toml: model.heads must divide model.units; they are 3 and 256"
+        "my.toml: model.units must be divisible by model.heads; they are 256 and 3"
     )
     learned = '[model]\nkind = "{}"\npositions = "learned"\nmax_positions = 100'
     assert error_of(learned.format("decoder_only"), tmp_path) == (
@@ -163,8 +162,8 @@ def test_a_combination_is_told_by_the_options_of_the_command_and_the_file_that_h
     with pytest.raises(UsageError) as caught:
         load_config(written, typed)
     assert str(caught.value) == (
-        "my.toml: --sample and decoding.beam = 5 exclude each other: samples are drawn, beams are "
-        "searched. Leave one of them out"
+        "my.toml: --sample and decoding.beam = 5 exclude each other: sampling does not use "
+        "a beam. Leave one of them out"
     )
 
 
@@ -178,8 +177,8 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
     assert error_of(text, tmp_path) == (
         "my.toml: model.attention 'dot' multiplies the decoder's states, of width 300 "
         "(model.decoder_units), by the encoder's values, of width 200 (twice model.encoder_units); "
-        "the widths must be equal. Leave out model.decoder_units or set it to 200, or take "
-        "model.attention 'general', which fits any widths"
+        "the widths must be equal. Leave out model.decoder_units or set it to 200, or use "
+        "model.attention 'general', which works with any widths"
     )
     error = error_of(text + "\nbidirectional = false", tmp_path)
     assert "of width 100 (model.encoder_units)" in error
@@ -195,13 +194,12 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
         ),
         (
             "sources = [{corpus = 'a.tsv'}, {corpus = 'b.tsv', weight = 0.0}]",
-            "{path}: data.sources[1].weight must be a number at least 0.001 and at most 1000; "
-            "it is 0.0",
+            "{path}: data.sources[1].weight must be a number from 0.001 to 1000; it is 0.0",
         ),
         (
             "sources = [{wight = 1.0, corpus = 'a.tsv'}]",
-            "{path}: data.sources[0].wight: Extra inputs are not permitted. An entry's keys are "
-            "corpus, weight, columns, tag, train_only, target_language",
+            "{path}: data.sources[0].wight: Extra inputs are not permitted. The keys of an entry "
+            "are corpus, weight, columns, tag, train_only, target_language",
         ),
         (
             "sources = 'a.tsv'",

@@ -27,18 +27,18 @@ def refusal(*assignments: str) -> str:
         (
             ["optimizer=lion", "epsilon=1e-8"],
             "--set training.optimizer, --set training.epsilon: training.epsilon (1e-08) has no "
-            'effect with training.optimizer = "lion". Leave it out; it belongs to adam, adamw, '
+            'effect with training.optimizer = "lion". Leave it out; it is for adam, adamw, '
             "muon",
         ),
         (
             ["momentum=0.9"],
             "--set training.momentum: training.momentum (0.9) has no effect with "
-            'training.optimizer = "adam". Leave it out; it belongs to muon',
+            'training.optimizer = "adam". Leave it out; it is for muon',
         ),
         (
             ["schedule=linear", "decay_share=0.5"],
             "--set training.schedule, --set training.decay_share: training.decay_share (0.5) has "
-            'no effect with training.schedule = "linear". Leave it out; it belongs to '
+            'no effect with training.schedule = "linear". Leave it out; it is for '
             "warmup_stable_decay",
         ),
         (
@@ -68,8 +68,8 @@ def refusal(*assignments: str) -> str:
         ),
         (
             ["optimizer=adamw", "weight_decay=-1"],
-            "--set training.weight_decay: training.weight_decay must be a number at least 0 and at "
-            "most 100; it is -1",
+            "--set training.weight_decay: training.weight_decay must be a number from 0 to 100; "
+            "it is -1",
         ),
     ],
 )

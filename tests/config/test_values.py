@@ -128,7 +128,10 @@ def refusal(*assignments: str) -> str:
             "model.kind=[]",
             "model.kind must be one of 'rnn', 'transformer', 'decoder_only'; it is []",
         ),
-        ("model=3", "'model' is a table and takes no value; set its keys, such as 'model.kind'"),
+        (
+            "model=3",
+            "'model' is a table and has no value of its own; set its keys, such as 'model.kind'",
+        ),
         (
             "data.skip_bad_lines=2020-01-01",
             "data.skip_bad_lines must be true or false; it is 2020-01-01",
@@ -143,7 +146,7 @@ def refusal(*assignments: str) -> str:
         ),
         (
             'data.dev="a\\u0000b"',
-            "data.dev has a NUL character, which no name and no path can have",
+            "data.dev contains a NUL character, which is not allowed in names and paths",
         ),
     ],
 )
@@ -156,25 +159,25 @@ def test_a_weight_with_which_no_epoch_can_be_made_is_refused(weight):
     number = float(weight) if "." in weight or not weight.lstrip("-").isdigit() else int(weight)
     finite = "" if math.isfinite(number) else "finite "
     assert refusal(f'data.sources=[{{corpus="a", weight={weight}}}]') == (
-        f"--set data.sources: data.sources[0].weight must be a {finite}number at least 0.001 and "
-        f"at most 1000; it is {number}"
+        f"--set data.sources: data.sources[0].weight must be a {finite}number from 0.001 to "
+        f"1000; it is {number}"
     )
 
 
 @pytest.mark.parametrize(
     ("assignment", "limits"),
     [
-        ("data.dev_pairs=1000000000000000000", "a whole number at least 1 and at most 1000000000"),
-        ("data.test_pairs=0", "a whole number at least 1 and at most 1000000000"),
-        (f"data.split_seed={2**62}", "a whole number at least 0 and below 2147483648"),
-        ("tokenizer.vocabulary_size=1000001", "a whole number at least 300 and at most 1000000"),
-        (f"tokenizer.training_pairs={2**62}", "a whole number at least 1 and at most 1000000000"),
-        ("tokenizer.sampling_alpha=nan", "a finite number at least 0 and at most 1"),
-        ("model.encoder_units=200000", "a whole number at least 1 and at most 16384"),
-        ("model.encoder_layers=65", "a whole number at least 1 and at most 64"),
-        ("training.batch_tokens=1000000000000", "a whole number at least 64 and at most 1000000"),
-        ("training.batch_pairs=100001", "a whole number at least 1 and at most 100000"),
-        ("training.shards=100", "a whole number at least 1 and at most 64"),
+        ("data.dev_pairs=1000000000000000000", "a whole number from 1 to 1000000000"),
+        ("data.test_pairs=0", "a whole number from 1 to 1000000000"),
+        (f"data.split_seed={2**62}", "a whole number of at least 0 and below 2147483648"),
+        ("tokenizer.vocabulary_size=1000001", "a whole number from 300 to 1000000"),
+        (f"tokenizer.training_pairs={2**62}", "a whole number from 1 to 1000000000"),
+        ("tokenizer.sampling_alpha=nan", "a finite number from 0 to 1"),
+        ("model.encoder_units=200000", "a whole number from 1 to 16384"),
+        ("model.encoder_layers=65", "a whole number from 1 to 64"),
+        ("training.batch_tokens=1000000000000", "a whole number from 64 to 1000000"),
+        ("training.batch_pairs=100001", "a whole number from 1 to 100000"),
+        ("training.shards=100", "a whole number from 1 to 64"),
     ],
 )
 def test_an_absurd_number_is_refused_with_the_limits(assignment, limits):

@@ -159,7 +159,7 @@ class TestCommands:
 
 
 def test_python_names_an_unknown_language(run):
-    with pytest.raises(UsageError, match="'fr' is no language"):
+    with pytest.raises(UsageError, match="does not translate into 'fr'"):
         load(str(run), device="cpu").translate("a", to="fr")
 
 

@@ -91,7 +91,7 @@ def test_other_data(change, difference, run, begun, tmp_path):
         config = changed(run, training__steps=6)
         with pytest.raises(CheckpointError, match=f"other data: .*{difference}") as caught:
             train(config, ignore, resume=run)
-        assert "--accept-changes goes on, but the result is then not exact" in str(caught.value)
+        assert "--accept-changes continues, but then the result is not exact" in str(caught.value)
         assert recorded(run) == []
         notices = go_on(run, config)
     finally:
@@ -173,7 +173,7 @@ def test_an_accepted_config_is_used_kept_and_told(run):
 
 def test_the_option_belongs_to_resume(workdir):
     code, _, error = s2s("train", "--accept-changes")
-    assert (code, error.strip()) == (2, "error: --accept-changes belongs to --resume")
+    assert (code, error.strip()) == (2, "error: --accept-changes needs --resume")
 
 
 def test_every_kind_of_model_has_keys_that_may_change():

@@ -39,7 +39,7 @@ def update(loss: float = 5.0, norm: float = 1.0, **where: int) -> Update:
 @pytest.mark.parametrize(
     ("updates", "settings", "cause"),
     [
-        ([update(NAN)], {}, "the initial weights; the model's sizes"),
+        ([update(NAN)], {}, "the initial weights: the sizes"),
         (
             [update(NAN)],
             {"training.initial_run": "other"},
@@ -50,7 +50,7 @@ def update(loss: float = 5.0, norm: float = 1.0, **where: int) -> Update:
             [*[update()] * 20, update(norm=30.0), update(INF)],
             {},
             "the learning rate, 0.25 at this step, is too high: the gradient's norm was usually 1, "
-            "and 30 at the last",
+            "and finally 30",
         ),
         ([update(), update(NAN)], {"training.epsilon": 1e-40}, r"training.epsilon \(1e-40\) is 0"),
         (
@@ -66,7 +66,7 @@ def test_the_first_update_that_is_not_finite_is_named_with_the_likely_cause(
     with pytest.raises(DivergedError, match=f"Likely cause: {cause}") as caught:
         check(**settings).check_updates(len(updates) + 1, [*updates, update(NAN)])
     assert f" at step {len(updates)}, in epoch 1, batch 1, with these pairs:" in str(caught.value)
-    assert "there is none yet" in str(caught.value)
+    assert "there is no checkpoint yet" in str(caught.value)
     assert caught.value.exit_code == 6
 
 
@@ -96,7 +96,7 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
     settings = {"training__validate_every_steps": 4, "training__parts": parts}
     with pytest.raises(DivergedError, match=message) as caught:
         train(tiny_config(corpus, training__steps=50, **settings), ignore)
-    assert "the newest one is step-00000004" in str(caught.value)
+    assert "the newest checkpoint is step-00000004" in str(caught.value)
     run = Run(Path("runs/001-rnn-additive"))
     assert [path.name for path in checkpoints.checkpoints(run.checkpoints)] == ["step-00000004"]
     assert checkpoints.newest_valid(run.checkpoints, pytest.fail).state.step == 4

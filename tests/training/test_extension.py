@@ -70,16 +70,16 @@ def test_the_new_course_of_the_learning_rate_is_told():
     schedule = {"peak_learning_rate": 0.01, "warmup_steps": 5}
     text = extension(limited(epochs=2, **schedule), limited(epochs=4, **schedule), 100, position)
     assert text == (
-        "training.epochs is 4 and was 2. The learning rate continues at 0.005, on the course to "
-        'the new end (training.schedule = "cosine"); to the old end it was 0. The result is not '
-        "that of a training with this limit from the beginning"
+        "training.epochs is 4 and was 2. The learning rate continues at 0.005, on its course to "
+        'the new end (training.schedule = "cosine"); before, it was 0. The result differs from '
+        "that of a run with this limit from the start"
     )
     schedule |= {"schedule": "constant"}
     text = extension(limited(epochs=2, **schedule), limited(epochs=4, **schedule), 100, position)
-    assert text.endswith("the result is that of a training with this limit from the beginning")
+    assert text.endswith("the result is that of a run with this limit from the start")
     short = {**schedule, "warmup_steps": 400}  # a share of the training ends the warm-up
     text = extension(limited(epochs=2, **short), limited(epochs=4, **short), 100, position)
-    assert "The result is not that" in text
+    assert "The result differs from that" in text
     assert extension(limited(epochs=2), limited(epochs=2), 100, position) == ""
 
 
@@ -88,8 +88,8 @@ def test_a_training_that_ended_by_patience_is_told_to_raise_it():
     before = limited(epochs=2, patience=3)
     text = extension(before, limited(epochs=4, patience=3), 100, position)
     assert text == (
-        "training.epochs is 4 and was 2. The training ends again at once, because dev BLEU has not "
-        "risen in 3 validations. Raise training.patience, too, such as by --set training.patience=6"
+        "training.epochs is 4 and was 2. Training ends again at once, because dev BLEU has not risen "
+        "in 3 validations. Also raise training.patience, such as by --set training.patience=6"
     )
     text = extension(before, limited(epochs=4, patience=4), 100, position)
     assert "training.patience is 4 and was 3. The learning rate continues" in text

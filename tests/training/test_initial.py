@@ -48,7 +48,7 @@ def test_a_training_begins_with_the_weights_and_the_vocabulary_of_another_run(
         (
             {"tokenizer__vocabulary_size": 500},
             UsageError,
-            "another vocabulary, and its weights belong to it: tokenizer.vocabulary_size: 400 "
+            "another vocabulary, which its weights need: tokenizer.vocabulary_size: 400 "
             "there, 500 here. Use the values of that run",
         ),
         (

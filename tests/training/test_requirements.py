@@ -83,7 +83,7 @@ def test_a_training_that_runs_out_of_memory_says_what_to_lower(
 
     monkeypatch.setattr(Updater, method, fill_memory)
     message = (
-        r"^the training does not fit in memory. Lower one of training.batch_tokens \(512\), .*"
+        r"^training does not fit in memory. Lower one of training.batch_tokens \(512\), .*"
         r"training.shards \(1\), .*model.encoder_units \(24\)"
     )
     with pytest.raises(UsageError, match=message):

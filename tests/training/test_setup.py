@@ -61,7 +61,7 @@ def test_an_update_is_compiled_ahead_for_all_shapes_unless_as_a_plain_graph(corp
             progress(1)
 
     compile_ahead(setup, Recorder(), events.append)
-    text = f"Compiling for {len(shapes)} shapes of batches"
+    text = f"Compiling for {len(shapes)} batch shapes"
     counts = [Phase(text, "done", done, len(shapes)) for done in (0, 1)]
     assert events == (counts if told else [])
     assert given == (shapes if told else [])
