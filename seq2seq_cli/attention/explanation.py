@@ -203,7 +203,7 @@ def training_index(
     try:
         corpus = read_corpus(data, show)
         if corpus.fingerprint != fingerprint:
-            raise DataError(f"{corpus.description}: is not what the run was trained on")
+            raise DataError(f"{corpus.description}: is not the corpus of the run")
     except (DataError, DiskError) as error:
         warn(f"there are no nearest training pairs: {error}")
         return None
