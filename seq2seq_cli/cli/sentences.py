@@ -84,7 +84,7 @@ def find_each_run(
 
 
 def warn_of_cuts(attentions: "Sequence[Attention | None]", limit: int) -> None:
-    """Warn about each line with a side that was cut to a number of tokens."""
+    """Warn about each line with a side that was cut to `limit` tokens."""
     for number, each in enumerate(attentions, start=1):
         if each and each.cut:
             warn_of_cut(number, " and the ".join(each.cut), limit)

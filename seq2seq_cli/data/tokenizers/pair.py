@@ -159,7 +159,7 @@ def train_tokenizers(
 
 
 def spread(items: Sequence[Item], at_most: int) -> list[Item]:
-    """Return at most a number of the items, evenly spaced."""
+    """Return at most `at_most` of the items, evenly spaced."""
     taken = min(len(items), at_most)
     return [items[i * len(items) // taken] for i in range(taken)]
 
