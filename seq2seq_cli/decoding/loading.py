@@ -202,8 +202,8 @@ def load_ensemble(
     for other in loaded[1:]:
         if other.tokenizers.target.fingerprint != first.tokenizers.target.fingerprint:
             raise UsageError(
-                f"--run {first.name} --run {other.name}: an ensemble needs the same target vocabulary "
-                "in all runs. Train with the same data and tokenizer"
+                f"--run {first.name} --run {other.name}: an ensemble needs the same target "
+                "vocabulary in all runs. Train with the same data and tokenizer"
             )
     sources = tuple(each.tokenizers.source for each in loaded)
     differ = len({source.fingerprint for source in sources}) > 1

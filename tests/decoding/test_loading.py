@@ -33,7 +33,7 @@ def with_tokenizers(monkeypatch, run: Run, **changed) -> None:
 def test_runs_of_other_target_vocabularies_make_no_ensemble(trained, monkeypatch):
     second = Run(trained)
     with_tokenizers(monkeypatch, second, target=Words(["▁a"]))
-    with pytest.raises(UsageError, match="only runs with the same target vocabulary make an ens"):
+    with pytest.raises(UsageError, match="an ensemble needs the same target vocabulary"):
         loading.load_ensemble([Run(trained), second], fail)
 
 
