@@ -81,7 +81,7 @@ def test_why_no_gpu_is_used_is_told(monkeypatch, tmp_path):
     (tmp_path / "0/class").write_text("0x030200\n")
     (tmp_path / "0/vendor").write_text("0x10de\n")
     found = health._device("auto")
-    assert found.value == "CPU (A, 2 cores), though there is an NVIDIA GPU"
+    assert found.value == "CPU (A, 2 cores), although there is an NVIDIA GPU"
     assert found.remedy == "no driver"
 
 
