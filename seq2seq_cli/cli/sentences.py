@@ -58,7 +58,7 @@ def read_pairs(
         if not sentences or len(sentences) > 1:
             raise UsageError(
                 "--target is the translation of one sentence, which is the argument. In a file, a "
-                "translation stands after its sentence and a tab"
+                "translation follows its sentence after a tab"
             )
     if sentences:
         return [(sentence, target) for sentence in sentences]

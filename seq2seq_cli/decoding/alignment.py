@@ -46,7 +46,7 @@ def align(
     source_indices, source_words = word_indices(tokenizers.source, _without_eos(source))
     target_indices, target_words = word_indices(tokenizers.target, _without_eos(target))
     by_word = np.zeros((len(target_indices), len(source_indices)))  # no more words than tokens
-    tags = sum(map(tokenizers.source.is_tag, source))  # they are no words, and come first
+    tags = sum(map(tokenizers.source.is_tag, source))  # they are not words, and come first
     for j, row in zip(target_indices, weights, strict=False):
         for i, weight in zip(source_indices[tags:], row[tags:], strict=False):
             by_word[j, i] += weight

@@ -86,7 +86,7 @@ def _advance_until_compaction(p: Progress, memory: Memory, advance: Advance) -> 
         share = tf.reduce_mean(tf.cast(open_B, tf.float32))
         return (p.t < p.capacity) & (share >= _STAY)
 
-    # Memory and results stay the same, so they are no variables of the loop.
+    # Memory and results stay the same, so they are not loop variables.
     begun = p._replace(memory={}, results={})
     after = _while(has_capacity_and_work, lambda p: advance(p, memory), begun)
     rows_B1 = after.sentences["row_B"][:, tf.newaxis]

@@ -118,7 +118,7 @@ def load_run(
         checkpoint: None for the best one.
 
     Raises:
-        CheckpointError: if there is no valid checkpoint, or it is not this model's.
+        CheckpointError: if there is no valid checkpoint, or it belongs to another model.
     """
     config = config or run.config()
     tokenizers = Tokenizers.load(run.tokenizer).towards(config.data.target_language)

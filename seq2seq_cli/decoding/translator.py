@@ -218,7 +218,7 @@ class Translator:
 
         if not found:
             return []
-        # Samples stand for their probabilities by how often they are drawn.
+        # Samples represent their probabilities by how often they are drawn.
         logs = np.array([each.log_probability for each in found])
         weights = np.ones(len(found)) if self._config.sample else np.exp(logs - logs.max())
         texts = [each.text for each in found]

@@ -147,7 +147,7 @@ def _embed(table: Tensor, positions: Positions, ids: Tensor, numbers: Tensor) ->
     vectors = _lookup(table, ids) * table.shape[1] ** 0.5
     if positions.table is None:
         return vectors + reference.sinusoidal_positions(numbers, table.shape[1])
-    last = positions.table.shape[0] - 1  # which stands for all later positions
+    last = positions.table.shape[0] - 1  # which is used for all later positions
     return vectors + _lookup(positions.table, tf.minimum(numbers, last))
 
 

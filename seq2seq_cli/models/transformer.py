@@ -43,7 +43,7 @@ class Transformer(AttentionStack):
             ]
 
         def last_norm(name: str) -> LayerNorm | None:
-            # A post-norm stack ends with a normalisation as it is.
+            # A post-norm stack already ends with a normalisation.
             return LayerNorm(config.units, name=name) if config.norm == "pre" else None
 
         self.source_positions = positions("source_positions")

@@ -146,7 +146,7 @@ class Model:
 
         Raises:
             UsageError: if an option has a wrong value, or contradicts another.
-            TypeError: if there is no such option (names the nearest), or a sentence is no string.
+            TypeError: if there is no such option (names the nearest), or one is not a string.
         """
         texts = _strings(sentences, "sentences")
         if n_best is not None:

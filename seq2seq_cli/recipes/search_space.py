@@ -127,7 +127,7 @@ def _dimension(key: str, entry: Any, base: Config) -> Choice | Range:
     """Return an entry as a dimension of the space.
 
     Raises:
-        ValueError: if there is no such key, or it cannot be drawn so.
+        ValueError: if there is no such key, or it cannot be drawn like this.
     """
     known, kind = base.flat(), base.model.kind
     if key not in known:

@@ -105,10 +105,10 @@ def _train_until_killed(*arguments: str) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST)
     except subprocess.TimeoutExpired:
-        raise TrialError(f"a training of {_KILLED} updates took over {_LONGEST} s") from None
+        raise TrialError(f"a run of {_KILLED} updates took over {_LONGEST} s") from None
     if done.returncode != -signal.SIGKILL:
         last = (done.stderr.strip() or "nothing").split("\n")[-1]
-        raise TrialError(f"a training ended with {done.returncode} and said: {last}")
+        raise TrialError(f"a run ended with {done.returncode} and printed: {last}")
 
 
 def end_by_a_kill(folder: str, device: str, precision: str, shards: str) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from seq2seq_cli.config.training import MOST_SHARDS, TrainingConfig
 from seq2seq_cli.runtime.machine import cores
 
-_SHARD_TOKENS = 512  # a part of a training batch has at least so many
+_SHARD_TOKENS = 512  # the minimum for a part of a training batch
 
 _SHARD_PAIRS = 32  # the same, where batches are counted in pairs
 

@@ -144,7 +144,7 @@ def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[n
         names: `names_of` of both, shape [N, 2].
 
     Returns:
-        Lags from -5 to 5, int64 of shape [N]: the source's translation is so many lines further on.
+        Lags from -5 to 5, int64 of shape [N]: the offset in lines of each source's translation.
     """
     count = len(lengths)
     logs = np.log1p(lengths)
@@ -161,7 +161,7 @@ def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[n
         ]
 
     def log_shares(lags: Sequence[int]) -> list[Floats]:
-        # One count per lag for smoothing: a value that never occurs is no evidence either way.
+        # One count per lag for smoothing: a value that never occurs is not evidence.
         totals = [np.full(size, float(len(lags))) for size in (len(_LENGTH_EDGES) + 1, 16, 4)]
         for lag in lags:
             for total, values in zip(totals, features(lag), strict=True):

@@ -79,8 +79,8 @@ def _stretches(rows: np.ndarray, lags: np.ndarray) -> list[tuple[str, str]]:
     return [
         (
             f"{rows[start] + 1}-{rows[end] + 1}",
-            f"translations stand {abs(lags[start])} line{'s' * bool(abs(lags[start]) > 1)} "
-            f"{'further on' if lags[start] > 0 else 'before'}",
+            f"translations are {abs(lags[start])} line{'s' * bool(abs(lags[start]) > 1)} "
+            f"{'later' if lags[start] > 0 else 'earlier'}",
         )
         for start, end in zip(starts, [*ends.tolist(), len(rows) - 1], strict=False)
     ]
