@@ -30,8 +30,8 @@ INTRODUCTION = """\
 
 <!-- Written by `python docs/make_configuration.py --write`. Do not edit this page. -->
 
-A configuration is a TOML file of five tables. Every key has a default, so a file names only what
-differs. Each kind of model has its own keys in `[model]`:
+A configuration is a TOML file with five tables. Every key has a default, so a file lists only the
+values that differ. Each kind of model has its own keys in `[model]`:
 
 ```toml
 [model]
@@ -43,8 +43,8 @@ decoder_layers = 4
 epochs = 10
 ```
 
-`s2s train --config FILE` takes a path or the name of a shipped config. `--set KEY=VALUE` overrides
-a key of the file, and options such as `--epochs` override the same keys:
+`s2s train --config FILE` accepts a path or the name of a shipped config. `--set KEY=VALUE`
+overrides a key of the file, and options such as `--epochs` override the same keys:
 
 ```sh
 s2s init my.toml --data my.tsv                    # a commented file for a corpus
@@ -54,14 +54,14 @@ s2s train --config phrasebook-transformer --set training.epochs=2 --set model.dr
 ```
 
 `s2s init` counts the pairs of the corpus, and chooses sizes and a schedule by rules of thumb. It
-states roughly how long the training takes on two CPU cores.
+prints a rough training time for two CPU cores.
 
 Unknown keys, wrong types and impossible combinations are errors. The message names the file or the
 option, the key, the allowed values, the given value and the nearest known key. The folder of a run
-keeps the resolved configuration in `config.toml`. It is a config file, too.
+has the resolved configuration in `config.toml`, which is also a config file.
 
-In a config file, a key without a value keeps its default. *Unset* in the tables below means that
-the key has no value by default."""
+A key that a config file does not set has its default. *Unset* in the tables below means that the
+key has no value by default."""
 
 TABLES: dict[str, type[Table]] = {
     "[data]": DataConfig,

@@ -11,9 +11,9 @@ from seq2seq_cli.cli import main
 def run() -> None:
     """Run the command line and end the process.
 
-    Python takes its objects down one by one when it ends, which lasts a second with TensorFlow in
-    it. This ends the process at once: after the functions that are registered for the end have run,
-    and what is buffered is written. An error that is a bug ends it the usual way, with a traceback.
+    At exit, Python destroys its objects one by one, which takes a second with TensorFlow. This
+    function ends the process at once, after the registered exit functions have run and buffers are
+    written. An error that is a bug ends the process as usual, with a traceback.
     """
     status: str | int | None = None
     try:

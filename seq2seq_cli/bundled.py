@@ -1,4 +1,4 @@
-"""The files that travel with the package: configs and the phrasebook."""
+"""The files that are bundled with the package: configs and the phrasebook."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parent
 def bundled(path: str) -> Path:
     """Return the path of a bundled file or folder.
 
-    A wheel has it in the package, below `bundled`. A checkout has it beside the package.
+    A wheel has it in the package, in `bundled`. A checkout has it beside the package.
 
     Args:
         path: relative to the repository's root.

@@ -1,16 +1,16 @@
-"""The errors that a user can act on, with the exit codes of the command line."""
+"""The errors that users can act on, with the exit codes of the command line."""
 
 import errno
 
 
 class S2SError(Exception):
-    """A problem that the user can solve. The message says what is wrong, where, and what to do."""
+    """A problem that users can solve. The message says what is wrong, where, and what to do."""
 
     exit_code = 1
 
 
 class ExportError(S2SError):
-    """An exported model does not translate as its run does."""
+    """An exported model does not translate like its run."""
 
 
 class UsageError(S2SError):
@@ -32,7 +32,7 @@ class CheckpointError(S2SError):
 
 
 class LockedError(S2SError):
-    """Another process is training in the same run folder, or makes the same output."""
+    """Another process is training in the same run folder, or is writing the same output."""
 
     exit_code = 5
 
@@ -50,7 +50,7 @@ class DiskError(S2SError):
 
 
 class RunInterruptedError(S2SError):
-    """A signal ended the training after its state had been saved."""
+    """A signal ended training after its state had been saved."""
 
     def __init__(self, message: str, signal_number: int):
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The ids that every vocabulary reserves, and how tags of languages begin."""
+"""The ids that every vocabulary reserves, and the beginning of language tags."""
 
 PAD = 0
 UNK = 1
@@ -6,4 +6,4 @@ BOS = 2
 EOS = 3
 
 TO = "2"
-"""Before the language in a tag that says into which language to translate."""
+"""Comes before the language in a tag that names the language to translate into."""

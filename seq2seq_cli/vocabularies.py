@@ -1,4 +1,4 @@
-"""What a model needs to know of its tokenizers."""
+"""The properties of tokenizers that a model needs."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ class Vocabularies(NamedTuple):
 
     source, target: number of ids.
     joint: whether an id means the same in source and target.
-    tags: number of the source's last ids, which are tags; of the target's, too, if joint.
+    tags: number of the source's last ids, which are tags; also of the target's, if joint.
     """
 
     source: int

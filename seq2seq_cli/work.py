@@ -1,25 +1,25 @@
-"""How far a piece of work is: what long functions tell, and commands show."""
+"""Progress: long functions report it, and commands show it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
 EVERY = 4096
-"""Items between two calls of what shows the work."""
+"""Number of items between two calls of the function that shows progress."""
 
 Item = TypeVar("Item")
 
 
 class ShowWork(Protocol):
-    """Shows how far a piece of work is."""
+    """Shows the progress of an operation."""
 
     def __call__(self, stage: str, unit: str = "", done: int = 0, total: int | None = None) -> None:
-        """Show how far a stage of the work is.
+        """Show the progress of a stage.
 
         Args:
-            stage: what is being done, in words; another stage ends the one before.
+            stage: its name; another stage ends the previous one.
             unit: what is counted, such as "pairs"; empty if nothing is.
-            done: how many are done.
-            total: how many there are, or about how many; None if that is not known.
+            done: the number that is done.
+            total: the total number, or an estimate; None if it is not known.
         """
 
 
@@ -35,11 +35,11 @@ def shown(
     total: int | None = None,
     done: int = 0,
 ) -> Iterator[Item]:
-    """Yield the items, and show every so often how many were taken.
+    """Yield the items, and show at intervals how many were taken.
 
     Args:
-        items: what is worked on.
-        show: shows it.
+        items: the items to process.
+        show: shows the progress.
         stage: as in ShowWork.
         unit: the same.
         total: the same.

@@ -95,7 +95,7 @@ def test_a_cut_sentence_is_a_warning(model):
     ("options", "message"),
     [
         ({"beam": 0}, "^translate(): beam must be a whole number from 1 to 10000; it"),
-        ({"beam": 5000}, "^beam is 5000, and the target vocabulary has"),
+        ({"beam": 5000}, "^beam is 5000, but the target vocabulary has"),
         ({"n_best": 3}, "^translate(): n_best = 3 asks for more .* add beam = 3; .* sample = True"),
         ({"top_k": 2}, "only sampling uses top_k = 2. Add sample = True, or leave it out"),
         ({"seed": 3}, "^seed is for sample=True"),

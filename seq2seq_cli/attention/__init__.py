@@ -1,1 +1,1 @@
-"""Attention that people look at: maps of sentences, drawn and explained."""
+"""Attention for users: maps of sentences, drawn and explained."""

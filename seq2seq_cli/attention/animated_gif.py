@@ -15,21 +15,21 @@ _WEIGHTS, _SHADES = 161, 32  # colours of weights, and of the edges of each kind
 
 
 def check_pillow() -> None:
-    """Check that what draws a GIF is installed.
+    """Check that the packages that draw a GIF are installed.
 
     Raises:
-        UsageError: saying how to install it.
+        UsageError: if they are not; says how to install them.
     """
     if not can_write_words():
         raise UsageError("--gif needs Pillow and matplotlib. Install both: pip install 's2s[plot]'")
 
 
 def animated_gif(evolution: Evolution, dark: bool = False) -> bytes:
-    """Return an animation that repeats: a frame for each validation; the last one stays longer.
+    """Return a repeating animation: a frame for each validation; the last one stays longer.
 
     Args:
         evolution: of the attention in a sentence.
-        dark: light words on a dark background.
+        dark: light text on a dark background.
     """
     from PIL import Image
 
@@ -60,7 +60,7 @@ def animated_gif(evolution: Evolution, dark: bool = False) -> bytes:
 
 
 def _palette(theme: Theme) -> Any:
-    """Return the colours of all frames, so that none of them changes between two."""
+    """Return the colours of all frames, so that none of them changes between frames."""
     from PIL import Image
 
     colours = [theme.colour(i / (_WEIGHTS - 1)) for i in range(_WEIGHTS)]

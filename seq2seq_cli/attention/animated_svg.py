@@ -1,7 +1,7 @@
 """How attention forms in a sentence as an animated SVG, without scripts.
 
-The colours move by CSS. Whoever asks for reduced motion sees the last validation, and so do
-programs that draw no animations.
+CSS changes the colours. If the system requests reduced motion, and in programs that do not
+animate, the last validation is shown.
 """
 
 import json
@@ -22,13 +22,13 @@ _FRAME, _LAST = 0.45, 2.5  # seconds of a validation, and of the last one
 
 
 def animated_svg(evolution: Evolution, dark: bool = False) -> bytes:
-    """Return an animation that repeats: the colours move from each validation to the next.
+    """Return a repeating animation: the colours change from each validation to the next.
 
     The element `metadata` has the updates, dev BLEU, words and weights as JSON.
 
     Args:
         evolution: of the attention in a sentence.
-        dark: light words on a dark background.
+        dark: light text on a dark background.
     """
     queries, keys = map(_labels, (evolution.queries, evolution.keys))
     theme, frames = theme_for(dark), evolution.frames
@@ -68,13 +68,13 @@ def animated_svg(evolution: Evolution, dark: bool = False) -> bytes:
 
 
 class _Times:
-    """When each of some validations is shown, in per cent of the whole."""
+    """The times at which validations are shown, in per cent of the duration."""
 
     def __init__(self, number: int):
         self.seconds = round((number - 1) * _FRAME + _LAST, 2)
 
     def at(self, index: int) -> float:
-        """Return when a validation begins to be shown."""
+        """Return the time at which a validation appears."""
         return self.share(index * _FRAME)
 
     def share(self, seconds: float) -> float:
@@ -109,7 +109,7 @@ def _cells(
 
 
 def _without_repetitions(colours: list[str], times: _Times) -> list[tuple[float, str]]:
-    """Return the colours with their times, without those that equal both neighbours."""
+    """Return the colours with their times, except those that equal both neighbours."""
     last = len(colours) - 1
     kept = [
         (times.at(i), f"fill: {colour}")
@@ -129,7 +129,7 @@ def _curve(values: list[float], left: int, top: int, right: int) -> list[tuple[f
 
 
 def _record(evolution: Evolution) -> dict[str, Any]:
-    """Return what the animation shows, as JSON has it."""
+    """Return the content of the animation as JSON values."""
     frames = [
         {"step": f.step, "dev_bleu": round(f.dev_bleu, 2), "weights": f.weights.round(4).tolist()}
         for f in evolution.frames

@@ -1,4 +1,4 @@
-"""How the attention in one dev sentence forms over the validations of a training."""
+"""How the attention in one dev sentence forms over the validations of a run."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
@@ -11,7 +11,7 @@ from seq2seq_cli.runs.attention_history import Side, Snapshot
 Item = TypeVar("Item")
 
 MOST_FRAMES = 60
-"""Validations that are shown; of longer trainings they are thinned out evenly."""
+"""Maximum number of validations that are shown, evenly spaced."""
 
 
 class Frame(NamedTuple):
@@ -28,7 +28,7 @@ class Frame(NamedTuple):
 
     @property
     def caption(self) -> str:
-        """The figures of the validation in words."""
+        """The figures of the validation as text."""
         return f"update {self.step:,}, dev BLEU {self.dev_bleu:.1f}"
 
 
@@ -49,11 +49,11 @@ class Evolution(NamedTuple):
 
 
 def evolutions(snapshots: Sequence[Snapshot], pieces: bool = False) -> list[Evolution]:
-    """Return the evolution of each kept sentence.
+    """Return the evolution of each stored sentence.
 
     Args:
         snapshots: of a run, in order.
-        pieces: whether between tokens; else between words.
+        pieces: whether the maps are between tokens; otherwise between words.
     """
     chosen = thinned(snapshots, MOST_FRAMES)
     found = []
@@ -71,7 +71,7 @@ def evolutions(snapshots: Sequence[Snapshot], pieces: bool = False) -> list[Evol
 
 
 def thinned(items: Sequence[Item], most: int) -> list[Item]:
-    """Return at most so many of the items, evenly spaced, with the first and the last."""
+    """Return at most `most` of the items, evenly spaced, with the first and the last."""
     last = len(items) - 1
     if last < most:
         return list(items)

@@ -1,4 +1,4 @@
-"""Why a translation: probabilities, alternatives, the search, and what training has like it."""
+"""Explains a translation: probabilities, alternatives, the search, similar training pairs."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ _LOOKED_AT = 3
 
 
 class ExplainedPiece(NamedTuple):
-    """A token of the translation: its probability, and the most probable others in its place."""
+    """A token of the translation: its probability, and the most probable alternatives."""
 
     piece: str
     probability: float
@@ -57,14 +57,14 @@ class Hypothesis(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What is known of how a translation came about.
+    """The explanation of a translation.
 
     words: of the translation.
-    search: the tree of the beam, the parents first; empty for greedy decoding, for samples, for
-        minimum Bayes risk, and where the translation was given.
-    nearest: the training pairs most like the source.
-    unseen: words of the source that no training source has.
-    never_together: pairs of words of the source that training has, but in no source together.
+    search: the tree of the beam, the parents first; empty for greedy decoding, samples, minimum
+        Bayes risk, and given translations.
+    nearest: the training pairs most similar to the source.
+    unseen: words of the source that occur in no training source.
+    never_together: pairs of words of the source that occur in training, but not in one source.
     """
 
     attention: Attention
@@ -75,7 +75,7 @@ class Explanation(NamedTuple):
     never_together: list[tuple[str, str]]
 
     def record(self) -> dict[str, Any]:
-        """Return the explanation as JSON has it."""
+        """Return the explanation as JSON values."""
         words = [
             {
                 "word": word.word,
@@ -106,8 +106,8 @@ class Explainer:
 
     Args:
         loaded: the run.
-        decoding: how to search.
-        index: of the training pairs; None to leave out what follows from it.
+        decoding: the options of the search.
+        index: of the training pairs; None to leave out the parts that need it.
     """
 
     def __init__(self, loaded: "LoadedRun", decoding: "DecodingConfig", index: Index | None):
@@ -121,7 +121,7 @@ class Explainer:
         pairs: Sequence[tuple[str, str | None]],
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[Explanation | None]:
-        """Explain the translation of each pair; None where the source is blank.
+        """Explain the translation of each pair; None if the source is blank.
 
         Args:
             pairs: sources, with given translations or None for the model's own.
@@ -157,7 +157,7 @@ class Explainer:
 
 
 def explained_words(attention: Attention) -> list[ExplainedWord]:
-    """Return for each target word its probability, what it looked at, and its alternatives."""
+    """Return the probability, source words and alternatives of each target word."""
     by_word: list[list[ExplainedPiece]] = [[] for _ in attention.target_words]
     probabilities = np.exp(attention.log_probabilities).tolist()
     for word, piece, probability, others in zip(
@@ -185,15 +185,15 @@ def training_index(
     show: ShowWork = show_nothing,
     to: str | None = None,
 ) -> Index | None:
-    """Return the index of a run's training pairs; it is built once, and kept in a folder.
+    """Return the index of a run's training pairs; it is built once, and stored in a folder.
 
     Args:
         data: the run's `[data]`.
         fingerprint: of the corpus that the run was trained on.
-        folder: where indexes are kept.
-        warn: called where there is no index, or it cannot be kept, with the reason.
-        show: shows how many pairs have been read and indexed.
-        to: the language to translate to; None for the run's usual one.
+        folder: the folder of the indexes.
+        warn: called with the reason if there is no index, or it cannot be stored.
+        show: shows the number of pairs that have been read and indexed.
+        to: the language to translate into; None for the run's default.
     """
     languages = data.languages_to(to)
     path = folder / f"{fingerprint[:32]}-{'-'.join(languages)}.npz"
@@ -203,7 +203,7 @@ def training_index(
     try:
         corpus = read_corpus(data, show)
         if corpus.fingerprint != fingerprint:
-            raise DataError(f"{corpus.description}: is not what the run was trained on")
+            raise DataError(f"{corpus.description}: is not the corpus of the run")
     except (DataError, DiskError) as error:
         warn(f"there are no nearest training pairs: {error}")
         return None
@@ -221,6 +221,6 @@ def training_index(
 
 
 def _most(words: Sequence[str], row: np.ndarray) -> list[tuple[str, float]]:
-    """Return the words with the highest weights, and these, as far as they are above 1 %."""
+    """Return the words with the highest weights, with these weights, if above 1 %."""
     best = np.argsort(-row, kind="stable")[:_LOOKED_AT]
     return [(words[i], float(row[i])) for i in best if row[i] >= 0.01]

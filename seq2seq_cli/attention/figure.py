@@ -28,7 +28,7 @@ def check_matplotlib() -> None:
     """Check that matplotlib is installed.
 
     Raises:
-        UsageError: saying how to install it.
+        UsageError: if it is not; says how to install it.
     """
     if importlib.util.find_spec("matplotlib") is None:
         raise UsageError("--png and --svg need matplotlib. Install it: pip install 's2s[plot]'")
@@ -37,14 +37,14 @@ def check_matplotlib() -> None:
 def figure(attention: Attention, view: View, format_name: str, dark: bool = False) -> bytes:
     """Return a figure of one map as the bytes of a file.
 
-    Words are text in an SVG. The metadata have the words and the weights as JSON, in `Description`.
-    The same map gives the same bytes. A character that no font has is drawn as a box.
+    Words in an SVG are text. The metadata field `Description` has the words and weights as JSON.
+    The same map gives the same bytes. A character that no font contains is drawn as a box.
 
     Args:
-        attention: whose source and translation the metadata name.
+        attention: its source and translation are written to the metadata.
         view: the map.
         format_name: `png` or `svg`.
-        dark: light words on a dark background, for a dark slide.
+        dark: light text on a dark background, for a dark slide.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
@@ -81,7 +81,7 @@ def figure(attention: Attention, view: View, format_name: str, dark: bool = Fals
 
 
 def _label(axes: Any, view: View, theme: Theme) -> None:
-    """Write the words beside rows and above columns. A $ is a $, not mathematics."""
+    """Write the words beside rows and above columns. A $ is not mathematical markup."""
     sides = ((axes.xaxis, view.keys), (axes.yaxis, view.queries))
     for axis, words in sides:
         axis.set_ticks(range(len(words)), [shortened(word) for word in words], parse_math=False)

@@ -20,7 +20,7 @@ ALTERNATIVES = 6
 
 
 class Alternative(NamedTuple):
-    """A token that could stand at a position, as an id and as written, with its probability."""
+    """A possible token at a position: its id, its written form and its probability."""
 
     token: int
     piece: str
@@ -28,9 +28,9 @@ class Alternative(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A translation as far as it has grown.
+    """A partial translation.
 
-    text: what the tokens say so far.
+    text: the text of the tokens.
     chosen: its tokens.
     alternatives: for each of them the most probable tokens at its position, the best first.
     view: the attention of its words to those of the source.

@@ -1,6 +1,6 @@
 """A map as an image of pixels, for TensorBoard and animations.
 
-Words stand beside it where Pillow and a font of matplotlib are installed (extra `plot`).
+Words are drawn beside it if Pillow and matplotlib's font are installed (extra `plot`).
 """
 
 import functools
@@ -38,7 +38,7 @@ def heat_map_image(
 ) -> np.ndarray:
     """Return an image of a map: uint8 [height, width, 3].
 
-    Its size depends on the words and on whether there is a caption, and on nothing else.
+    Its size depends only on the words and on whether there is a caption.
 
     Args:
         weights: [queries, keys], from 0 to 1.
@@ -55,7 +55,7 @@ def heat_map_image(
 
 
 def _cells(weights: np.ndarray, cell: int, theme: Theme) -> np.ndarray:
-    """Return the cells alone, apart from each other where they are large enough."""
+    """Return only the cells, with gaps between them if they are large enough."""
     colours = np.array([[theme.colour(weight) for weight in row] for row in weights], np.uint8)
     image = colours.repeat(cell, axis=0).repeat(cell, axis=1)
     if cell > 4 * _GAP:
@@ -97,7 +97,7 @@ def _with_words(
 
 
 def _slanted(word: str, font: Any, theme: Theme) -> Any:
-    """Return an image of a word that rises to the right, transparent around it."""
+    """Return an image of a word that rises to the right, on a transparent background."""
     from PIL import Image, ImageDraw
 
     size = max(1, math.ceil(font.getlength(word))), _FONT_SIZE + 6
@@ -108,7 +108,7 @@ def _slanted(word: str, font: Any, theme: Theme) -> Any:
 
 @functools.cache
 def _font_file() -> Path | None:
-    """Return the font that comes with matplotlib, which is not imported for that."""
+    """Return the font file of matplotlib, without importing matplotlib."""
     found = importlib.util.find_spec("matplotlib")
     if found is None or found.origin is None:
         return None

@@ -4,11 +4,11 @@ _LONGEST = 24  # characters
 
 
 def shortened(word: str) -> str:
-    """Return a word without control characters, and cut to a length, with … for what is missing."""
+    """Return a word without control characters, and shortened to a length, with … at the cut."""
     kept = without_controls(word)
     return kept if len(kept) <= _LONGEST else kept[: _LONGEST - 1] + "…"
 
 
 def without_controls(text: str) -> str:
-    """Replace the characters that neither a font nor XML has."""
+    """Replace the characters that fonts and XML do not support."""
     return "".join(c if c.isprintable() else "�" for c in text)

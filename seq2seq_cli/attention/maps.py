@@ -21,12 +21,12 @@ KIND_NAMES = {
 
 
 class View(NamedTuple):
-    """One map to look at.
+    """One map to show.
 
     queries: the words or pieces that attend, one for each row of `weights`.
     keys: the words or pieces that are attended to, one for each column.
     weights: float64 [queries, keys]. A row sums to 1, unless it is a maximum over heads.
-    title: which map this is, in words.
+    title: a description of the map.
     """
 
     queries: list[str]
@@ -44,18 +44,18 @@ class RunnerUp(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """The attention of a model where it reads a source and a translation.
+    """The attention of a model that reads a source and a translation.
 
     Attributes:
         axes: the attributes that name the rows and the columns of `weights`.
-        word_axes: those that name the rows and the columns of `word_weights`.
-        map_axes: what the axes of each array of `maps` are.
+        word_axes: the attributes that name the rows and the columns of `word_weights`.
+        map_axes: the meaning of the axes of each array of `maps`.
         source: the sentence.
         translation: its translation.
         source_side: the tokens of the source, </s> included.
         target_side: the same of the translation; without </s> if it was cut.
-        input_side: the tokens that the decoder reads: <s> and those of the translation but the
-            last.
+        input_side: the tokens that the decoder reads: <s> and the translation without its last
+            token.
         log_probabilities: float64 [target tokens], of each given the source and those before it,
             in nats.
         maps: for each kind of attention float32 [layers, heads, queries, keys]. Kinds: `cross`, the
@@ -66,7 +66,7 @@ class Attention:
             by spaces.
         cut: the sides, "source" and "translation", that were longer than
             `decoding.max_source_tokens` and were cut.
-        runners_up: for each target token the most probable others, the best first, if asked for.
+        runners_up: for each target token the most probable others, the best first, if requested.
     """
 
     axes: ClassVar[tuple[str, str]] = ("target_tokens", "source_tokens")
@@ -106,14 +106,14 @@ class Attention:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds that `view` takes, that of alignment first."""
+        """The kinds that `view` accepts, the one for alignment first."""
         return ["cross", *(kind for kind in self.maps if kind != "cross")]
 
     @cached_property
     def weights(self) -> np.ndarray:
         """The model's attention to the source: float64 [target tokens, source tokens].
 
-        A row sums to 1. It is that of the last layer, in the mean over its heads.
+        A row sums to 1. It is the mean over the heads of the last layer.
         """
         return self.view(pieces=True).weights
 
@@ -169,15 +169,15 @@ class Attention:
     ) -> View:
         """Return one map.
 
-        The maximum over heads is that of the heads' maps of words. The `cross` of a decoder-only
-        model is the part of the stack's map that is over the source; each row is divided by its
-        sum, unless it is a maximum.
+        The maximum over heads is that of the heads' word maps. The `cross` of a decoder-only model
+        is the part of the stack's map over the source; each row is divided by its sum, unless it
+        is a maximum.
 
         Args:
             kind: one of `kinds`.
             layer: counted from 1; None for the last.
             head: counted from 1, `mean` or `max`.
-            pieces: whether between tokens; else between words.
+            pieces: whether the map is between tokens; otherwise between words.
 
         Raises:
             UsageError: if there is no such kind, layer or head.
@@ -201,7 +201,7 @@ class Attention:
         return View(queries.names(pieces), keys.names(pieces), weights, title)
 
     def _repr_html_(self) -> str:
-        """Return the map of words as a table, which a notebook shows."""
+        """Return the word map as a table for notebooks."""
         view = self.view()
         caption = f"{self.source} → {self.translation} ({view.title})"
         return table_html(caption, view.queries, view.keys, view.weights)
@@ -215,12 +215,12 @@ class Attention:
 
 
 class ReadRun(NamedTuple):
-    """What a run's model attends to in sentences.
+    """The attention of a run's model in sentences.
 
     name: of the run.
     description: of its model, in one line.
-    attentions: one for each sentence; None where it is blank.
-    explanations: the same as `Explanation.record` returns them; or nothing.
+    attentions: one for each sentence; None if it is blank.
+    explanations: the results of `Explanation.record` for each sentence; or nothing.
     """
 
     name: str
@@ -230,7 +230,7 @@ class ReadRun(NamedTuple):
 
 
 def view_title(kind: str, layer: tuple[int, int], head: tuple[int | str, int]) -> str:
-    """Return which map a view is; `layer` and `head` are pairs of one and of how many."""
+    """Return a description of a view; `layer` and `head` are pairs of an index and a total."""
     parts = [KIND_NAMES[kind]]
     if layer[1] > 1:
         parts.append(f"layer {layer[0]} of {layer[1]}")
@@ -241,6 +241,6 @@ def view_title(kind: str, layer: tuple[int, int], head: tuple[int | str, int]) -
 
 
 def _scaled_to_one(weights: np.ndarray) -> np.ndarray:
-    """Divide each row by its sum, if that is above 0."""
+    """Divide each row by its sum, if the sum is above 0."""
     totals = weights.sum(axis=1, keepdims=True)
     return np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)

@@ -1,4 +1,4 @@
-"""The training pairs most like a sentence, by the words that they share."""
+"""The training pairs most similar to a sentence, by the words that they share."""
 
 import itertools
 from collections import Counter
@@ -33,14 +33,14 @@ class Neighbour(NamedTuple):
 
 
 class Index:
-    """The words of training pairs, and which pairs have them.
+    """The words of training pairs, and the pairs that have them.
 
     Args:
         words: normalised, in alphabetical order.
-        starts: int64 [words + 1], where the pairs of each word begin in `rows`.
+        starts: int64 [words + 1], the positions in `rows` where the pairs of each word begin.
         rows: int32, the pairs with each word, ascending.
-        texts: UTF-8 of all sources and targets, one after the other.
-        ends: int64 [2 pairs], where each source and each target ends in `texts`.
+        texts: UTF-8 of all sources and targets, concatenated.
+        ends: int64 [2 pairs], the positions in `texts` where each source and each target ends.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Index:
 
     @property
     def pairs(self) -> int:
-        """How many pairs are indexed."""
+        """The number of pairs that are indexed."""
         return len(self._ends) // 2
 
     @classmethod
@@ -114,7 +114,7 @@ class Index:
 
     @classmethod
     def load(cls, path: Path) -> "Index | None":
-        """Read an index, or return None where there is none that can be used."""
+        """Read an index, or return None if there is no usable one."""
         try:
             with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 if int(file["format"]) != _FORMAT:
@@ -124,7 +124,7 @@ class Index:
             return None
 
     def nearest(self, sentence: str, number: int) -> list[Neighbour]:
-        """Return the training pairs whose sources share most with a sentence, the best first."""
+        """Return the training pairs whose sources are most similar to a sentence, best first."""
         words = dict.fromkeys(normalise(sentence).split())
         known = [self._numbers[word] for word in words if word in self._numbers]
         # A word that no pair has counts as one that a single pair has.
@@ -141,14 +141,14 @@ class Index:
         ]
 
     def unseen(self, sentence: str) -> list[str]:
-        """Return the words of a sentence that no training source has."""
+        """Return the words of a sentence that occur in no training source."""
         words = dict.fromkeys(normalise(sentence).split())
         return [word for word in words if word not in self._numbers]
 
     def never_together(self, sentence: str) -> list[tuple[str, str]]:
-        """Return pairs of words of a sentence that training has, but in no source together.
+        """Return pairs of words of a sentence that occur in training, but not in one source.
 
-        Of a long sentence, only the rarest words are compared.
+        In a long sentence, only the rarest words are compared.
         """
         words = dict.fromkeys(normalise(sentence).split())
         known = [word for word in words if word in self._numbers]

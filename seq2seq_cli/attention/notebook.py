@@ -1,4 +1,4 @@
-"""A map as an HTML table without scripts, as notebooks show it."""
+"""A map as an HTML table without scripts, for notebooks."""
 
 from collections.abc import Sequence
 
@@ -29,10 +29,10 @@ _WORD = "text-align:right;padding:0.3em 0.5em;max-width:12em;overflow-wrap:anywh
 def table_html(
     caption: str, queries: Sequence[str], keys: Sequence[str], weights: np.ndarray
 ) -> str:
-    """Return a table: a row for each query, a column for each key, per cent in the cells.
+    """Return a table: a row for each query, a column for each key, percentages in the cells.
 
     Args:
-        caption: what stands above it.
+        caption: the text above it.
         queries: the words of the rows.
         keys: the words of the columns.
         weights: [queries, keys], from 0 to 1.

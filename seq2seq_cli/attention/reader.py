@@ -1,4 +1,4 @@
-"""Compute the attention of sentences by a trained run."""
+"""Computes the attention of a trained run in sentences."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _FEW = 8  # sentences that are translated without a graph
 
 
 class _Pair(NamedTuple):
-    """A source and a translation as a model reads them; `source`, `target`: int32 ids."""
+    """A source and a translation as int32 ids, `source` and `target`."""
 
     texts: tuple[str, str]
     source: np.ndarray
@@ -33,15 +33,15 @@ class _Pair(NamedTuple):
 
 
 class AttentionReader:
-    """Lets a run's model read sentences with their translations, and keeps what it attends to.
+    """Lets a run's model read sentences with their translations, and returns its attention.
 
-    A translation of the model's own is found first, as `s2s translate` finds it. Then the model
-    reads source and translation (teacher forcing) in float32, which gives all maps at once.
+    If no translation is given, the model first translates, as in `s2s translate`. Then it reads
+    source and translation (teacher forcing) in float32, which gives all maps at once.
 
     Args:
         loaded: the run, or several as an ensemble.
-        decoding: how to search, and the maximum lengths; None for the run's `[decoding]`.
-        runners_up: how many less probable tokens to keep for each target token.
+        decoding: search options and maximum lengths; None for the run's `[decoding]`.
+        runners_up: number of less probable tokens to return for each target token.
 
     Raises:
         UsageError: if the members of an ensemble have different source vocabularies.
@@ -64,7 +64,7 @@ class AttentionReader:
         pairs: Sequence[tuple[str, str | None]],
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[Attention | None]:
-        """Return the attention of each (source, translation), and None where the source is blank.
+        """Return the attention of each (source, translation), and None if the source is blank.
 
         Args:
             pairs: the texts. A translation of None is the model's own.
@@ -147,7 +147,7 @@ class AttentionReader:
         return attention
 
     def _others(self, logs_V: np.ndarray, chosen: int) -> tuple[RunnerUp, ...]:
-        """Return the most probable tokens but for the chosen one."""
+        """Return the most probable tokens except the chosen one."""
         best = np.argsort(-logs_V, kind="stable")[: self._runners_up + 1]
         ids = [int(i) for i in best if i != chosen][: self._runners_up]
         pieces = self._loaded.tokenizers.target.pieces(ids)
@@ -157,7 +157,7 @@ class AttentionReader:
 
 
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
-    """Return tokens with the words that they make. BOS, EOS and tags are words of their own."""
+    """Return tokens with the words that they form. BOS, EOS and tags are separate words."""
     before = [*itertools.takewhile(lambda i: i == BOS or tokenizer.is_tag(i), ids)]
     inner = [i for i in ids[len(before) :] if i != EOS]
     after = ids[len(before) + len(inner) :]

@@ -1,9 +1,9 @@
-"""The colours of figures of attention, for light and for dark."""
+"""The colours of attention figures, for light and dark backgrounds."""
 
 from typing import NamedTuple
 
 GAMMA = 0.75
-"""The power by which a weight becomes a place on a scale, so that small weights are seen."""
+"""The exponent that maps a weight to the colour scale, so that small weights are visible."""
 
 Colour = tuple[int, int, int]
 
@@ -37,7 +37,7 @@ DARK = Theme(
 
 
 def theme_for(dark: bool) -> Theme:
-    """Return the theme for a dark background or a light one."""
+    """Return the theme for a dark or a light background."""
     return DARK if dark else LIGHT
 
 

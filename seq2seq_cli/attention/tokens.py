@@ -1,4 +1,4 @@
-"""The tokens of a sentence and the words that they make, to merge maps of tokens."""
+"""The tokens of a sentence and the words that they form, to merge maps of tokens."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class Tokens:
 
     Attributes:
         pieces: the tokens as written; ▁ is a space.
-        words: the words as written. A special token is a word of its own.
+        words: the words as written. A special token is a separate word.
         word_of: for each token the index of its word.
     """
 

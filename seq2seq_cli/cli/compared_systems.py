@@ -87,7 +87,7 @@ def find_set(
         data: where the run's corpus is now.
         languages: (source, target) of a named test set.
         quiet: whether to show no progress.
-        show: shows how far each stage is.
+        show: shows the progress of each stage.
 
     Raises:
         UsageError: if it is not known which sentences were translated.
@@ -137,7 +137,7 @@ def outputs_of(
         of: the test set.
         owner: its owner, for errors.
         choice: of the test set.
-        show: shows how far each stage is.
+        show: shows the progress of each stage.
 
     Raises:
         DataError: if a system has not translated this test set, or is trained on another split.

@@ -104,7 +104,7 @@ def check_document(path: Path, name: str) -> None:
 def translate_file(
     translator: "Translator", path: Path, output: Path, name: str, shows: bool
 ) -> None:
-    """Translate a document, write it whole, and say what was not translated as sentences."""
+    """Translate a document, write it completely, and report text that was not translated."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.documents.formats import FORMATS, translate_document
 

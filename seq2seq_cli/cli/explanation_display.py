@@ -41,10 +41,10 @@ class ExplanationDisplay:
         yield Text()
         yield self._words()
         if explanation.search:
-            yield Text("\nThe search (log-probabilities; of finished ones the score)", style="bold")
+            yield Text("\nThe search (log-probabilities; finished hypotheses: score)", style="bold")
             yield _Paths(explanation.search).tree()
         if explanation.nearest:
-            yield Text("\nThe training pairs most alike", style="bold")
+            yield Text("\nThe most similar training pairs", style="bold")
             yield _nearest(explanation.nearest)
         yield from self._news()
         yield Text()
@@ -54,7 +54,7 @@ class ExplanationDisplay:
         table.add_column("word", overflow="fold")
         table.add_column("", justify="right", no_wrap=True)
         table.add_column("looked at", overflow="fold")
-        table.add_column("in its place", overflow="fold")
+        table.add_column("alternatives", overflow="fold")
         for word in self._explanation.words:
             style = "bold" if word.probability >= _SURE else "bold yellow"
             looked_at = [f"{printable(key)} {_per_cent(weight)}" for key, weight in word.looked_at]
@@ -81,13 +81,13 @@ class ExplanationDisplay:
         explanation = self._explanation
         if explanation.unseen:
             words = ", ".join(map(printable, explanation.unseen))
-            yield Text.assemble("\n", ("No training source has: ", "bold"), words)
+            yield Text.assemble("\n", ("Not in any training source: ", "bold"), words)
         if explanation.never_together:
             pairs = ", ".join(
                 f"{printable(first)} + {printable(second)}"
                 for first, second in explanation.never_together
             )
-            yield Text.assemble("\n", ("No training source has together: ", "bold"), pairs)
+            yield Text.assemble("\n", ("Not together in any training source: ", "bold"), pairs)
 
 
 class _Paths:
@@ -102,7 +102,7 @@ class _Paths:
         self._sizes = [1] * len(search)
         for number, hypothesis in enumerate(search):
             self._children.setdefault(hypothesis.parent, []).append(number)
-        for number in reversed(range(len(search))):  # the parents stand before
+        for number in reversed(range(len(search))):  # parents come first
             if (parent := search[number].parent) is not None:
                 self._sizes[parent] += self._sizes[number]
         finished = [i for i, each in enumerate(search) if each.fate == "finished"]

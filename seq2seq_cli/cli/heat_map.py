@@ -119,7 +119,7 @@ def printable(text: str) -> str:
 
 
 def fold(text: str, width: int) -> list[str]:
-    """Split a text into lines of at most a number of terminal columns."""
+    """Split a text into lines of at most `width` terminal columns."""
     return chop_cells(text, width) if cell_len(text) > width else [text]
 
 

@@ -58,7 +58,7 @@ class Translation(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def action_move(self, steps: int) -> None:
-        """Move the cursor by a number of tokens."""
+        """Move the cursor by `steps` tokens."""
         if self.growth is None:
             return
         last = len(self.growth.chosen) - 1

@@ -58,7 +58,7 @@ def read_pairs(
         if not sentences or len(sentences) > 1:
             raise UsageError(
                 "--target is the translation of one sentence, which is the argument. In a file, a "
-                "translation stands after its sentence and a tab"
+                "translation follows its sentence after a tab"
             )
     if sentences:
         return [(sentence, target) for sentence in sentences]
@@ -84,7 +84,7 @@ def find_each_run(
 
 
 def warn_of_cuts(attentions: "Sequence[Attention | None]", limit: int) -> None:
-    """Warn about each line with a side that was cut to a number of tokens."""
+    """Warn about each line with a side that was cut to `limit` tokens."""
     for number, each in enumerate(attentions, start=1):
         if each and each.cut:
             warn_of_cut(number, " and the ".join(each.cut), limit)

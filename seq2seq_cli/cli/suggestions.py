@@ -4,7 +4,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-# What an option takes, in place of the names that types have in Python.
+# What an option accepts, instead of the Python names of types.
 _TAKEN = {
     "<bool>": "",
     "<float range>": "X",

@@ -231,7 +231,7 @@ def _prompts(history: Path) -> Generator[str, None, None]:
     """
     from seq2seq_cli.cli.console import stderr
 
-    # Python writes the prompt to stdout, which has only results if it is no terminal.
+    # Python writes the prompt to stdout, which has only results if it is not a terminal.
     prompt = "> " if sys.stdout.isatty() else ""
     with _recalled(history):
         while True:

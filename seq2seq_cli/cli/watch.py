@@ -76,7 +76,7 @@ def _print_lines(run: "Run", every: float) -> None:
     while True:
         goes_on = run.is_locked()  # before the entries are read, so that none is missed
         entries = run.metrics()
-        printed = min(printed, len(entries))  # a training that is resumed drops some
+        printed = min(printed, len(entries))  # a resumed run drops some
         for entry in entries[printed:]:
             print_line(_line(entry))
         printed = len(entries)

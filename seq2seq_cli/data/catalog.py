@@ -19,7 +19,7 @@ _FEW = 10  # maximum number of names in an error
 class CatalogPairs(NamedTuple):
     """The splits of a data set as pairs (source, target).
 
-    dev and test are None if the data set has none. train is read lazily.
+    dev and test are None if the data set has no such splits. train is read lazily.
     """
 
     train: Iterator[tuple[str, str]]
@@ -28,7 +28,7 @@ class CatalogPairs(NamedTuple):
 
 
 def read_catalog(name: str, languages: tuple[str, str]) -> CatalogPairs:
-    """Read a data set, and download it first if that has not been done.
+    """Read a data set; download it first if necessary.
 
     Args:
         name: NAME or NAME/CONFIG, as in the catalog.
@@ -67,7 +67,7 @@ def _builder(name: str) -> Any:
 
 
 def _refusal(name: str, message: str) -> str:
-    """Return why there is no builder for a name; `message` is that of TensorFlow Datasets."""
+    """Return why there is no builder for a name; `message` comes from TensorFlow Datasets."""
     data_set, _, config = name.partition("/")
     data_set, config = data_set.partition(":")[0], config.partition(":")[0]
     listed = f"The translation data sets are listed at {CATALOG_URL}"
@@ -86,7 +86,7 @@ def _refusal(name: str, message: str) -> str:
 
 
 def _some(names: Iterable[str], like: str) -> str:
-    """List names: all of a few, or those of many that are most like `like`."""
+    """List names: all if they are few, or the most similar to `like` if they are many."""
     names = sorted(names)
     if len(names) <= _FEW:
         return ", ".join(names) or "none"
@@ -108,9 +108,9 @@ def _taker(name: str, builder: Any, languages: tuple[str, str]) -> Any:
         builder.builder_config and builder.builder_config.name
     }
     raise UsageError(
-        f"tfds:{name}: its languages are {there}, and data.source_language and "
-        f"data.target_language ask for {source} and {target}. Choose two of its own by --source "
-        "and --target"
+        f"tfds:{name}: its languages are {there}, but data.source_language and "
+        f"data.target_language are {source} and {target}. Choose two of its languages with "
+        "--source and --target"
         + (f", or another config: {_some(others, source + target)}" if others else "")
     )
 
@@ -118,7 +118,7 @@ def _taker(name: str, builder: Any, languages: tuple[str, str]) -> Any:
 def _variable(
     rows: Iterable[Any], key: str, languages: tuple[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of those rows that have both languages."""
+    """Yield the pairs of the rows that have both languages."""
     for row in rows:
         texts = dict(
             zip(
@@ -140,7 +140,7 @@ def _rows(builder: Any, split: str) -> Iterable[Any]:
 
 
 def _download(name: str, builder: Any) -> None:
-    """Download and prepare. Check the network first, since a failing download takes minutes."""
+    """Download and prepare. Check the network first, because a failing download takes minutes."""
     folder = builder.data_path.parent
     remedy = (
         f"On a machine with a network run\n  python -c 'import tensorflow_datasets as tfds; "

@@ -23,15 +23,15 @@ class Corpus:
 
     Attributes:
         train: the pairs to learn from.
-        dev, test: the held-out pairs, split off or given apart.
-        description: the corpus' name and files, for people.
+        dev, test: the held-out pairs, split off or given separately.
+        description: the corpus' name and files, for display.
         fingerprint: SHA-256 that differs from that of any other corpus.
         dropped: number of pairs that were left out, by reason.
         groups: number of groups of related pairs that were split.
         shared: number of train pairs that share a normalised sentence with dev or test; 0 unless
-            these were given apart.
-        vocabulary: returns the folder of a vocabulary that was learned from this corpus as a config
-            says, or None.
+            these were given separately.
+        vocabulary: returns the folder of a vocabulary that was learned from this corpus with a
+            config, or None.
     """
 
     train: Pairs
@@ -46,7 +46,7 @@ class Corpus:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs in all."""
+        """Total number of pairs."""
         return len(self.train) + len(self.dev) + len(self.test)
 
 
@@ -55,11 +55,11 @@ SPLITTING = "Splitting the corpus"
 
 
 def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
-    """Read the corpus that `config` names, and split off what is not given apart.
+    """Read the corpus that `config` names, and split off dev and test unless they are given.
 
     Args:
         config: the table `[data]`.
-        show: shows how many pairs have been read.
+        show: shows the number of pairs that have been read.
 
     Raises:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
@@ -128,21 +128,21 @@ def read_same_corpus(
     corpus = read_corpus(config, show)
     if fingerprint is not None and corpus.fingerprint != fingerprint:
         raise DataError(
-            f"{corpus.description}: is not what {run} was trained on (fingerprint "
-            f"{corpus.fingerprint[:12]}, then {fingerprint[:12]}), so its splits would not be the "
-            "same. Give the corpus it was trained on by --data"
+            f"{corpus.description}: is not the corpus that {run} was trained on (fingerprint "
+            f"{corpus.fingerprint[:12]}, then {fingerprint[:12]}), so its splits would differ. "
+            "Give the corpus of the run with --data"
         )
     return corpus
 
 
 def check_files(config: DataConfig) -> None:
-    """Raise early the errors of `read_corpus` about files that are missing or of a wrong kind."""
+    """Raise the errors of `read_corpus` about missing or wrong files early."""
     if not is_prepared(config.corpus):
         Reader(config).check_files()
 
 
 def needs_tensorflow(config: DataConfig) -> bool:
-    """Return whether a corpus is read by TensorFlow: a prepared one, or one of its catalog."""
+    """Return whether TensorFlow reads a corpus: a prepared one, or one of its catalog."""
     names = [source.corpus for source in config.mixture]
     return is_prepared(config.corpus) or any(name.startswith(CATALOG) for name in names)
 
@@ -189,5 +189,5 @@ def too_small(description: str, pairs: int, groups: int, split: str) -> DataErro
     """Return the error of a corpus that has no pairs for a split."""
     return DataError(
         f"{description}: its {pairs} pairs, in {groups} independent groups, leave nothing for the "
-        f"{split} split. A corpus of at least some hundreds of different sentences is needed"
+        f"{split} split. Use a corpus of at least some hundreds of different sentences"
     )

@@ -1,4 +1,4 @@
-"""The pairs of a training side in the directions that a model learns."""
+"""The pairs of a training side, in the directions that a model learns."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,13 @@ from seq2seq_cli.special_tokens import TO
 class Directed:
     """The pairs of a corpus, once for each direction, with a tag of the target language.
 
-    The tag of the language comes first, and then those that the pairs have themselves. The first
-    direction is that of the corpus, whose pairs may have tags of other target languages; the
-    second, if there is one, has the sides exchanged.
+    The tag of the language comes first, followed by the tags of the pairs. The first direction is
+    that of the corpus, whose pairs may have tags of other target languages; the second, if there is
+    one, has the sides exchanged.
 
     Args:
         pairs: of the corpus.
-        languages: the usual target language of each direction, one or two.
+        languages: the default target language of each direction, one or two.
     """
 
     def __init__(self, pairs: Pairs, languages: Sequence[str]):
@@ -67,10 +67,10 @@ class Directed:
 
 
 def _tagged(tags: tuple[str, ...], language: str) -> tuple[str, ...]:
-    """Return the tags of a pair with that of the usual language, unless it has one of another."""
+    """Return the tags of a pair with that of the default language, unless it has another's."""
     return tags if tags and tags[0].startswith(TO) else (TO + language, *tags)
 
 
 def _of_corpus(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tags that say of which corpus a pair is."""
+    """Return the tags that name the corpus of a pair."""
     return tuple(tag for tag in tags if not tag.startswith(TO))

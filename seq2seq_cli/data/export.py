@@ -1,6 +1,6 @@
 """Write the splits of a corpus as plain files, which any other toolkit can read.
 
-The files have one sentence per line. Line n of a file belongs to line n of the others of its split.
+The files have one sentence per line. Lines n of the files of a split belong together.
 """
 
 import json
@@ -34,13 +34,13 @@ class ExportedSplit:
 
 @dataclass(frozen=True)
 class Export:
-    """What `split.json` says of the files beside it.
+    """The content of `split.json`, about the files beside it.
 
     Attributes:
         corpus: its name and files.
         fingerprint: of the corpus.
         source_language, target_language: the languages.
-        splits: what was written, by the name of the split.
+        splits: the written splits, by name.
         line_breaks: number of sentences with line breaks in them, which became spaces.
     """
 
@@ -56,7 +56,7 @@ def check_new_folder(folder: Path) -> None:
     """Check that a folder can be made, so that nothing is overwritten.
 
     Raises:
-        UsageError: if something is there.
+        UsageError: if it exists and is not empty.
         DiskError: if its parent does not exist.
     """
     if folder.is_dir() and not any(folder.iterdir()):
@@ -64,25 +64,25 @@ def check_new_folder(folder: Path) -> None:
     if folder.exists() or folder.is_symlink():
         raise UsageError(f"{folder}: exists already; nothing is overwritten. Give a new folder")
     if not folder.absolute().parent.is_dir():
-        raise DiskError(f"{folder}: there is no folder {folder.parent}. Make it first")
+        raise DiskError(f"{folder}: there is no folder {folder.parent}. Create it first")
 
 
 def export(corpus: Corpus, languages: tuple[str, str], folder: Path) -> Export:
-    """Write the splits of a corpus into a new folder, as a whole or not at all.
+    """Write the splits of a corpus to a new folder, completely or not at all.
 
     The train split is `train.SOURCE` and `train.TARGET`, a pair per line, `train.weights` if pairs
     have weights, and `train.tags` if they have tags. The dev and test splits have a line for each
     distinct source. Their first references are in `test.TARGET`, further ones in `test.TARGET.2`,
-    `test.TARGET.3` and so on. A source with fewer references than another has its first one again
-    there.
+    `test.TARGET.3` and so on. A source with fewer references than others repeats its first
+    one there.
 
     Args:
         corpus: to write.
         languages: (source, target), the endings of the files.
-        folder: to make. It may be there if it is empty.
+        folder: to create. It may exist if it is empty.
 
     Raises:
-        UsageError: if the folder has something in it.
+        UsageError: if the folder is not empty.
         DiskError: if it cannot be written.
     """
     check_new_folder(folder)
@@ -149,7 +149,7 @@ class _Writer:
 
 @contextmanager
 def _complete_folder(folder: Path) -> Iterator[Path]:
-    """Yield a folder with another name, which gets the name of `folder` at the end."""
+    """Yield a temporary folder, which is renamed to `folder` at the end."""
     partial = folder.absolute().with_name(f".{folder.absolute().name}.partial")
     try:
         if partial.exists():  # left by an export that was killed

@@ -26,7 +26,7 @@ _HIGHEST_RATIO = 200  # of a text's size and its size in a zip; that of sentence
 def read_pairs(
     path: Path, languages: tuple[str, str], columns: list[str], skip: Skip
 ) -> Iterator[Pair]:
-    """Return the pairs of a file, as they stand there. The path decides the format.
+    """Return the pairs of a file, unchanged. The path determines the format.
 
     Args:
         path: a zip with one text, a TSV file, or PREFIX of two parallel files; gzipped or not.
@@ -56,7 +56,7 @@ def files_at(path: Path, languages: tuple[str, str]) -> list[Path]:
 
 
 def estimated_pairs(path: Path) -> int | None:
-    """Return about how many lines a file of `files_at` has, judged by its beginning.
+    """Return an estimate of the lines of a file of `files_at`, from its beginning.
 
     It is None if the file cannot be read.
     """
@@ -90,13 +90,13 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
         raise DataError(f"{source or target}: its other side, {path}.{missing}, does not exist")
     if path.is_dir():
         raise DataError(
-            f"{path}: is a folder. Give a zip or a TSV file in it, or a PREFIX in it. A folder "
-            "that `s2s data prepare` made is a corpus of its own, by --data alone"
+            f"{path}: is a folder. Give a zip, a TSV file or a PREFIX in it. A folder that "
+            "`s2s data prepare` made can only be given with --data"
         )
     names = f"{path}.{languages[0]} with {path}.{languages[1]}"
     raise DataError(
-        f"{path}: no such file, nor {names}. Check --data (data.corpus); `phrasebook` and "
-        "`tatoeba` are the corpora that s2s knows by name"
+        f"{path}: no such file, nor {names}. Check --data (data.corpus); the corpora with "
+        "names are `phrasebook` and `tatoeba`"
     )
 
 
@@ -111,10 +111,9 @@ def column_order(name: str, columns: list[str], languages: tuple[str, str]) -> t
         return columns.index(source), columns.index(target)
     except ValueError:
         raise UsageError(
-            f"{name}: its columns are {' and '.join(columns)} by data.columns, and "
-            f"data.source_language and data.target_language ask for {source} and "
-            f"{target}. Say what the columns are, such as --set "
-            f"data.columns='{source} {target}'"
+            f"{name}: data.columns says that its columns are {' and '.join(columns)}, but "
+            f"data.source_language and data.target_language are {source} and {target}. Set "
+            f"data.columns, such as --set data.columns='{source} {target}'"
         ) from None
 
 
@@ -132,7 +131,7 @@ def _read_tsv(
     columns: list[str],
     skip: Skip,
 ) -> Iterator[Pair]:
-    """Yield the pairs of a file with two columns, or three; the third, attribution, is not read.
+    """Yield the pairs of a file with two or three columns; the third, attribution, is not read.
 
     The first line that is not empty decides the number of columns.
     """
@@ -188,7 +187,7 @@ def zip_member(path: Path) -> str:
                 _check_size(path, archive.getinfo(texts[0]))
     except zipfile.BadZipFile as error:
         raise DataError(
-            f"{path}: not a whole zip file ({error}). It may have been cut off: download it again"
+            f"{path}: not a complete zip file ({error}). It may be truncated: download it again"
         ) from error
     except RuntimeError as error:  # encrypted, or compressed by a method that Python does not have
         raise DataError(
@@ -196,14 +195,14 @@ def zip_member(path: Path) -> str:
         ) from error
     if len(texts) != 1:
         raise DataError(
-            f"{path}: exactly one .txt or .tsv file is expected in it; found: "
+            f"{path}: must contain exactly one .txt or .tsv file; found: "
             f"{', '.join(map(_printable, texts)) or 'none'}. Unpack it and give the file itself"
         )
     return texts[0]
 
 
 def member_name(path: Path, member: str) -> str:
-    """Return how errors call a file in a zip."""
+    """Return the name of a file in a zip, for errors."""
     return f"{path}/{_printable(member)}"
 
 
@@ -212,11 +211,11 @@ def _printable(member: str) -> str:
 
 
 def _check_size(path: Path, member: zipfile.ZipInfo) -> None:
-    """Refuse a text that is many times as large as it is packed, which no sentences are."""
+    """Refuse a text that is many times as large as its compressed form, unlike sentences."""
     if member.file_size > max(_LARGE, _HIGHEST_RATIO * member.compress_size):
         raise DataError(
             f"{path}: unpacks from {member.compress_size / 1e6:,.1f} MB to "
-            f"{member.file_size / 1e9:,.1f} GB, which no text does. Unpack it yourself and give "
+            f"{member.file_size / 1e9:,.1f} GB, unlike any text. Unpack it yourself and give "
             "the file itself"
         )
 

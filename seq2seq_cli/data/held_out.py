@@ -1,4 +1,4 @@
-"""The dev and test pairs that are given apart from the corpus."""
+"""The dev and test pairs that are given separately from the corpus."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from seq2seq_cli.data.splits import PAIR, Pair, pair_keys, shares_a_sentence
 
 
 class HeldOut:
-    """The dev and test pairs that are given apart from the corpus; None where they are not.
+    """The dev and test pairs that are given separately from the corpus; None if they are not.
 
     Args:
         dev, test: the pairs, without duplicates.
@@ -27,10 +27,8 @@ class HeldOut:
         self.keys = pair_keys([*(dev or []), *(test or [])], target_first)
 
     @classmethod
-    def read(
-        cls, reader: Reader, corpora: Sequence[OpenCorpus], config: DataConfig
-    ) -> "HeldOut":
-        """Read what the config or else the corpora give, and drop and count duplicates."""
+    def read(cls, reader: Reader, corpora: Sequence[OpenCorpus], config: DataConfig) -> "HeldOut":
+        """Read the pairs of the config or of the corpora; drop and count duplicates."""
         sides = []
         for side in reader.held_out(corpora):
             distinct = side if side is None else list(dict.fromkeys(side))

@@ -1,4 +1,4 @@
-"""How many tokens each sentence of the training side has."""
+"""The number of tokens of each sentence of the training side."""
 
 import numpy as np
 import tensorflow as tf
@@ -20,12 +20,12 @@ def token_lengths(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of tokens of the source and of the target sentences.
 
-    Lengths that `pairs` has kept are read. Otherwise all pairs are tokenized once, on all cores.
+    Lengths that `pairs` has stored are read. Otherwise all pairs are tokenized once, on all cores.
 
     Args:
         pairs: the sentences.
         tokenizers: of both languages.
-        show: shows how many pairs are counted.
+        show: shows the number of pairs that are counted.
 
     Returns:
         Two arrays, uint16 of shape [pairs]. EOS counts as a token, and so do the tags that every
@@ -51,7 +51,7 @@ def growth_by_sampling(
 ) -> np.ndarray:
     """Return the factor by which sampled segmentations are longer than the best ones.
 
-    It is estimated from a few thousand pairs. 95 % of the samples are at most so much longer.
+    It is estimated from a few thousand pairs, so that 95 % of the samples are not longer.
 
     Args:
         pairs: the sentences.

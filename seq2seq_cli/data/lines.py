@@ -15,10 +15,10 @@ from seq2seq_cli.data.files import readable
 from seq2seq_cli.errors import DataError
 
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
-"""What reading raises where a file is cut off or damaged."""
+"""The errors of reading a truncated or damaged file."""
 
 SAMPLED_BYTES = 1 << 20
-"""Bytes of a file by which its number of lines is estimated."""
+"""Number of bytes from which the number of lines of a file is estimated."""
 
 
 LONGEST_LINE = 1 << 24
@@ -67,7 +67,7 @@ def open_text(path: Path) -> Iterator[BufferedIOBase]:
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BufferedIOBase]:
-    """Open a file in a zip; buffered, since a zip's own reading by lines is slow."""
+    """Open a file in a zip; buffered, because reading lines from a zip is slow."""
     with archive.open(name) as stream:
         yield BufferedReader(stream)  # type: ignore[type-var]
 
@@ -98,12 +98,12 @@ def read_lines(name: str, stream: BufferedIOBase) -> Iterator[str | BadLineError
         if isinstance(error, OSError) and error.errno:  # OSErrors of gzip and bzip2 have no number
             raise DataError(f"{name}: cannot be read: {error.strerror}") from error
         raise DataError(
-            f"{name}: cut off or damaged after line {number} ({error}). Download it again"
+            f"{name}: truncated or damaged after line {number} ({error}). Download it again"
         ) from error
 
 
 def _bounded_lines(stream: BufferedIOBase) -> Iterator[bytes]:
-    """Yield the lines; of one that is too long, one byte more than is allowed."""
+    """Yield the lines; of a line that is too long, one byte more than is allowed."""
     while raw := stream.readline(LONGEST_LINE + 1):
         yield raw
         while len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
@@ -116,9 +116,9 @@ def about(count: float) -> int:
 
 
 def estimated_lines(path: Path) -> int | None:
-    """Return about how many lines a text file has, gzipped or not, judged by its first megabyte.
+    """Return an estimate of the lines of a text file, gzipped or not, from its first megabyte.
 
-    It is None if the file cannot be read, or not twice, as a pipe.
+    It is None if the file cannot be read, or cannot be read twice, such as a pipe.
     """
     if not path.is_file():
         return None

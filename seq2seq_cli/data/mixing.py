@@ -1,4 +1,4 @@
-"""The splits of several corpora, of which some only train."""
+"""The splits of several corpora, some of which are used for training only."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from seq2seq_cli.data.splits import (
 )
 
 LEAKS = "in dev or test"
-"""Why a pair that only trains was left out."""
+"""The reason why a pair of a train-only corpus was left out."""
 
 
 def assign_mixture(
@@ -28,15 +28,15 @@ def assign_mixture(
 ) -> Assignment:
     """Assign the pairs of several corpora to splits.
 
-    The splits are those of `splits.assign` for the corpora that do not only train. So they stay the
-    same when made data is added. A pair that only trains is left out if it shares a normalised
+    The splits are those of `splits.assign` for the corpora that are not train-only. So they stay
+    the same when synthetic data is added. A train-only pair is left out if it shares a normalised
     sentence with dev or test, or occurs in another corpus.
 
     Args:
         keys: arrays as `splits.pair_keys` gives them, in order. Each is read several times.
-        only_train: for each array, whether its pairs only train.
-        given: the dev and test pairs that are given apart.
-        config: says how much to split off, and the seed.
+        only_train: for each array, whether its pairs are used for training only.
+        given: the dev and test pairs that are given separately.
+        config: has the numbers of pairs to split off, and the seed.
     """
     sizes = given.to_split_off(config)
     if not any(only_train):

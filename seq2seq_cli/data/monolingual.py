@@ -1,4 +1,4 @@
-"""Text of one language, as large as it may be."""
+"""Text in one language, of any size."""
 
 import hashlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from seq2seq_cli.work import ShowWork, show_nothing, shown
 
 @dataclass(frozen=True)
 class MonolingualText:
-    """A text file of one sentence per line, gzipped or not, that has been read once.
+    """A text file with one sentence per line, gzipped or not, that has been read once.
 
     Attributes:
         path: the file.
@@ -28,7 +28,7 @@ class MonolingualText:
     def read(
         cls, path: Path, skip_bad_lines: bool = False, show: ShowWork = show_nothing
     ) -> "MonolingualText":
-        """Read a file to the end, so that what is wrong in it is known before the work begins.
+        """Read a file to the end, so that its problems are known before the work begins.
 
         Raises:
             DataError: if it cannot be read, has no sentence, or has a line that is not text and
@@ -42,14 +42,14 @@ class MonolingualText:
                 if isinstance(line, BadLineError):
                     if not skip_bad_lines:
                         raise DataError(
-                            f"{path}:{count}: {line}. Correct the line, or leave such lines out by "
-                            "--skip-bad-lines"
+                            f"{path}:{count}: {line}. Correct the line, or leave out such lines "
+                            "with --skip-bad-lines"
                         )
                     line = ""
                 some = some or bool(line.strip())
                 digest.update(f"{line}\n".encode())
         if not some:
-            raise DataError(f"{path}: there is no sentence in it")
+            raise DataError(f"{path}: has no sentences")
         return cls(path, count, digest.hexdigest())
 
     def lines(self) -> Iterator[str | BadLineError]:

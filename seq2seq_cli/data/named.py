@@ -1,4 +1,4 @@
-"""The corpora that are known by name, and their files."""
+"""The corpora with names, and their files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from seq2seq_cli.data.tatoeba import downloaded_tatoeba
 
 
 class Files(NamedTuple):
-    """The files of a corpus; dev and test are None if it does not bring its own."""
+    """The files of a corpus; dev and test are None if it does not have its own."""
 
     train: Path
     dev: Path | None = None

@@ -10,11 +10,11 @@ from seq2seq_cli.data.splits import Pair
 
 
 class Tags(NamedTuple):
-    """Which tags stand before the source sentence of each pair.
+    """The tags before the source sentence of each pair.
 
     Attributes:
-        sequences: the sequences of tags that there are, without their brackets.
-        numbers: uint16 of shape [pairs], which of them each pair has.
+        sequences: the distinct sequences of tags, without their brackets.
+        numbers: uint16 of shape [pairs], the index of each pair's sequence.
     """
 
     sequences: list[tuple[str, ...]]
@@ -30,7 +30,7 @@ class Pairs(Protocol):
 
     @property
     def weights(self) -> np.ndarray | None:
-        """How often an epoch shows each pair (float32), or None if it shows each once."""
+        """How often an epoch contains each pair (float32), or None if each occurs once."""
 
     def __len__(self) -> int: ...
 
@@ -40,7 +40,7 @@ class Pairs(Protocol):
         """Return the source and the target sentences at `indices`."""
 
     def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
-        """Return the numbers of tokens (uint16) of a side's sentences, if they were kept.
+        """Return the numbers of tokens (uint16) of a side's sentences, if they were stored.
 
         Args:
             side: 0 for the source language, 1 for the target language.
@@ -48,7 +48,7 @@ class Pairs(Protocol):
         """
 
     def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
-        """Keep the numbers of tokens of a side's sentences, where that is possible."""
+        """Store the numbers of tokens of a side's sentences, if possible."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class PairsInMemory:
         return [self.sources[i] for i in indices], [self.targets[i] for i in indices]
 
     def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
-        """Return None: nothing is kept."""
+        """Return None: nothing is stored."""
         return None
 
     def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Pairs to padded batches of few shapes, in an order that only seed and epoch determine."""
+"""Turns pairs into padded batches of few shapes; seed and epoch determine their order."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -25,12 +25,12 @@ from seq2seq_cli.work import ShowWork, show_nothing
 
 
 class Batch(NamedTuple):
-    """Pairs of about the same lengths, padded to one of few shapes: a part of an update's batch.
+    """Pairs of similar lengths, padded to one of few shapes: a part of an update's batch.
 
     Attributes:
         source_BS: int32, each row ends with EOS.
         target_BT: int32, each row begins with BOS and ends with EOS.
-        pairs: int32 scalar, number of rows that hold a pair; the others, at the end, are all PAD.
+        pairs: int32 scalar, number of rows with a pair; the others, at the end, are all PAD.
     """
 
     source_BS: tf.Tensor
@@ -60,14 +60,14 @@ class TrainingData:
         tokenizers: of both languages.
         config: batch size, seed and maximum lengths.
         sampling_alpha: of subword regularisation; 0 for none.
-        shape_cost: how much padding one more shape of batches must save in an epoch, in tokens.
-        show: shows how many pairs have been tokenized.
+        shape_cost: tokens of padding that one more batch shape must save in an epoch.
+        show: shows the number of pairs that have been tokenized.
 
     Attributes:
-        too_long: number of pairs left out for their length.
+        too_long: number of pairs left out because of their length.
         pairs: number of pairs in an epoch, repetitions by weight included.
         source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not; on
-            average, where pairs have weights.
+            average, if pairs have weights.
         most_rows: number of rows of the largest batch.
         steps_per_epoch: number of parts of batches in an epoch.
         padding_share: share of all positions in the batches that hold no token.
@@ -144,7 +144,7 @@ class TrainingData:
         config: Config,
         show: ShowWork = show_nothing,
     ) -> "TrainingData":
-        """Return the training side of a corpus, with few enough shapes for the device in use."""
+        """Return the training side of a corpus, with a number of shapes that suits the device."""
         training = config.training
         cost = cost_of_a_shape(config.model.kind, training)
         alpha = config.tokenizer.sampling_alpha
@@ -196,7 +196,7 @@ class TrainingData:
         Args:
             epoch: the epoch, from 0.
             batch: the first batch, from 0.
-            batches: how many.
+            batches: their number.
         """
         plan = self.plan(epoch)
         first = plan.counts[:batch].sum()
@@ -258,7 +258,7 @@ class TrainingData:
             side: 0 for the source language, 1 for the target language.
             texts: the sentences, of shape [pairs].
             position: int32 of shape [2], the epoch and the batch's number in it.
-            length: int32 scalar, the most tokens that fit.
+            length: int32 scalar, the maximum number of tokens.
         """
         tokenizer = self._tokenizers.target if side else self._tokenizers.source
         best = tokenizer.tokenize(tf.ensure_shape(texts, [None]))
@@ -295,7 +295,7 @@ class TrainingData:
         return tf.concat([tf.gather(ids, tf.ensure_shape(numbers, [None])), source], axis=1)
 
     def _shown(self, epoch: int) -> np.ndarray:
-        """Return the rows (int32) that an epoch shows, repeated by weight, shuffled."""
+        """Return the rows (int32) of an epoch, repeated by weight and shuffled."""
         rng = np.random.default_rng([self._seed, epoch])
         if self._repetitions is None:
             return rng.permutation(np.arange(len(self._rows), dtype=np.int32))

@@ -30,7 +30,7 @@ class Prepared:
 
     Args:
         path: the folder.
-        config: says which of its languages is the source. Other keys must be as in the preparation.
+        config: names the source language. Other keys must be the same as in the preparation.
 
     Attributes:
         metadata: description, fingerprint, dropped, groups, shared, the tables `data` and
@@ -83,8 +83,8 @@ class Prepared:
         languages = [prepared["source_language"], prepared["target_language"]]
         if sorted(languages) != sorted(self._languages):
             raise UsageError(
-                f"{self._path}: its languages are {' and '.join(languages)}, and "
-                "data.source_language and data.target_language ask for "
+                f"{self._path}: its languages are {' and '.join(languages)}, but "
+                "data.source_language and data.target_language are "
                 f"{' and '.join(self._languages)}. Give --source {languages[0]} --target "
                 f"{languages[1]}"
             )
@@ -93,8 +93,8 @@ class Prepared:
             wanted = getattr(config, key)
             if wanted not in (getattr(usual, key), prepared.get(key)):
                 raise UsageError(
-                    f"{self._path}: was prepared with data.{key} = {prepared.get(key)!r}, and the "
-                    f"config has {wanted!r}. Prepare it again, or leave data.{key} out"
+                    f"{self._path}: was prepared with data.{key} = {prepared.get(key)!r}, but the "
+                    f"config has {wanted!r}. Prepare it again, or leave out data.{key}"
                 )
 
 
@@ -102,7 +102,7 @@ def is_prepared(corpus: str | None) -> bool:
     """Return whether a corpus is the folder of a prepared one.
 
     Raises:
-        DataError: as `is_file` raises.
+        DataError: see `is_file`.
     """
     return corpus is not None and not is_file(Path(corpus)) and is_file(Path(corpus) / METADATA)
 
@@ -168,12 +168,12 @@ class PreparedPairs:
         return sources, targets
 
     def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
-        """Return the number of tokens of each sentence of a side (uint16), if they were kept."""
+        """Return the number of tokens of each sentence of a side (uint16), if they were stored."""
         path = self._lengths_path(side, fingerprint)
         return np.load(path) if path.is_file() else None
 
     def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
-        """Keep the number of tokens of each sentence of a side, if the folder can be written."""
+        """Store the number of tokens of each sentence of a side, if the folder is writable."""
         path = self._lengths_path(side, fingerprint)
         partial = path.with_suffix(".partial.npy")
         try:

@@ -18,12 +18,12 @@ class OpenCorpus:
     """A corpus whose pairs can be read once, in order.
 
     Attributes:
-        description: the corpus' name or path, for people.
+        description: the corpus' name or path, for display.
         pairs: (source, target) sentences, stripped, neither of them empty.
-        weight: how often an epoch shows each of the pairs, on average.
-        dev, test: the dev and test pairs that the corpus brings, or None.
+        weight: how often an epoch contains each of the pairs, on average.
+        dev, test: the dev and test pairs that are part of the corpus, or None.
         tags: of its source sentences, without their brackets.
-        only_trains: whether none of its pairs is held out.
+        only_trains: whether the corpus is used for training only.
     """
 
     description: str
@@ -39,7 +39,7 @@ class Reader:
     """Opens the corpora that a config names, and counts the pairs that it leaves out.
 
     Args:
-        config: languages, corpora, and what to do with bad lines.
+        config: languages, corpora, and the treatment of bad lines.
 
     Attributes:
         dropped: number of pairs that were left out, by reason; complete when all has been read.
@@ -59,7 +59,7 @@ class Reader:
         return [self._open(corpus) for corpus in self._config.mixture]
 
     def estimated_pairs(self) -> int | None:
-        """Return about how many pairs the corpora have; None if one of them cannot tell.
+        """Return an estimate of the number of pairs; None if there is none for a corpus.
 
         Raises:
             DataError: if a file is missing.
@@ -76,9 +76,9 @@ class Reader:
         return total
 
     def check_files(self) -> None:
-        """Raise early the errors that `corpora` and `held_out` raise before they read a pair.
+        """Raise the errors of `corpora` and `held_out` that need no reading of pairs.
 
-        Corpora that are known by name are not checked.
+        Corpora with names are not checked.
         """
         given = [CorpusConfig(corpus=path) for path in self._held_out_files().values() if path]
         for corpus in [*self._config.mixture, *given]:
@@ -90,7 +90,7 @@ class Reader:
     ) -> tuple[list[Pair] | None, list[Pair] | None]:
         """Return the dev pairs and the test pairs, each None if there are none.
 
-        The files that the config names come first; without one, the pairs that the corpora bring.
+        The files that the config names come first; without one, the pairs of the corpora are used.
         """
         sides: list[list[Pair] | None] = []
         for name, path in self._held_out_files().items():
@@ -142,13 +142,13 @@ class Reader:
             else:
                 self.dropped["empty"] += 1
         if not some:
-            raise DataError(f"{description}: there is no sentence pair in it")
+            raise DataError(f"{description}: has no sentence pairs")
 
     def _skip_or_raise(self, problem: str) -> None:
-        """Count a bad line, or raise where bad lines are errors."""
+        """Count a bad line, or raise if bad lines are errors."""
         if not self._config.skip_bad_lines:
             raise DataError(
-                f"{problem}. Correct the line, or leave such lines out by "
+                f"{problem}. Correct the line, or leave out such lines with "
                 "--set data.skip_bad_lines=true"
             )
         self.dropped["bad line"] += 1

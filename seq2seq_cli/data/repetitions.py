@@ -1,17 +1,17 @@
-"""How often an epoch shows each pair, where pairs have weights."""
+"""How often each pair occurs in an epoch, if pairs have weights."""
 
 import numpy as np
 
 
 class Repetitions:
-    """Which rows an epoch shows and how often, by their weights.
+    """The rows of an epoch and their numbers of occurrences, by their weights.
 
-    A row of weight 2.3 is shown twice in each epoch. Three of ten such rows, drawn anew for each
-    epoch, are shown once more. Every epoch draws the same number of rows of each shape, so that
-    each has the same number of batches.
+    A row of weight 2.3 occurs twice in each epoch. Three of ten such rows, drawn anew for each
+    epoch, occur once more. Every epoch draws the same number of rows of each shape, so that
+    all have the same number of batches.
 
     Args:
-        weights: float32 of shape [rows], how often each row is shown on average.
+        weights: float32 of shape [rows], how often each row occurs on average.
         shapes: int of shape [rows], the number of the shape that each row's batches have.
     """
 
@@ -25,7 +25,7 @@ class Repetitions:
                 self._drawn.append((rows.astype(np.int32), round(float(fraction) * len(rows))))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the rows of an epoch (int32), each as often as it is shown, not shuffled."""
+        """Return the rows of an epoch (int32), each as often as it occurs, not shuffled."""
         always = np.repeat(np.arange(len(self._whole), dtype=np.int32), self._whole)
         sometimes = (rng.choice(rows, count, replace=False) for rows, count in self._drawn)
         return np.concatenate([always, *sometimes])

@@ -12,13 +12,13 @@ def padded_shapes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose the lengths to which batches are padded: few shapes with little padding.
 
-    At first all pairs have one shape. They are cut in two by the length of the source, of the
-    target or of the longer one, at the cut that saves the most padded positions. Each part is cut
+    At first all pairs have one shape. They are split in two by the length of the source, of the
+    target or of the longer one, at the cut that saves the most padded positions. Each part is split
     again, as long as a cut saves more than it costs.
 
     Args:
         lengths_2N: numbers of tokens of the N source and target sentences.
-        weights: how often each of the N pairs is shown, or None for once each; not all are 0.
+        weights: how often each of the N pairs occurs, or None for once each; not all are 0.
         cost: of one cut, in positions.
 
     Returns:
@@ -54,7 +54,7 @@ def padded_shapes(
 
 
 def _best_cut(lengths_2M: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
-    """Return how many positions the best cut saves, and how many of the M lengths are before it."""
+    """Return the positions that the best cut saves, and the number of the M lengths before it."""
     if len(counts) == 1:
         return 0.0, 0
     number = np.cumsum(counts)

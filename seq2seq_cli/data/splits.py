@@ -2,7 +2,7 @@
 
 A sentence is represented by its key, a 64-bit hash of its normalised text, so that the corpus
 need not be in memory. The probability that two of 10 million different sentences have the same key
-is 3 in a million. Then a group is larger than necessary, or a pair is taken for a repetition.
+is 3 in a million. Then a group is larger than necessary, or a pair counts as a repetition.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ class Assignment(NamedTuple):
 
     Attributes:
         sides: int8 of shape [pairs]: TRAIN, DEV, TEST, REPEATED (the pair has occurred before), or
-            LEAKED (it shares a sentence with dev or test, and may only train).
+            LEAKED (it is for training only, and shares a sentence with dev or test).
         groups: number of groups of related pairs.
     """
 
@@ -47,7 +47,7 @@ _WITHOUT_PUNCTUATION = _WithoutPunctuation()
 
 
 def normalise(sentence: str) -> str:
-    """Return a sentence in compatible letters, without case and punctuation, for comparisons."""
+    """Return a sentence in NFKC form, without case and punctuation, for comparisons."""
     folded = unicodedata.normalize("NFKC", sentence).casefold()
     return " ".join(folded.translate(_WITHOUT_PUNCTUATION).split()) or folded
 

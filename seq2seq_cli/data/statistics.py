@@ -25,7 +25,7 @@ class Side:
 
 @dataclass(frozen=True)
 class SplitStatistics:
-    """One split. Coverage is the share of its words that the training side has."""
+    """One split. Coverage is the share of its words that occur in the training side."""
 
     name: str
     pairs: int
@@ -53,7 +53,7 @@ def statistics(config: DataConfig, show: ShowWork = show_nothing) -> Statistics:
 
     Args:
         config: the table `[data]`.
-        show: shows how many pairs have been read.
+        show: shows the number of pairs that have been read.
 
     Raises:
         DataError: if it cannot be read or split.

@@ -28,7 +28,7 @@ def downloaded_tatoeba() -> Path:
     if not is_file(path):
         raise DataError(
             f"{path}: the tatoeba corpus has not been downloaded. Run `s2s data download`, or "
-            "give a copy of spa-eng.zip by `--data PATH/spa-eng.zip`"
+            "give a copy of spa-eng.zip with `--data PATH/spa-eng.zip`"
         )
     with readable(path):
         found = _sha256(path)
@@ -49,7 +49,7 @@ def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_UR
     """Download spa-eng.zip to the cache, unless the cache has it, and check its SHA-256.
 
     Args:
-        progress: called with the bytes received and the bytes in all, 0 if that is unknown.
+        progress: called with the bytes received and the total, 0 if that is not known.
         url: the address to download from.
 
     Raises:
@@ -73,8 +73,8 @@ def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_UR
         if found != TATOEBA_SHA256:
             raise DataError(
                 f"{url}: this is not the expected file (SHA-256 {found}, expected "
-                f"{TATOEBA_SHA256}). Is there a proxy that answers in its place? Try again, or get "
-                "spa-eng.zip elsewhere and give it by `--data PATH/spa-eng.zip`"
+                f"{TATOEBA_SHA256}). A proxy may have answered instead. Try again, or get "
+                "spa-eng.zip elsewhere and give it with `--data PATH/spa-eng.zip`"
             )
         with writable(path):
             os.replace(temporary, path)
@@ -84,7 +84,7 @@ def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_UR
 
 
 def _received(url: str, path: Path, progress: Callable[[int, int], None]) -> Iterator[bytes]:
-    """Yield the blocks of a download. `path` is where the user may put the file instead."""
+    """Yield the blocks of a download. `path` is where users may put the file instead."""
     try:
         with urllib.request.urlopen(url, timeout=30) as response:
             length = response.headers.get("Content-Length") or ""
@@ -102,8 +102,8 @@ def _received(url: str, path: Path, progress: Callable[[int, int], None]) -> Ite
     except (OSError, http.client.HTTPException) as error:
         raise DataError(
             f"{url}: cannot be reached ({getattr(error, 'reason', error)}).\n"
-            "Is there a network? On another machine, download that address with a browser and give "
-            "the file by `--data PATH/spa-eng.zip`, or put it at "
+            "Check the network. Or download that address with a browser, on any machine, and give "
+            "the file with `--data PATH/spa-eng.zip`, or put it at "
             f"{path}"
         ) from error
 

@@ -1,4 +1,4 @@
-"""The vocabularies of a corpus: those it was prepared with, or learned from its training side."""
+"""The vocabularies of a corpus: from its preparation, or learned from its training side."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def learn_tokenizers(
     Args:
         pairs: the training side.
         config: the table `[tokenizer]`.
-        show: shows how many sentences have been read. What follows has no measure.
+        show: shows the number of sentences that have been read. Training has no measure.
     """
     sides = pairs.take(spread(range(len(pairs)), config.training_pairs))
     sources, targets = (_told(side, show) for side in sides)

@@ -1,4 +1,4 @@
-"""Align the words of a translation and of its source by attention."""
+"""Aligns the words of a translation and its source by attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Alignment:
     weights: list[list[float]]
 
     def __str__(self) -> str:
-        """Write the words' alignment in the Pharaoh format."""
+        """Return the alignment of the words in the Pharaoh format."""
         return " ".join(f"{i}-{j}" for i, j in self.words)
 
 
@@ -46,7 +46,7 @@ def align(
     source_indices, source_words = word_indices(tokenizers.source, _without_eos(source))
     target_indices, target_words = word_indices(tokenizers.target, _without_eos(target))
     by_word = np.zeros((len(target_indices), len(source_indices)))  # no more words than tokens
-    tags = sum(map(tokenizers.source.is_tag, source))  # they are no words, and come first
+    tags = sum(map(tokenizers.source.is_tag, source))  # they are not words, and come first
     for j, row in zip(target_indices, weights, strict=False):
         for i, weight in zip(source_indices[tags:], row[tags:], strict=False):
             by_word[j, i] += weight
@@ -72,7 +72,7 @@ def copy_unknown(
     Args:
         tokenizers: of words.
         sentence: the source.
-        text: the translation, in which an unknown word reads "<unk>".
+        text: the translation, in which unknown words are "<unk>".
         ids: its ids.
         weights: for each of these a row of weights over the source's tags, words and EOS.
     """
@@ -90,8 +90,8 @@ def copy_unknown(
 def word_indices(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[str]]:
     """Return for each token the index of the word in which it ends; and the words.
 
-    A token of spaces alone belongs to the word before it. Where there are only such tokens, there
-    is no word, and the indices are 0.
+    A token of spaces only belongs to the previous word. If there are only such tokens, there is no
+    word, and the indices are 0.
 
     Args:
         tokenizer: of the language.

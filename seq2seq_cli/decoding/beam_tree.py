@@ -1,4 +1,4 @@
-"""What a beam search kept and dropped, as a tree."""
+"""The hypotheses that a beam search kept and dropped, as a tree."""
 
 from typing import Any, NamedTuple
 
@@ -16,14 +16,14 @@ KEPT, FINISHED, DROPPED = "kept", "finished", "dropped"
 
 
 class Node(NamedTuple):
-    """A hypothesis that the search looked at.
+    """A hypothesis that the search considered.
 
     parent: the index of the hypothesis that it continues by one token; None for the first.
     token: the id of that token.
     total: its log-probability in nats, penalties of repetition included.
-    score: by which finished hypotheses are ranked, after the penalties of `[decoding]`.
-    fate: `kept` where the search went on with it, `finished` where it ended among the best K of the
-        step, `dropped` otherwise.
+    score: ranks finished hypotheses; includes the penalties of `[decoding]`.
+    fate: `kept` if the search continued it, `finished` if it ended among the best K of the step,
+        `dropped` otherwise.
     """
 
     parent: int | None
@@ -36,14 +36,14 @@ class Node(NamedTuple):
 class RecordedSearch(Search):
     """A search for one sentence at a time that records the candidates of each step.
 
-    It finds what `Search` finds: each step is that of `Search`.
+    It gives the results of `Search`: each step is that of `Search`.
 
     Args:
         model: any Seq2Seq.
-        config: how to search; a beam.
+        config: the options of the search; a beam.
 
     Attributes:
-        nodes: of the last search, in the order of the steps; the parents stand before.
+        nodes: of the last search, in the order of the steps; parents come first.
     """
 
     def __init__(self, model: Seq2Seq, config: DecodingConfig):
@@ -94,7 +94,7 @@ class RecordedSearch(Search):
         return found
 
     def _fates(self) -> list[str | None]:
-        """Return what becomes of each candidate, the best first; None where there is none."""
+        """Return the fate of each candidate, the best first; None if there is none."""
         kept, found = 0, []
         for i, total in enumerate(self._candidates["total"][0].numpy()):
             fate: str | None = DROPPED

@@ -1,7 +1,7 @@
 """The loop of a search: finished sentences leave the batch, and caches grow with the output.
 
-A batch of sentences of different lengths would otherwise compute until its longest is done, and
-attend over positions that are empty still.
+Otherwise, a batch of sentences of different lengths would compute until its longest is done, and
+attend to positions that are still empty.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,16 @@ _STAY = 0.75  # while at least this share of the sentences is unfinished, none l
 
 
 class Progress(NamedTuple):
-    """Where the search of the sentences in the batch stands.
+    """The progress of the search for the sentences in the batch.
 
     t: int32 scalar, decoding steps made.
     capacity: int32 scalar, decoding steps that the caches in `state` hold.
     memory: of the encoder, for each sentence.
     state: of the decoder, for each of the R hypotheses.
-    sentences: for each sentence row_B (int32, its index in `results`), done_B (bool), and what the
-        search keeps.
-    live: the hypotheses that go on; every tensor leads with B K.
-    finished: the best hypotheses that have ended; every tensor leads with B N.
+    sentences: for each sentence row_B (int32, its index in `results`), done_B (bool), and further
+        values of the search.
+    live: the hypotheses that continue; the first axes of every tensor are B K.
+    finished: the best hypotheses that have ended; the first axes of every tensor are B N.
     results: `finished` of all sentences, including those that have left the batch.
     """
 
@@ -44,7 +44,7 @@ Advance = Callable[[Progress, Memory], Progress]
 
 
 def first_capacity(longest: tf.Tensor) -> tf.Tensor:
-    """Return how many decoding steps the caches hold at first, for outputs of `longest` tokens."""
+    """Return the initial capacity of the caches, for outputs of `longest` tokens."""
     return tf.minimum(longest, _CAPACITY_STEP)
 
 
@@ -53,7 +53,7 @@ def run_compacted(progress: Progress, model: Seq2Seq, beams: int, advance: Advan
 
     Args:
         progress: at the beginning.
-        model: whose state it has.
+        model: the owner of the state.
         beams: hypotheses of each sentence.
         advance: makes one decoding step, given the memory of all R hypotheses.
     """
@@ -86,7 +86,7 @@ def _advance_until_compaction(p: Progress, memory: Memory, advance: Advance) -> 
         share = tf.reduce_mean(tf.cast(open_B, tf.float32))
         return (p.t < p.capacity) & (share >= _STAY)
 
-    # Memory and results stay the same, so they are no variables of the loop.
+    # Memory and results stay the same, so they are not loop variables.
     begun = p._replace(memory={}, results={})
     after = _while(has_capacity_and_work, lambda p: advance(p, memory), begun)
     rows_B1 = after.sentences["row_B"][:, tf.newaxis]

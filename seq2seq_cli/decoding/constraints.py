@@ -1,7 +1,7 @@
-"""Tokens that a hypothesis must or must not continue with: functions that change the logits.
+"""Constraints on the next token of a hypothesis: functions that change the logits.
 
-Rows R are the K hypotheses of each of B sentences; the rows of a sentence are next to each other.
-Logits are float32; t is the number of tokens that a hypothesis has.
+Rows R are the K hypotheses of each of B sentences; the rows of a sentence are adjacent.
+Logits are float32; t is the number of tokens of a hypothesis.
 """
 
 import tensorflow as tf
@@ -19,7 +19,7 @@ def constrain(
     prefix_BP: tf.Tensor,
     no_repeat_ngram: int,
 ) -> tf.Tensor:
-    """Exclude what the minimum length, repeated n-grams and the prefix exclude.
+    """Exclude the tokens that the minimum length, repeated n-grams and the prefix exclude.
 
     The first two never exclude a token of the prefix. For the arguments see the functions below.
     """
@@ -39,7 +39,7 @@ def exclude_special_tokens(logits_RV: tf.Tensor, tags: int) -> tf.Tensor:
 
 
 def penalise_repetition(logits_RV: tf.Tensor, ids_BKT: tf.Tensor, penalty: float) -> tf.Tensor:
-    """Make tokens that the hypothesis contains already less probable.
+    """Make tokens that the hypothesis already contains less probable.
 
     Keskar et al. (2019), "CTRL: a conditional transformer language model", section 4.1.
     """
@@ -49,7 +49,7 @@ def penalise_repetition(logits_RV: tf.Tensor, ids_BKT: tf.Tensor, penalty: float
 
 
 def require_minimum_length(logits_RV: tf.Tensor, t: tf.Tensor, minimum_B: tf.Tensor) -> tf.Tensor:
-    """Exclude EOS where the translation would have fewer tokens than its minimum."""
+    """Exclude EOS if the translation would have fewer tokens than its minimum."""
     too_early_B = t + 1 < minimum_B
 
     def go_on() -> tf.Tensor:
@@ -82,11 +82,11 @@ def exclude_repeated_ngrams(
 def follow_prefix(
     logits_RV: tf.Tensor, free_RV: tf.Tensor, t: tf.Tensor, prefix_BP: tf.Tensor
 ) -> tf.Tensor:
-    """Exclude all but the prefix's next token, where the prefix goes on.
+    """Exclude all tokens except the prefix's next one, while the prefix continues.
 
     Args:
-        logits_RV: where it does not.
-        free_RV: the logits before any constraint; none of them excludes the prefix.
+        logits_RV: used after the end of the prefix.
+        free_RV: the logits before any constraint, so that the prefix is never excluded.
         t: tokens of each hypothesis.
         prefix_BP: int32 ids, padded with PAD.
     """
@@ -107,7 +107,7 @@ def _by_hypothesis(values_B: tf.Tensor, logits_RV: tf.Tensor) -> tf.Tensor:
 
 
 def _marked(ids_BKT: tf.Tensor, where_BKT: tf.Tensor, vocabulary: int) -> tf.Tensor:
-    """Return marked_RV, bool: the ids that stand in each row where `where_BKT` is True."""
+    """Return marked_RV, bool: the ids in each row at which `where_BKT` is True."""
     ids_RT = tf.reshape(ids_BKT, [-1, tf.shape(ids_BKT)[2]])
     indices_X2 = tf.where(tf.reshape(where_BKT, tf.shape(ids_RT)))
     tokens_X = tf.cast(tf.gather_nd(ids_RT, indices_X2), tf.int64)

@@ -1,4 +1,4 @@
-"""Encode sentences as ids, in batches of like length."""
+"""Encodes sentences as ids, in batches of similar length."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -18,9 +18,9 @@ _FEW = 16  # sentences that are worth a batch of their own
 
 
 class EncodedSentence(NamedTuple):
-    """A sentence as a model reads it.
+    """A sentence in the form that a model reads.
 
-    ids: int32, EOS included; one array for each vocabulary that the model reads it in.
+    ids: int32, EOS included; one array for each source vocabulary of the model.
     cut: whether it was longer than `decoding.max_source_tokens`.
     """
 
@@ -29,14 +29,14 @@ class EncodedSentence(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Tokens, in the vocabulary in which it has most."""
+        """The number of tokens, in the vocabulary in which it is largest."""
         return max(map(len, self.ids))
 
 
 def encode_sentences(
     tokenizers: Sequence[Tokenizer], texts: Sequence[str], config: DecodingConfig
 ) -> list[EncodedSentence]:
-    """Tokenize sentences by each of the tokenizers, and cut them to the maximum length."""
+    """Tokenize sentences with each of the tokenizers, and cut them to the maximum length."""
     limit = config.max_source_tokens
     by_tokenizer = (token_ids(tokenizer, texts) for tokenizer in tokenizers)
     return [
@@ -60,8 +60,7 @@ def shortened(ids: np.ndarray, limit: int) -> np.ndarray:
 def padded_batch(encoded: Sequence[EncodedSentence]) -> np.ndarray:
     """Return ids_BS, int32, right-padded with PAD.
 
-    Where there are several vocabularies, the ids in each stand side by side and are padded to one
-    length.
+    With several vocabularies, the ids of all are placed side by side and padded to one length.
     """
     width = max(each.length for each in encoded)
     by_vocabulary = zip(*(each.ids for each in encoded), strict=True)
@@ -79,7 +78,7 @@ def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
 def memory_errors(
     sentences: int, length: int, config: DecodingConfig
 ) -> AbstractContextManager[None]:
-    """Turn a lack of memory for a batch into an error that says what to lower."""
+    """Turn a lack of memory for a batch into an error that names what to lower."""
     keys = ["batch_tokens", "batch_sentences", "max_source_tokens"]
     samples = "mbr" if config.mbr else "rerank_hypotheses" if config.rerank else "n_best"
     keys += [samples if config.sample else "beam"]
@@ -90,10 +89,10 @@ def memory_errors(
 
 
 def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:
-    """Yield batches of sentences of like length, as lists of keys.
+    """Yield batches of sentences of similar length, as lists of keys.
 
     The longest come first, so that batches that are computed at once end at about the same time.
-    Few sentences make several batches, too.
+    Even a few sentences give several batches.
 
     Args:
         lengths: of the sentences in tokens, by key.

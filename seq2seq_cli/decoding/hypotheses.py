@@ -1,14 +1,14 @@
 """The tensors of a search's hypotheses.
 
-They stand in dictionaries. Each tensor has the same name in those of the B K live hypotheses, of
-the B C candidates and of the B N finished hypotheses; "." is K, C or N:
+They are in dictionaries. Each tensor has the same name for the B K live hypotheses, the B C
+candidates and the B N finished hypotheses; "." is K, C or N:
 
     ids (B . T)          int32, PAD after the last token
     token (B .)          int32, the last token; live hypotheses and candidates only
     total (B .)          float32, log-probability; minus infinity where there is no hypothesis
     model_total (B .)    the same without the penalty for repetition, if there is one
     coverage (B . S)     float32, summed attention, if the score needs it; not of finished ones
-    attention (B . T S)  float32, if the caller asked for it
+    attention (B . T S)  float32, if the caller requests it
     score (B .)          float32, of finished hypotheses only, see `ranking`
 """
 
@@ -27,12 +27,12 @@ Tensors = dict[str, tf.Tensor]
 class Hypotheses(NamedTuple):
     """The translations found of each sentence, the best first.
 
-    ids_BNT: int32; ends with EOS unless the maximum length cut it, then PAD. All PAD where fewer
-        than N were found.
-    score_BN: float32, by which they are ranked. Minus infinity where fewer were found.
+    ids_BNT: int32; ends with EOS unless the maximum length cut it, then PAD. All PAD if fewer than
+        N were found.
+    score_BN: float32, by which they are ranked. Minus infinity if fewer were found.
     log_probability_BN: float32, the model's, the sum over the tokens, EOS included, in nats.
-    attention_BNTS: float32, over the source, of the step that gave each token; T is 0 where it was
-        not asked for.
+    attention_BNTS: float32, over the source, of the step that gave each token; T is 0 if it was not
+        requested.
     """
 
     ids_BNT: tf.Tensor
@@ -52,7 +52,7 @@ class Sizes(NamedTuple):
 def no_hypotheses(
     number: int, sizes: Sizes, config: DecodingConfig, with_attention: bool
 ) -> Tensors:
-    """Return so many hypotheses of each sentence that do not exist yet."""
+    """Return placeholders for `number` hypotheses of each sentence."""
     batch, longest, source_length = sizes
     tensors = {
         "ids": tf.fill([batch, number, longest], PAD),

@@ -1,4 +1,4 @@
-"""Process a stream of lines, several at a time, and give the results in order."""
+"""Processes a stream of lines, several at a time, and yields the results in order."""
 
 from collections.abc import Callable, Iterable, Iterator
 from io import RawIOBase
@@ -27,16 +27,16 @@ def in_windows(
     Args:
         stream: UTF-8 text, unbuffered.
         name: of the stream, for errors.
-        parse: makes an item of a line, or raises BadLineError.
-        process: makes a result of each item, given the number of items before these.
-        done: a verb for the errors, such as "translated".
+        parse: turns a line into an item, or raises BadLineError.
+        process: turns items into results, given the number of earlier items.
+        done: a participle for the errors, such as "translated".
 
     Yields:
         (line number, item, result) for each line, in order.
 
     Raises:
-        DataError: at a line that is not text, after all those before it; or if the stream cannot
-            be read.
+        DataError: at a line that is not text, after the earlier ones are done; or if the stream
+            cannot be read.
     """
     number = 0
     for window in _windows(_blocks(stream, name)):

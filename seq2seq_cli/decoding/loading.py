@@ -1,4 +1,4 @@
-"""Rebuild the models of trained runs."""
+"""Rebuilds the models of trained runs."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,11 +25,11 @@ Warn = Callable[[str], None]
 class LoadedRun(NamedTuple):
     """A run's model and tokenizers, its checkpoint's name, and the training's state there.
 
-    Of an ensemble all but `paths` and `model` are the first run's. `data` is its table `[data]`.
-    `languages` are the source and the target language. `warn` is called for each damaged checkpoint
-    of a run that is loaded beside it.
+    In an ensemble, everything except `paths` and `model` is that of the first run. `data` is its
+    table `[data]`. `languages` are the source and the target language. `warn` is called for each
+    damaged checkpoint of a further run that is loaded.
     `member_tokenizers` are the source tokenizers of all runs, if they differ. The source tokenizers
-    write the tag of the language to translate to, if the run has such tags.
+    add the tag of the language to translate into, if the run has such tags.
     """
 
     paths: tuple[Path, ...]
@@ -49,12 +49,12 @@ class LoadedRun(NamedTuple):
         return ", ".join(map(str, self.paths))
 
     def towards(self, language: str | None) -> "LoadedRun":
-        """Return the same model for translating to a language; None for the run's usual one.
+        """Return the same model for translating into a language; None for the run's default.
 
-        The translators and scorers that were made before keep theirs.
+        Existing translators and scorers keep their language.
 
         Raises:
-            UsageError: if it does not translate to it.
+            UsageError: if the model does not translate into it.
         """
         languages = self.data.languages_to(language)
         _, target = languages
@@ -74,7 +74,7 @@ class LoadedRun(NamedTuple):
         """Return a translator with the model; the options are those of Translator.
 
         Args:
-            config: how to search; None for the run's `[decoding]`.
+            config: the options of the search; None for the run's `[decoding]`.
             reverse: the run that re-ranks; None to load that of `config.rerank`, if it is set.
             options: for Translator.
 
@@ -95,7 +95,7 @@ class LoadedRun(NamedTuple):
         )
 
     def reranker(self, config: DecodingConfig, compiled: bool = True) -> Reranker:
-        """Return what re-ranks translations of the opposite direction by this model."""
+        """Return a re-ranker for translations of the opposite direction, with this model."""
         return Reranker(self._replace(decoding=config).scorer(compiled), config)
 
     def scorer(self, compiled: bool = True) -> Scorer:
@@ -118,7 +118,7 @@ def load_run(
         checkpoint: None for the best one.
 
     Raises:
-        CheckpointError: if there is no valid checkpoint, or it is not this model's.
+        CheckpointError: if there is no valid checkpoint, or it belongs to another model.
     """
     config = config or run.config()
     tokenizers = Tokenizers.load(run.tokenizer).towards(config.data.target_language)
@@ -160,8 +160,8 @@ def load_reverse(name: str, languages: tuple[str, str], warn: Warn) -> LoadedRun
             config.data.languages_to(source) != (target, source)
         ):
             raise UsageError(
-                f"{option}: {run.path} translates from {config.data.direction}. To rank "
-                f"translations from {source} to {target}, a run from {target} to {source} is needed"
+                f"{option}: {run.path} translates from {config.data.direction}. Ranking "
+                f"translations from {source} to {target} needs a run from {target} to {source}"
             )
         return load_run(run, warn, config).towards(source)
     except CheckpointError as error:
@@ -171,7 +171,7 @@ def load_reverse(name: str, languages: tuple[str, str], warn: Warn) -> LoadedRun
 def at_checkpoint(loaded: LoadedRun, checkpoint: Checkpoint) -> LoadedRun:
     """Restore another checkpoint of the same run into a loaded model.
 
-    The translators and scorers that were made of `loaded` work with the new weights.
+    Translators and scorers that were made from `loaded` use the new weights.
 
     Raises:
         CheckpointError: if the checkpoint is damaged.
@@ -202,8 +202,8 @@ def load_ensemble(
     for other in loaded[1:]:
         if other.tokenizers.target.fingerprint != first.tokenizers.target.fingerprint:
             raise UsageError(
-                f"--run {first.name} --run {other.name}: only runs with the same target vocabulary "
-                "make an ensemble, and these differ. Train with the same data and tokenizer"
+                f"--run {first.name} --run {other.name}: an ensemble needs the same target "
+                "vocabulary in all runs. Train with the same data and tokenizer"
             )
     sources = tuple(each.tokenizers.source for each in loaded)
     differ = len({source.fingerprint for source in sources}) > 1

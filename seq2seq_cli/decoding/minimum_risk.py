@@ -1,4 +1,4 @@
-"""Minimum Bayes risk decoding: the hypothesis that is most like all others."""
+"""Minimum Bayes risk decoding: the hypothesis that is most similar to all others."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,15 +12,15 @@ _BETA = 2
 
 
 def expected_utilities(texts: Sequence[str], weights: np.ndarray, utility: str) -> np.ndarray:
-    """Return for each hypothesis how good it would be if one of them were the reference.
+    """Return the expected utility of each hypothesis if one of them is the reference.
 
         E(h) = sum over r of p(r) u(h, r)
 
     Kumar and Byrne (2004), "Minimum Bayes-risk decoding for statistical machine translation",
-    equation 3, with a utility in place of a loss; Eikema and Aziz (2020) for samples.
+    equation 3, with a utility instead of a loss; Eikema and Aziz (2020) for samples.
 
     Args:
-        texts: N hypotheses of a sentence; each is a reference, too.
+        texts: N hypotheses of a sentence; each is also a reference.
         weights: p, float of shape [N], of any positive sum.
         utility: `chrf` or `bleu`, both of a sentence as sacreBLEU computes them.
 

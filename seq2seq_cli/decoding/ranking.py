@@ -5,7 +5,7 @@
     cp(X; Y)    = beta * sum over i of log(min(sum over j of p_ij, 1))
 
 Wu et al. (2016), "Google's neural machine translation system", equation 14. p_ij is the attention
-of the j-th target token to the i-th source token. P has the penalty for repetition in it. cp is at
+of the j-th target token to the i-th source token. P includes the penalty for repetition. cp is at
 most 0.
 """
 
@@ -26,7 +26,7 @@ def scores(
     Args:
         total_BC: log P(Y|X), float32.
         length: |Y| in tokens, EOS included.
-        coverage_BCS: float32, the summed attention to each source token; only read where
+        coverage_BCS: float32, the summed attention to each source token; only read if
             `coverage_penalty` is above 0.
         mask_BS: True for real source tokens.
         config: has alpha (`length_penalty`), its kind, and beta (`coverage_penalty`).

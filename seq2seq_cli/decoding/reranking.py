@@ -1,4 +1,4 @@
-"""Re-ranking: hypotheses in the order of how well they and their source predict each other."""
+"""Re-ranking: orders hypotheses by how well they and their source predict each other."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,10 +18,10 @@ class Reranker:
 
     Without a length penalty (`length_penalty = 0`) and a coverage penalty it is
     log P(Y|X) + lambda log P(X|Y): Li et al. (2016), "A diversity-promoting objective function for
-    neural conversation models", section 4.5 (MMI-bidi). That each term is divided by a length of
-    its own is as in Yee, Dauphin and Auli (2019), "Simple and effective noisy channel modeling for
-    neural machine translation", section 3.2; there is no language model here. lp is that of
-    `ranking`; the source's length is in tokens of the reverse model, EOS included.
+    neural conversation models", section 4.5 (MMI-bidi). As in Yee, Dauphin and Auli (2019), "Simple
+    and effective noisy channel modeling for neural machine translation", section 3.2, each term is
+    divided by its own length; there is no language model here. lp is that of `ranking`; the
+    source's length is in tokens of the reverse model, EOS included.
 
     Args:
         scorer: has the reverse model.
@@ -37,7 +37,7 @@ class Reranker:
     ) -> list[list[Translation]]:
         """Return the `n_best` hypotheses of each source with their new scores, the best first.
 
-        Where scores are equal, the order of the search is kept.
+        If scores are equal, the order of the search is kept.
 
         Args:
             sources: the sentences.

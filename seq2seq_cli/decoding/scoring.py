@@ -1,4 +1,4 @@
-"""Score given translations by their log-probability."""
+"""Scores given translations by their log-probability."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Score:
-    """What a model says of one translation.
+    """A model's score of one translation.
 
     Attributes:
-        log_probability: in nats, EOS included; None where source and translation are blank.
+        log_probability: in nats, EOS included; None if source and translation are blank.
         tokens: as written, EOS included.
         token_log_probabilities: of each token, given the source and the tokens before it.
         cut: the sides, "source" and "translation", that were longer than
@@ -49,13 +49,14 @@ _BLANK = Score(None, [], [])
 
 
 class Scorer:
-    """Scores with a model at its present weights.
+    """Scores with a model at its current weights.
 
     Args:
         model: any Seq2Seq.
         tokenizers: of both languages.
         config: batch sizes and the maximum length.
-        compiled: whether in a graph; without one the first scores come sooner, all others later.
+        compiled: whether to use a graph; without one, the first scores come sooner, all others
+            later.
         member_tokenizers: see Translator.
     """
 
@@ -91,7 +92,7 @@ class Scorer:
         return scores
 
     def predictions(self, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
-        """Return how sure the model is of each next token of given translations, and if rightly.
+        """Return confidence and correctness of the predictions of given translations.
 
         Returns:
             confidence: float32 of shape [tokens], the probability of the most probable token.
@@ -154,10 +155,10 @@ def forced_log_probabilities(model: Seq2Seq, source_BS: Any, target_BT: Any) -> 
 
 
 def forced_predictions(model: Seq2Seq, source_BS: Any, target_BT: Any) -> tf.Tensor:
-    """Return float32 of shape [B, 2, T]: confidence, and 1 where the prediction is right, or 0.
+    """Return float32 of shape [B, 2, T]: confidence, and 1 if the prediction is right, else 0.
 
     The confidence is the probability of the most probable token. For the arguments see
-    forced_log_probabilities; what stands on padding means nothing.
+    forced_log_probabilities; values at padding have no meaning.
     """
     logits_RV = _forced_logits(model, source_BS, target_BT)
     confidence_R = tf.reduce_max(tf.nn.softmax(logits_RV), axis=1)

@@ -1,8 +1,8 @@
 """Search over the interface of `models.seq2seq`: one loop for every architecture.
 
-Greedy decoding, beam search and sampling are this loop with different `strategies`. Suffixes
-beside those of the interface: C candidates, N hypotheses returned, R = B K rows. The dictionaries
-of hypotheses are those of `hypotheses`.
+Greedy decoding, beam search and sampling are this loop with different `strategies`. Further
+suffixes: C candidates, N hypotheses returned, R = B K rows. The dictionaries of hypotheses are
+those of `hypotheses`.
 """
 
 from typing import Any
@@ -35,17 +35,18 @@ from seq2seq_cli.special_tokens import EOS, PAD
 
 
 class Search:
-    """Find translations, in one graph for batches of every shape.
+    """Finds translations, in one graph for batches of every shape.
 
-    With beams: the K best hypotheses go on, and those of the best K continuations that end, end. A
-    sentence is done when no live hypothesis can become better than the N best finished ones; or
-    when K have finished, and no live one has a better score now.
+    With a beam, the K best hypotheses continue; of the best K continuations, those with EOS are
+    finished. A sentence is done when no live hypothesis can become better than the N best finished
+    ones; or when K have finished, and no live one currently has a better score.
 
     Args:
         model: any Seq2Seq.
-        config: how to search.
+        config: the options of the search.
         attention: whether to return it.
-        compiled: whether in a graph; without one the first sentences come sooner, all others later.
+        compiled: whether to use a graph; without one, the first sentences come sooner, all others
+            later.
     """
 
     def __init__(
@@ -85,11 +86,11 @@ class Search:
 
         Args:
             source_BS: int32 ids, right-padded with PAD.
-            maximum_B: int32, most tokens of each translation, EOS included.
-            minimum_B: int32, fewest tokens, EOS included; none where not given.
+            maximum_B: int32, maximum tokens of each translation, EOS included.
+            minimum_B: int32, minimum tokens, EOS included; no minimum if not given.
             prefix_BP: int32 ids that the translation begins with, right-padded with PAD.
-            number_B: int32, the sentence's number in the whole input, by which samples are drawn;
-                counted from 0 where not given.
+            number_B: int32, the sentence's number in the whole input, which determines samples;
+                counted from 0 if not given.
         """
         batch = len(source_BS)
         arguments = (
@@ -109,7 +110,7 @@ class Search:
         prefix_BP: tf.Tensor,
         number_B: tf.Tensor,
     ) -> Hypotheses:
-        """Do what `__call__` does, eagerly or as what a graph is traced from."""
+        """Do the work of `__call__`, eagerly or traced as a graph."""
         with computing(precision=self._precision):
             begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
             predict = self._model.make_step(in_place=True)
@@ -162,7 +163,7 @@ class Search:
         return Progress(t, capacity, memory, state, sentences, live, finished, finished)
 
     def _step(self, p: Progress, memory: Memory, predict: Step) -> Progress:
-        """Continue each live hypothesis by a token, and part those that end from the others."""
+        """Continue each live hypothesis by a token, and separate those that end from the others."""
         candidates, parent_BC, state = self._expand(p, memory, predict)
         ends_BC, finished, finished_B = self._finish(p, candidates)
         live, state = self._select(candidates, ends_BC, parent_BC, state)

@@ -1,4 +1,4 @@
-"""Measure how fast a model translates."""
+"""Measures how fast a model translates."""
 
 import statistics
 import time
@@ -16,12 +16,12 @@ class DecodingSpeed:
     Attributes:
         sentences: number of sentences.
         tokens: of the translations, EOS included.
-        first_seconds: of the first time, compilation included.
-        seconds: the median of the other times.
-        fastest_seconds, slowest_seconds: of the other times.
+        first_seconds: of the first trial, compilation included.
+        seconds: the median of the other trials.
+        fastest_seconds, slowest_seconds: of the other trials.
         sentences_per_second, tokens_per_second: at the median.
         peak_memory_mb: the maximum of the process' resident memory, in 10^6 bytes.
-        memory_above_import_mb: the same, less the memory after the import of TensorFlow.
+        memory_above_import_mb: the same, minus the memory after the import of TensorFlow.
     """
 
     sentences: int
@@ -43,14 +43,14 @@ def measure_decoding(
     memory_before: int,
     on_time: Callable[[str], None],
 ) -> DecodingSpeed:
-    """Translate the sentences once to warm up, then `trials` times with a clock.
+    """Translate the sentences once to warm up, then measure `trials` times.
 
     Args:
         translator: the one to measure.
         sentences: the texts.
         trials: at least 1.
         memory_before: `resident_memory` with TensorFlow imported and nothing else.
-        on_time: called with each time, in words.
+        on_time: called with each time, as text.
     """
     times = []
     for trial in range(trials + 1):

@@ -1,6 +1,6 @@
-"""Greedy decoding, beam search and sampling: functions that choose the tokens to continue with.
+"""Greedy decoding, beam search and sampling: functions that choose the next tokens.
 
-Suffixes beside those of `models.seq2seq`: C candidates.
+Suffixes in addition to those of `models.seq2seq`: C candidates.
 """
 
 from collections.abc import Callable
@@ -10,12 +10,12 @@ import tensorflow as tf
 
 
 class Options(NamedTuple):
-    """What a strategy chooses from, in one decoding step.
+    """The input of a strategy in one decoding step.
 
-    logits_BKV: float32; minus infinity for a token that is forbidden here.
-    normaliser_BK: what to subtract from a logit for the token's log-probability.
-    total_BK: log-probability of each hypothesis so far; minus infinity where there is none.
-    uniform_BK: float64 in [0, 1), to draw by; none where nothing is drawn.
+    logits_BKV: float32; minus infinity for a token that is excluded.
+    normaliser_BK: the value to subtract from a logit for the token's log-probability.
+    total_BK: log-probability of each hypothesis so far; minus infinity if there is none.
+    uniform_BK: float64 in [0, 1), for drawing; None if nothing is drawn.
     """
 
     logits_BKV: tf.Tensor
@@ -27,8 +27,8 @@ class Options(NamedTuple):
 class Candidates(NamedTuple):
     """Continued hypotheses.
 
-    parent_BC: int32, which of the K hypotheses it continues; None where candidate k continues k.
-    token_BC: int32, by which token.
+    parent_BC: int32, the hypothesis that it continues; None if candidate k continues k.
+    token_BC: int32, the token that is added.
     total_BC: its log-probability.
     """
 
@@ -48,7 +48,7 @@ def greedy(options: Options) -> Candidates:
 def beam(options: Options) -> Candidates:
     """Return the 2K most probable continuations of all hypotheses together, the best first.
 
-    K of them may end here, and K are left to go on.
+    K of them may end here, and at least K remain to continue.
     """
     beams, vocabulary = options.logits_BKV.shape[1:]
     wanted = min(2 * beams, vocabulary)
@@ -64,11 +64,11 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
     """Return a strategy that draws a token for each hypothesis.
 
     Args:
-        temperature: logits are divided by it; below 1 the probable become more so.
-        top_k: draw from the so many most probable tokens; None for all.
-        top_p: draw from the fewest most probable tokens that together are at least so probable
-            (Holtzman et al. 2020, "The curious case of neural text degeneration"); of those that
-            `top_k` leaves.
+        temperature: logits are divided by it; below 1, probable tokens become more probable.
+        top_k: draw from this number of most probable tokens; None for all.
+        top_p: of these, draw from the smallest set of most probable tokens with at least this
+            total probability (Holtzman et al. 2020, "The curious case of neural text
+            degeneration").
     """
 
     def choose(options: Options) -> Candidates:
@@ -94,9 +94,9 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
 
 
 def top(logits_RV: tf.Tensor, number: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the highest logits of each row and their tokens, as tf.math.top_k does, but faster.
+    """Return the highest logits of each row and their tokens, like tf.math.top_k, but faster.
 
-    The highest ones stand in the blocks whose own highest are the highest.
+    They are in the blocks with the highest maxima.
     """
     vocabulary = logits_RV.shape[1]
     sizes = [size for size in range(16, 257) if vocabulary % size == 0]
@@ -118,10 +118,10 @@ def _continued(options: Options, token_BK: tf.Tensor) -> Candidates:
 
 
 def uniform(seed: int, number_B: tf.Tensor, samples: int, length: tf.Tensor) -> tf.Tensor:
-    """Return uniform_BKT, float64 in [0, 1), for so many samples and tokens.
+    """Return uniform_BKT, float64 in [0, 1), for `samples` samples of `length` tokens.
 
-    A number depends on the seed, the sentence's number, the sample and the position alone: Philox
-    counts positions, so a longer output changes no earlier number.
+    A number depends only on the seed, the sentence's number, the sample and the position: Philox
+    counts positions, so a longer output does not change earlier numbers.
     """
 
     def of_sentence(number: tf.Tensor) -> tf.Tensor:

@@ -1,4 +1,4 @@
-"""Translate strings: tokenize, search, detokenize."""
+"""Translates strings: tokenizes, searches and detokenizes."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -33,11 +33,11 @@ class Translation:
 
     Attributes:
         text: the translation, on one line; empty for an empty source.
-        score: by which it is ranked: its log-probability in nats, EOS included, after the penalties
-            of `[decoding]`; with re-ranking that of `Reranker`.
-        log_probability: the same before them.
-        reverse_log_probability: that of the source given the translation, in nats, which `score`
-            then contains; None without re-ranking.
+        score: ranks it: the log-probability in nats, EOS included, after the penalties of
+            `[decoding]`; with re-ranking, the score of `Reranker`.
+        log_probability: the same before the penalties.
+        reverse_log_probability: that of the source given the translation, in nats, which is part
+            of `score`; None without re-ranking.
         ids: its tokens, EOS included unless it was cut at the maximum length.
         cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
         alignment: of its words to those of the source, if the translator gives alignments.
@@ -55,12 +55,12 @@ class Translation:
 
     @property
     def tokens(self) -> int:
-        """How many tokens it has, EOS included."""
+        """The number of tokens, EOS included."""
         return len(self.ids)
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search ended it by EOS, and did not stop it at the maximum length."""
+        """Whether the search ended it by EOS, instead of stopping it at the maximum length."""
         return not self.ids or self.ids[-1] == EOS
 
 
@@ -69,12 +69,12 @@ Rerank = Callable[[Sequence[str], Sequence[Sequence[Translation]]], list[list[Tr
 
 
 class Translator:
-    """Translates with a model at its present weights.
+    """Translates with a model at its current weights.
 
     Args:
         model: any Seq2Seq.
         tokenizers: of both languages.
-        config: how to search, batch sizes and maximum lengths.
+        config: the options of the search, batch sizes and maximum lengths.
         alignments: whether translations have them.
         replace_unknown: whether to replace an unknown word by the source word with the highest
             attention.
@@ -106,14 +106,14 @@ class Translator:
         _check_beam(config.beam, tokenizers.target.vocabulary_size)
         if replace_unknown and not isinstance(tokenizers.target, Words):
             raise UsageError(
-                "--replace-unknown copies whole words, and this run's tokenizer.kind is "
+                "--replace-unknown copies whole words, but this run's tokenizer.kind is "
                 f"{tokenizers.target.kind!r}, not 'words'. Leave it out"
             )
         needs_attention = alignments or replace_unknown or config.coverage_penalty
         if len(member_tokenizers) > 1 and needs_attention:
             raise UsageError(
                 "--alignments, --replace-unknown and decoding.coverage_penalty need attention to "
-                "the same tokens, and these runs' source vocabularies differ. Leave them out"
+                "the same tokens, but the source vocabularies of these runs differ. Leave them out"
             )
         self._tokenizers = tokenizers
         self._source_tokenizers = member_tokenizers or [tokenizers.source]
@@ -136,13 +136,13 @@ class Translator:
     ) -> list[Translation]:
         """Return a translation for each sentence, in order.
 
-        Sentences are translated in batches of like length; batches change no result beyond
+        Sentences are translated in batches of similar length; batches change results only by
         rounding.
 
         Args:
             sentences: the texts.
-            first_number: the number of the first sentence in the whole input, by which samples are
-                drawn.
+            first_number: the number of the first sentence in the whole input, which determines
+                samples.
             progress: called with the number of sentences that are done, as it grows.
         """
         translations = [Translation("")] * len(sentences)
@@ -212,13 +212,13 @@ class Translator:
         return translations
 
     def _least_risk(self, found: list[Translation]) -> list[Translation]:
-        """Return the hypotheses of a sentence that are most like all, the best first."""
+        """Return the hypotheses of a sentence that are most similar to all, the best first."""
         # It imports sacreBLEU, which other searches do without.
         from seq2seq_cli.decoding.minimum_risk import expected_utilities
 
         if not found:
             return []
-        # Samples stand for their probabilities by how often they are drawn.
+        # Samples represent their probabilities by how often they are drawn.
         logs = np.array([each.log_probability for each in found])
         weights = np.ones(len(found)) if self._config.sample else np.exp(logs - logs.max())
         texts = [each.text for each in found]
@@ -263,26 +263,26 @@ class Translator:
 def _check_beam(beam: int, vocabulary: int) -> None:
     if beam > vocabulary:
         raise UsageError(
-            f"decoding.beam (--beam) is {beam}, and the target vocabulary has "
-            f"{vocabulary} tokens; a beam cannot be wider. Lower it"
+            f"decoding.beam (--beam) is {beam}, but the target vocabulary has only "
+            f"{vocabulary} tokens. Lower the beam"
         )
 
 
 def _check_prefix(tokens: int, config: DecodingConfig) -> None:
-    """Check that a prefix of so many tokens leaves space for the end of the sentence.
+    """Check that a prefix of `tokens` tokens leaves space for the end of the sentence.
 
     Raises:
         UsageError: if it does not.
     """
     if config.max_length is not None and tokens >= config.max_length:
         raise UsageError(
-            f"--prefix has {tokens:,} tokens, and the end of a translation is one more; "
+            f"--prefix has {tokens:,} tokens, and EOS is one more, but "
             f"decoding.max_length (--max-length) is {config.max_length}. Raise it to at least "
             f"{tokens + 1}, or shorten the prefix"
         )
     if config.max_length is None and tokens > config.max_source_tokens:
         raise UsageError(
-            f"--prefix has {tokens:,} tokens; decoding.max_source_tokens allows "
+            f"--prefix has {tokens:,} tokens, but decoding.max_source_tokens allows only "
             f"{config.max_source_tokens:,}. Shorten the prefix, or raise the limit"
         )
 

@@ -49,7 +49,7 @@ class SingleFilePage:
             title: of the page.
             data: what the scripts read, as JSON, from the element `data`; None for nothing.
             library: a script that runs before the page's own.
-            values: what stands in the template.
+            values: for the variables of the template.
         """
         environment = Environment(
             loader=ChoiceLoader([FileSystemLoader(each) for each in (*self._folders, _SHARED)]),
@@ -100,14 +100,14 @@ def joined(folders: Sequence[Path], scripts: Sequence[str]) -> str:
         scripts: their names.
 
     Raises:
-        ValueError: if a module imports one that does not stand before it.
+        ValueError: if a module imports one that does not come before it.
     """
     parts = ["const modules = {};"]
     for number, name in enumerate(scripts):
         text = _text(folders, name)
         for _, imported in _IMPORT.findall(text):
             if imported not in scripts[:number]:
-                raise ValueError(f"{name} imports {imported}, which does not stand before it")
+                raise ValueError(f"{name} imports {imported}, which does not come before it")
         body = _EXPORT.sub(r"\1", _IMPORT.sub(r'const \1 = modules["\2"];', text))
         exported = ", ".join(names for _, names in _EXPORT.findall(text))
         parts.append(f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();')
@@ -115,7 +115,7 @@ def joined(folders: Sequence[Path], scripts: Sequence[str]) -> str:
 
 
 def script_json(record: Any) -> str:
-    """Return JSON that cannot end the element in which it stands."""
+    """Return JSON that cannot end the HTML element that contains it."""
     text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

@@ -20,7 +20,7 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies, seed: int | Non
     Args:
         config: the table `[model]`.
         vocabularies: their sizes.
-        seed: determines the initial weights. None: they are zeros, for a model that is loaded next.
+        seed: determines the initial weights. None gives zeros, for a model that is then loaded.
     """
     model = ARCHITECTURES[type(config)](config, vocabularies, seed)
     if vocabularies.tags:
@@ -30,7 +30,7 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies, seed: int | Non
 
 
 def count_weights(config: ModelConfig, vocabularies: Vocabularies) -> int:
-    """Return how many trainable weights a model has; no memory is taken for them."""
+    """Return the number of trainable weights of a model, without allocating them."""
     with tf.Graph().as_default():  # where variables are described and not made
         model = build_model(config, vocabularies)
     return sum(math.prod(variable.shape) for variable in model.trainable_variables)

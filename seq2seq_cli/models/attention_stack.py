@@ -1,4 +1,4 @@
-"""What the models made of Transformer blocks share."""
+"""The common part of the models that consist of Transformer blocks."""
 
 from abc import abstractmethod
 from typing import Any
@@ -19,9 +19,9 @@ from seq2seq_cli.vocabularies import Vocabularies
 class AttentionStack(Seq2Seq):
     """A model whose target side is a stack of blocks with caches of keys and values.
 
-    A subclass makes the blocks, says how a token is embedded and reads the attention to the source
-    from the last block's weights. Its memory holds the `mask` of the source, and each block's keys
-    and values of it; its state holds the position and each block's cache.
+    A subclass creates the blocks, embeds tokens, and reads the attention to the source from the
+    last block's weights. Its memory holds the `mask` of the source, and each block's keys and
+    values of it; its state holds the position and each block's cache.
 
     Args:
         config: the model's table.
@@ -51,7 +51,7 @@ class AttentionStack(Seq2Seq):
     @property
     @abstractmethod
     def target_norm(self) -> LayerNorm | None:
-        """The normalisation after them, which a pre-norm stack needs."""
+        """The normalisation after these blocks, which a pre-norm stack needs."""
 
     @abstractmethod
     def embed_next(self, token_R: tf.Tensor, position: tf.Tensor, memory: Memory) -> tf.Tensor:
@@ -76,7 +76,7 @@ class AttentionStack(Seq2Seq):
         return state
 
     def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
-        """See Seq2Seq.grow_cache. `max_length` is at least the capacity that the caches have."""
+        """See Seq2Seq.grow_cache. `max_length` is at least the capacity of the caches."""
         after = {"position": state["position"]}
         for i, _ in enumerate(self.target_blocks):
             after |= cache_tensors(i, layer_cache(state, i).grow(max_length))
@@ -113,7 +113,7 @@ class AttentionStack(Seq2Seq):
         return step
 
     def normalised(self, x: tf.Tensor) -> tf.Tensor:
-        """Return what `logits` takes of the last block's outputs, in the dtype of products."""
+        """Return the input of `logits` from the last block's outputs, in the dtype of products."""
         if self.target_norm is None:
             return to_product_dtype(x)
         return self.target_norm(x, dtype=product_dtype(x.dtype))

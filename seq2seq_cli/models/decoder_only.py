@@ -17,15 +17,15 @@ class DecoderOnly(AttentionStack):
     """One stack over "source, separator, target", which predicts the target.
 
     A prefix language model: within the source every token sees every other; separator and target
-    see the source and what stands before them (Radford et al. 2018 for the stack; Liu et al. 2018,
-    "Generating Wikipedia by summarizing long sequences", for translation by it; Raffel et al. 2020,
-    section 3.2.1, for the full attention within the prefix). The separator is the target's BOS, and
-    the loss is over the target alone.
+    see the source and the tokens before them (Radford et al. 2018 for the stack; Liu et al. 2018,
+    "Generating Wikipedia by summarizing long sequences", for translation with it; Raffel et al.
+    2020, section 3.2.1, for the full attention within the prefix). The separator is the target's
+    BOS, and the loss is over the target only.
 
-    The source sees nothing of the target, so its keys and values are computed once, as `memory`,
-    and decoding extends them. Positions count on from the source's real length, whatever its
-    padding. The attention that `decode_step` reports is that of the last layer, in the mean over
-    its heads: its part over the source, scaled to 1 in sum.
+    The source does not see the target, so its keys and values are computed once, as `memory`, and
+    decoding extends them. Target positions continue from the source's real length, regardless of
+    padding. The attention that `decode_step` reports is the mean over the heads of the last layer:
+    its part over the source, scaled to sum to 1.
 
     Args:
         config: widths, layers and options. `max_positions` is for source and target together.
@@ -82,7 +82,7 @@ class DecoderOnly(AttentionStack):
     def _hidden(
         self, target_BT: tf.Tensor, memory: Memory, training: bool
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Return what `hidden` does, and weights_BHTX of each layer over source and target."""
+        """Return the result of `hidden`, and weights_BHTX of each layer over source and target."""
         batch, length = tf.unstack(tf.shape(target_BT))
         positions_BT = memory["length"][:, tf.newaxis] + tf.range(length)
         x = self._embed(self.embeddings.embed_target(target_BT), positions_BT, training)

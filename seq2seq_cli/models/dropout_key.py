@@ -1,15 +1,15 @@
-"""The number from which all dropout masks of a training update follow."""
+"""The number that determines all dropout masks of an update."""
 
 import tensorflow as tf
 
 
 class DropoutKey:
-    """The pair (seed, step) from which every dropout mask of a training update follows.
+    """The pair (seed, step) that determines every dropout mask of an update.
 
-    The training loop sets it before each update, so a checkpoint needs nothing about dropout.
+    The training loop sets it before each update, so a checkpoint stores nothing about dropout.
 
     Attributes:
-        value: int64, of one number.
+        value: int64, both in one number.
     """
 
     def __init__(self) -> None:

@@ -8,12 +8,12 @@ from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
 
 
 class Ensemble(Seq2Seq):
-    """Predicts the mean of its members' probabilities, and attends as they do in the mean.
+    """Predicts the mean of its members' probabilities, with the mean of their attention.
 
     Args:
-        members: models of the same target vocabulary.
+        members: models with the same target vocabulary.
         separate: whether their source vocabularies differ. A source then holds the ids for each of
-            them side by side, all of one length; and so does attention.
+            them side by side, with equal lengths; so does attention.
     """
 
     def __init__(self, members: Sequence[Seq2Seq], separate: bool = False):
@@ -68,7 +68,7 @@ class Ensemble(Seq2Seq):
         return step
 
     def _parts(self, *joined: dict[str, tf.Tensor]) -> list[tuple]:
-        """Return each member with its part of what `_join` made."""
+        """Return each member with its part of a result of `_join`."""
         parts = [
             [
                 {name.partition("/")[2]: x for name, x in bag.items() if name.startswith(f"{i}/")}

@@ -1,6 +1,6 @@
-"""What holds for every architecture behind the interface, measured on a model and a batch.
+"""Properties of every architecture behind the interface, measured on a model and a batch.
 
-Each function returns the largest deviation from its property: 0 but for rounding. `source` and
+Each function returns the largest deviation from its property: 0 except for rounding. `source` and
 `target` are int32 ids, right-padded with PAD; the target begins with BOS.
 """
 
@@ -15,13 +15,13 @@ from seq2seq_cli.special_tokens import BOS, PAD, UNK
 
 
 def stepping(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """Stepping gives the logits that teacher forcing gives."""
+    """Decoding steps give the logits of teacher forcing."""
     logits, _ = _steps(model, source, target)
     return _difference(logits, model((source, target)))
 
 
 def causality(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """Later target tokens change no earlier logit."""
+    """Later target tokens do not change earlier logits."""
     half = target.shape[1] // 2
     others = tf.where(target == UNK, BOS, UNK)
     changed = tf.concat([target[:, :half], others[:, half:]], axis=1)
@@ -36,15 +36,15 @@ def padding(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
 
 
 def order(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """The order of the batch changes nothing but the order of the results."""
+    """The order of the batch changes only the order of the results."""
     reversed_logits = model((tf.reverse(source, [0]), tf.reverse(target, [0])))
     return _difference(model((source, target)), tf.reverse(reversed_logits, [0]))
 
 
 def reordering(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """All that a step hands on is in its state: reordered halfway, sentences go on as they would.
+    """The state holds everything that a step passes on: it can be reordered between steps.
 
-    This is what a beam search does to the state at each step.
+    A beam search reorders the state at each step.
     """
     half = target.shape[1] // 2
     memory = model.encode(source)
@@ -59,7 +59,7 @@ def reordering(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
 
 
 def attention(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """Attention is 1 in sum off the padding and 0 on it; 0 where a source is all padding."""
+    """Attention sums to 1, and is 0 on padding; it is all 0 if a source is all padding."""
     _, weights = _steps(model, source, target)
     mask = padding_mask(source).numpy()
     sums = np.broadcast_to(mask.any(axis=1)[:, np.newaxis], weights.shape[:2])
@@ -68,7 +68,7 @@ def attention(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
 
 
 def compilation(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """XLA, in one trace for all shapes, gives the training logits and gradients of plain TF."""
+    """XLA, with one trace for all shapes, gives the training logits and gradients of plain TF."""
 
     def run(source: tf.Tensor, target: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
@@ -109,7 +109,7 @@ def _steps(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> tuple[np.nda
 
 
 def _reversed(tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """Reverse the batch: every tensor leads with it, but for scalars."""
+    """Reverse the batch, the first axis of every tensor that is not a scalar."""
     return {k: v if v.shape.rank == 0 else tf.reverse(v, [0]) for k, v in tensors.items()}
 
 
@@ -118,5 +118,5 @@ def _largest(differences: list[float]) -> float:
 
 
 def _difference(a: tf.Tensor | np.ndarray, b: tf.Tensor | np.ndarray | int) -> float:
-    """Return the largest absolute difference; not a number where either is not."""
+    """Return the largest absolute difference; NaN if either has a NaN."""
     return float(np.max(np.abs(np.subtract(a, b, dtype=np.float64)), initial=0.0))

@@ -1,4 +1,4 @@
-"""The two masks of attention: bool, True where a key may be seen."""
+"""The two masks of attention: bool, True for visible keys."""
 
 import tensorflow as tf
 
@@ -6,12 +6,12 @@ from seq2seq_cli.special_tokens import PAD
 
 
 def padding_mask(ids: tf.Tensor) -> tf.Tensor:
-    """Return True where `ids` holds a token and False where it holds padding."""
+    """Return True for tokens in `ids`, and False for padding."""
     return tf.not_equal(ids, PAD)
 
 
 def causal_mask(queries: tf.Tensor | int, keys: tf.Tensor | int) -> tf.Tensor:
-    """Return mask_TS: query t sees the keys up to the t-th, of so many queries and keys.
+    """Return mask_TS for numbers of queries and keys: query t sees the keys up to the t-th.
 
     Vaswani et al. (2017), section 3.2.3.
     """

@@ -1,6 +1,6 @@
-"""How many floating-point operations the matrix products of a model take, by formulas.
+"""The number of floating-point operations in the matrix products of a model, by formulas.
 
-A product of (n, k) and (k, m) takes 2 n k m: a multiplication and an addition are two.
+A product of (n, k) and (k, m) takes 2 n k m: a multiplication and an addition count as two.
 """
 
 from seq2seq_cli.config.model import (
@@ -15,14 +15,14 @@ from seq2seq_cli.models.layers.cells import CELLS
 def forward_operations(
     config: ModelConfig, vocabulary: int, rows: int, source: int, target: int
 ) -> int:
-    """Return the operations that lead from a batch to its logits, padding included.
+    """Return the operations from a batch to its logits, padding included.
 
     Args:
         config: the model's table.
         vocabulary: size of the target's.
         rows: of the batch.
         source: its length, in tokens.
-        target: length of what the decoder reads, in tokens.
+        target: length of the decoder's input, in tokens.
     """
     if isinstance(config, RNNConfig):
         width = config.decoder_units if config.wiring == "luong" else config.embedding_units

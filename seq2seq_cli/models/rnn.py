@@ -21,14 +21,14 @@ DECODERS = {"bahdanau": BahdanauDecoder, "luong": LuongDecoder}
 class RNN(Seq2Seq):
     """GRUs or LSTMs in encoder and decoder, any score, in Bahdanau's wiring or in Luong's.
 
-    The decoder attends to the encoder's values. The encoder's last state begins the decoder's: that
-    of the cell which ends at the sentence's first word where there is one,
+    The decoder attends to the encoder's values. The encoder's last state initialises the decoder's
+    state. It is that of the cell that ends at the sentence's first word, if there is one:
 
         s_0 = tanh(Ws h + bs)    for each layer (Bahdanau et al. 2015, appendix A.2.2);
-        c_0 = tanh(Wc c + bc)    besides where the cells are LSTMs
+        c_0 = tanh(Wc c + bc)    in addition, if the cells are LSTMs
 
-    or, with the bridge `zero`, 0. The wirings: BahdanauDecoder, LuongDecoder. An affine map leads
-    from the decoder's outputs to the vocabulary.
+    With the bridge `zero` it is 0. The wirings are BahdanauDecoder and LuongDecoder. An affine map
+    leads from the decoder's outputs to the vocabulary.
 
     Args:
         config: widths, layers and options.
@@ -80,7 +80,7 @@ class RNN(Seq2Seq):
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
-        """See Seq2Seq.encode. What decoding needs of the values is projected here."""
+        """See Seq2Seq.encode. The projections of the values for decoding are computed here."""
         mask_BS = padding_mask(source_BS)
         embedded_BSD = self.source_dropout(self.source_embedding(source_BS), training=training)
         values_BSD, last = self.encoder(embedded_BSD, mask_BS, training=training)
@@ -106,7 +106,7 @@ class RNN(Seq2Seq):
         return dense(to_product_dtype(hidden), output.kernel, output.bias)
 
     def joined_matrices(self) -> dict[str, int]:
-        """See Seq2Seq.joined_matrices. A cell's gates have a matrix each."""
+        """See Seq2Seq.joined_matrices. Each of a cell's gates has its own matrix."""
         cells = [cell for layer in self.encoder.layers for cell in layer.cells]
         cells += [self.decoder.cell, *self.decoder.upper.cells]
         kernels = [kernel for cell in cells for kernel in (cell.kernel, cell.recurrent_kernel)]

@@ -21,10 +21,10 @@ State = dict[str, tf.Tensor]
 
 
 class StepOutput(NamedTuple):
-    """What one decoding step gives.
+    """The result of one decoding step.
 
     logits_BV: float32, unnormalised log-probabilities of the next token.
-    attention_BS: float32, weights over the source; 1 in sum, 0 on padding.
+    attention_BS: float32, weights over the source; they sum to 1, and are 0 on padding.
     state: the state for the next step, of the same structure, shapes and dtypes.
     """
 
@@ -34,9 +34,9 @@ class StepOutput(NamedTuple):
 
 
 class AttentionMaps(NamedTuple):
-    """What a model attends to where it reads a given target.
+    """The attention of a model that reads a given target.
 
-    logits_BTV: float32, of the token after each of the target's.
+    logits_BTV: float32, of the token after each target token.
     maps: for each kind of attention the float32 weights_BHTS of each layer, the first layer first:
 
         cross    target positions over the source
@@ -57,13 +57,13 @@ class Seq2Seq(keras.Model):
 
     Training uses `encode`, `hidden` and `logits`, and sets `dropout_key`. A search uses `encode`,
     `initial_state`, `make_step`, `repeat_for_beams` and `grow_cache`. The other methods follow from
-    these. A model with several layers or heads of attention has `attention_maps` of its own.
+    these. A model with several layers or heads of attention overrides `attention_maps`.
 
-    `memory` does not change while decoding. `state` changes at each decoding step; each of its
-    tensors that is not a scalar leads with B.
+    `memory` does not change during decoding. `state` changes at each decoding step; the first axis
+    of each of its tensors that is not a scalar is B.
 
-    The hypotheses of a sentence are rows next to each other. Their memory is what
-    `repeat_for_beams` returns for the sentence's.
+    The hypotheses of a sentence are adjacent rows. Their memory is the result of
+    `repeat_for_beams` for the memory of the sentence.
 
     Attributes:
         dropout_key: determines the dropout masks of the next update.
@@ -81,7 +81,7 @@ class Seq2Seq(keras.Model):
 
     @abstractmethod
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
-        """Encode source ids (int32, right-padded with PAD); every tensor returned leads with B."""
+        """Encode source ids (int32, right-padded with PAD); the first axis of every result is B."""
 
     @abstractmethod
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
@@ -91,8 +91,8 @@ class Seq2Seq(keras.Model):
     def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return the logits of vectors of any rank.
 
-        They are float32 for float32 vectors. For vectors in the precision of products they stay in
-        it, to save a pass over them.
+        They are float32 for float32 vectors. For vectors in the precision of products they keep
+        that precision, to save a pass over them.
         """
 
     def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
@@ -100,7 +100,7 @@ class Seq2Seq(keras.Model):
         return self.logits(self.hidden(target_BT, memory, training))
 
     def joined_matrices(self) -> dict[str, int]:
-        """Return, by path, how many matrices a weight holds side by side, if several."""
+        """Return, by path, the number of matrices that a weight holds side by side, if several."""
         return {}
 
     @abstractmethod
@@ -112,7 +112,7 @@ class Seq2Seq(keras.Model):
         return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
 
     def grow_cache(self, state: State, max_length: tf.Tensor) -> State:
-        """Return the same state with a capacity of `max_length` tokens in all."""
+        """Return the same state with a total capacity of `max_length` tokens."""
         del max_length  # a state that does not grow has capacity for any number
         return state
 
@@ -120,11 +120,11 @@ class Seq2Seq(keras.Model):
     def make_step(self, in_place: bool = False) -> Step:
         """Return a function that reads one token (int32) of each row and predicts the next.
 
-        What it needs of the weights alone is computed once. There must be no more steps than the
-        state has capacity for.
+        Values that depend only on the weights are computed once. The number of steps must not
+        exceed the capacity of the state.
 
         Args:
-            in_place: whether a decoding step may write over the state that it is given.
+            in_place: whether a decoding step may overwrite the state that it is given.
         """
 
     def decode_step(self, token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
@@ -134,11 +134,11 @@ class Seq2Seq(keras.Model):
     def attention_maps(self, source_BS: tf.Tensor, target_BT: tf.Tensor) -> AttentionMaps:
         """Return all attention weights of teacher forcing, without dropout.
 
-        Here: the one map that `decode_step` reports, as that of one layer and one head.
+        Here it is the one map that `decode_step` reports, as one layer with one head.
 
         Args:
             source_BS: int32 ids, right-padded with PAD.
-            target_BT: int32 ids, as `source_BS`; each row begins with BOS.
+            target_BT: int32 ids, like `source_BS`; each row begins with BOS.
         """
         logits_BTV, weights_BTS = self.reported_attention(source_BS, target_BT)
         return AttentionMaps(logits_BTV, {"cross": [weights_BTS[:, tf.newaxis]]})
@@ -146,7 +146,7 @@ class Seq2Seq(keras.Model):
     def reported_attention(
         self, source_BS: tf.Tensor, target_BT: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return logits_BTV and weights_BTS as `decode_step` gives them for a given target.
+        """Return logits_BTV and weights_BTS of `decode_step` for a given target.
 
         The arguments are those of `attention_maps`.
         """

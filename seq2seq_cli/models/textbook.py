@@ -1,7 +1,7 @@
 """A model's outputs by the textbook: the equations of `reference` with the model's own weights.
 
-`s2s selftest` and the tests compare a model with it. Dropout is off. All is computed in float32,
-position by position: slowly, but as the papers say it.
+`s2s selftest` and the tests compare a model with it. Dropout is off. Everything is computed in
+float32, position by position: slowly, but as in the papers.
 """
 
 from typing import NamedTuple
@@ -27,9 +27,9 @@ from seq2seq_cli.special_tokens import PAD
 
 
 class TextbookOutputs(NamedTuple):
-    """What `StepOutput` holds, for all positions of the target.
+    """The contents of `StepOutput`, for all positions of the target.
 
-    logits_BTV: float32, unnormalised log-probabilities of the token after each of the target's.
+    logits_BTV: float32, unnormalised log-probabilities of the token after each target token.
     attention_BTS: float32, weights over the source.
     maps: see AttentionMaps.
     """
@@ -45,7 +45,7 @@ def textbook_outputs(model: Seq2Seq, source_BS: Tensor, target_BT: Tensor) -> Te
     Args:
         model: an RNN, a Transformer or a DecoderOnly, with any options.
         source_BS: source ids, int32, right-padded with PAD; its shape must be static.
-        target_BT: target ids, int32, as source_BS; each row begins with BOS.
+        target_BT: target ids, int32, like source_BS; each row begins with BOS.
 
     Raises:
         TypeError: for a model of another class.
@@ -147,7 +147,7 @@ def _embed(table: Tensor, positions: Positions, ids: Tensor, numbers: Tensor) ->
     vectors = _lookup(table, ids) * table.shape[1] ** 0.5
     if positions.table is None:
         return vectors + reference.sinusoidal_positions(numbers, table.shape[1])
-    last = positions.table.shape[0] - 1  # which stands for all later positions
+    last = positions.table.shape[0] - 1  # which is used for all later positions
     return vectors + _lookup(positions.table, tf.minimum(numbers, last))
 
 

@@ -1,4 +1,4 @@
-"""The functions of `reference` with the weights of a layer, which may be of any model.
+"""The functions of `reference` with the weights of a layer of any model.
 
 Weights are read by the names that `reference` gives under "Fast". No layer is called.
 """
@@ -26,12 +26,12 @@ MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def affine_of(layer: Linear | MultiHeadAttention | FeedForward, name: str = "") -> reference.Affine:
-    """Return a kernel and a bias of a layer; `name` is what stands before both words."""
+    """Return a kernel and a bias of a layer; `name` is the prefix of both attributes."""
     return getattr(layer, f"{name}kernel"), getattr(layer, f"{name}bias")
 
 
 def cell_of(cell: Cell, *more_kernels: Tensor) -> reference.Cell:
-    """Return a cell. `more_kernels` multiply what is concatenated to its input."""
+    """Return a cell. `more_kernels` multiply the vectors that are concatenated to its input."""
     weights = {
         "W_x": tf.concat([cell.kernel, *more_kernels], axis=0),
         "U_h": cell.recurrent_kernel,
@@ -43,10 +43,10 @@ def cell_of(cell: Cell, *more_kernels: Tensor) -> reference.Cell:
 
 
 def stack_of(cells: Sequence[reference.Cell]) -> reference.Cell:
-    """Return cells on top of each other as one cell; from the third on each adds its input.
+    """Return stacked cells as one cell; from the third on, each adds its input to its output.
 
-    Its state is that of the first cell, that of the second, and so on. What it returns is the last
-    output, and then the next state: a decoder's step reads its output from where a cell has it.
+    Its state is that of the first cell, that of the second, and so on. It returns the last output,
+    and then the next state, so that a decoder's step finds the output where a cell has it.
     """
 
     def stack(x_BD: Tensor, state: reference.State) -> reference.State:
@@ -63,7 +63,7 @@ def stack_of(cells: Sequence[reference.Cell]) -> reference.Cell:
 def encode_by(
     layer: EncoderLayer, x_BSD: Tensor, mask_BS: Tensor
 ) -> tuple[Tensor, reference.State]:
-    """Return h_BSD, and the last state of the backward cell (else of the only one)."""
+    """Return h_BSD, and the last state of the backward cell, or of the only one."""
     forward, backward = layer.forward_cell, layer.backward_cell
     zeros_BD = tf.zeros([x_BSD.shape[0], forward.recurrent_kernel.shape[0]])
     state = [zeros_BD] if isinstance(forward, GRUCell) else [zeros_BD, zeros_BD]
@@ -87,10 +87,10 @@ def score_of(score: Score) -> reference.Score:
 
 
 def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> DecodingStep:
-    """Return a decoder's step. Its state is that of the cells; then a vector that is fed, if any.
+    """Return a decoder's step. Its state is that of the cells, then the vector that is fed, if any.
 
-    Where there are more layers, the first one's state asks in Bahdanau's wiring, and the last
-    one's in Luong's. The last one's goes into the output.
+    With several layers, the query is the first layer's state in Bahdanau's wiring, and the last
+    layer's in Luong's. The last layer's state goes into the output.
     """
     kernel = decoder.context_kernel if isinstance(decoder, BahdanauDecoder) else decoder.feed_kernel
     first = cell_of(decoder.cell, *([] if kernel is None else [kernel]))

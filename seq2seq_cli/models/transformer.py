@@ -1,4 +1,4 @@
-"""The Transformer of Vaswani et al. (2017): encoder and decoder of attention alone."""
+"""The Transformer of Vaswani et al. (2017): an encoder and a decoder with attention only."""
 
 import tensorflow as tf
 
@@ -43,7 +43,7 @@ class Transformer(AttentionStack):
             ]
 
         def last_norm(name: str) -> LayerNorm | None:
-            # A post-norm stack ends with a normalisation as it is.
+            # A post-norm stack already ends with a normalisation.
             return LayerNorm(config.units, name=name) if config.norm == "pre" else None
 
         self.source_positions = positions("source_positions")
@@ -103,7 +103,7 @@ class Transformer(AttentionStack):
     def _hidden(
         self, target_BT: tf.Tensor, memory: Memory, training: bool
     ) -> tuple[tf.Tensor, list[BlockOutput]]:
-        """Return what `hidden` does, and what each block of the decoder gives."""
+        """Return the result of `hidden`, and the results of each block of the decoder."""
         x = self._embed_target(target_BT, tf.range(tf.shape(target_BT)[1]), training)
         outputs = []
         for i, block in enumerate(self.decoder):

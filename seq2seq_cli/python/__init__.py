@@ -1,7 +1,7 @@
 """Trained runs from Python: load, translate, score, attention.
 
-Strings go in and strings come out; a list gives a list. Errors that you can act on are
-`seq2seq_cli.errors.S2SError`; warnings are Python's.
+A string gives a string; a list gives a list. Errors that you can act on are subclasses of
+`seq2seq_cli.errors.S2SError`; warnings are ordinary Python warnings.
 """
 
 import os
@@ -26,14 +26,14 @@ def load(*runs: str | os.PathLike[str], device: str = "auto") -> Model:
         'Me gustan las manzanas.'
 
     Args:
-        runs: names of runs below `runs/`, or their paths; none for the newest run. Several must
+        runs: names of runs in `runs/`, or their paths; the default is the newest run. Several must
             have the same target vocabulary.
         device: `auto` (a GPU if there is one), `cpu`, `gpu` or `gpu:N`. A process keeps the device
             that it used first.
 
     Raises:
         CheckpointError: if there is no such run, or it has no valid checkpoint.
-        UsageError: if the device cannot be used, or the runs make no ensemble.
+        UsageError: if the device cannot be used, or the runs cannot form an ensemble.
     """
     names: list[str | None] = [os.fspath(run) for run in runs] or [None]
     with options_as_keywords():
@@ -54,7 +54,7 @@ def _checked_device(device: str) -> str:
     """Return a device that has a valid name.
 
     Raises:
-        UsageError: if it has not.
+        UsageError: if it does not.
     """
     values = Overrides()
     values.set("training.device", device, "load()")

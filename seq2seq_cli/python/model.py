@@ -35,7 +35,7 @@ class ScoredTranslation(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """What a translator is made for."""
+    """The key of a translator."""
 
     decoding: DecodingConfig
     prefix: str = ""
@@ -126,28 +126,27 @@ class Model:
             >>> model.translate("Good night.", beam=5, n_best=2, with_scores=True)
             [ScoredTranslation(text='Buenas noches.', score=-0.4), ...]
 
-        A search that has translated a few sentences is compiled, which takes a second or more and
-        makes it faster.
+        After a few sentences, the search is compiled. This takes a second or more, and makes it
+        faster.
 
         Args:
             sentences: a string, or any number of them.
-            n_best: number of translations of each sentence: at most `beam`, or any number of
-                samples.
-            with_scores: whether to return a ScoredTranslation in place of each string.
+            n_best: number of translations per sentence: at most `beam`, or any number of samples.
+            with_scores: whether to return a ScoredTranslation instead of each string.
             prefix: the beginning of each translation.
             replace_unknown: whether to copy unknown words from the source, by attention.
-            to: the language to translate to, of a run of both directions; None for its usual one.
+            to: the language to translate into, with a run of both directions; None for its default.
             options: the other keys of `[decoding]`, such as `beam`, `length_penalty`, `sample`,
                 `temperature`, `top_k`, `top_p`, `seed` and `max_length`.
 
         Returns:
             A translation for a string, and a list of translations for any other iterable. With
-            `n_best`, a list of at most so many translations, the best first, stands in place of
-            each. The translation of a blank sentence is empty.
+            `n_best`, each translation is replaced by a list of at most `n_best` translations, the
+            best first. The translation of a blank sentence is empty.
 
         Raises:
             UsageError: if an option has a wrong value, or contradicts another.
-            TypeError: if there is no such option, naming the nearest, or a sentence is no string.
+            TypeError: if there is no such option (names the nearest), or one is not a string.
         """
         texts = _strings(sentences, "sentences")
         if n_best is not None:
@@ -194,11 +193,10 @@ class Model:
             to: the language of the translation, as in `translate`.
 
         Returns:
-            A number for two strings, and else a list of numbers. It is NaN where both texts are
-            blank.
+            A number for two strings, otherwise a list of numbers; NaN if both texts are blank.
 
         Raises:
-            TypeError: if one is a string and the other is not, or a text is no string.
+            TypeError: if one is a string and the other is not, or a text is not a string.
             ValueError: if there are not as many translations as sources.
         """
         if isinstance(source, str) != isinstance(translation, str):
@@ -223,7 +221,7 @@ class Model:
     def attention(
         self, sentence: str, translation: str | None = None, *, to: str | None = None
     ) -> Attention:
-        """Return what the model attends to where it reads a sentence and a translation.
+        """Return the model's attention while it reads a sentence and a translation.
 
             >>> found = model.attention("I like apples.")
             >>> found.weights.shape == (len(found.target_tokens), len(found.source_tokens))
@@ -231,16 +229,16 @@ class Model:
             >>> found.word_weights.shape == (len(found.target_words), len(found.source_words))
             True
 
-        In a notebook the result shows itself as a heat map.
+        A notebook displays the result as a heat map.
 
         Args:
             sentence: the source.
             translation: a given translation, which the model reads token by token; None for the
                 model's own.
-            to: the language to translate to, as in `translate`.
+            to: the language to translate into, as in `translate`.
 
         Raises:
-            TypeError: if a text is no string.
+            TypeError: if a text is not a string.
             UsageError: if the sentence is blank, or the members of an ensemble have different
                 source vocabularies.
         """
@@ -290,16 +288,16 @@ def _strings(texts: str | Iterable[str], name: str) -> list[str]:
     """Return a list of texts.
 
     Raises:
-        TypeError: if one is no string.
+        TypeError: if one is not a string.
     """
     if isinstance(texts, str):
         return [texts]
     if isinstance(texts, bytes):
-        raise TypeError(f"{name}: bytes are no text; decode them, such as by .decode('utf-8')")
+        raise TypeError(f"{name}: bytes are not text; decode them, such as by .decode('utf-8')")
     found = list(texts)
     for number, text in enumerate(found):
         if not isinstance(text, str):
-            raise TypeError(f"{name}: a string is needed, and number {number} is {text!r}")
+            raise TypeError(f"{name}: all items must be strings; number {number} is {text!r}")
     return found
 
 
@@ -309,5 +307,5 @@ def _warn_of_cut(text: str, decoding: DecodingConfig) -> None:
 
 
 def warn(text: str) -> None:
-    """Warn as Python does."""
+    """Issue a Python warning."""
     warnings.warn(text, stacklevel=2)

@@ -13,7 +13,7 @@ from seq2seq_cli.errors import UsageError
 
 
 class Options(TypedDict, total=False):
-    """The keys of `[decoding]`, which `DecodingConfig` describes, all but `n_best`.
+    """The keys of `[decoding]` except `n_best`; `DecodingConfig` describes them.
 
     A key that is left out has the value of the run's config.
     """
@@ -52,7 +52,7 @@ _OTHER_KEYWORDS = ("n_best", "prefix", "with_scores", "replace_unknown", "to")
 def with_options(
     defaults: DecodingConfig, origin: str, options: Mapping[str, Any]
 ) -> DecodingConfig:
-    """Return a run's `[decoding]` with options in it.
+    """Return a run's `[decoding]` with options applied.
 
     Args:
         defaults: the run's.
@@ -60,7 +60,7 @@ def with_options(
         options: keys of `[decoding]`, with their values.
 
     Raises:
-        TypeError: if there is no such option, naming the one that may be meant.
+        TypeError: if there is no such option; names the nearest one.
         UsageError: if a value is wrong, or contradicts another.
     """
     if not options:
@@ -74,7 +74,7 @@ def with_options(
         values.set(f"decoding.{key}", value, "translate()")
     decoding = load_config(values).decoding
     if "seed" in options and not decoding.sample:
-        raise UsageError("seed is for sample=True; a search for the best draws nothing")
+        raise UsageError("seed is for sample=True; without sampling nothing is random")
     return decoding
 
 
@@ -87,7 +87,7 @@ def _unknown_option(name: str) -> str:
 
 @contextmanager
 def options_as_keywords() -> Iterator[None]:
-    """Call options in an error as Python does: `top_k` for `--top-k` and `decoding.top_k`."""
+    """Name options in an error as in Python: `top_k` for `--top-k` and `decoding.top_k`."""
     try:
         yield
     except UsageError as error:

@@ -1,1 +1,1 @@
-"""Recipes: several trainings as one command."""
+"""Recipes: several training runs as one command."""

@@ -1,4 +1,4 @@
-"""`s2s ablate`: the same training with different models, compared in one table."""
+"""`s2s ablate`: different models trained with the same settings, compared in one table."""
 
 import dataclasses
 import json
@@ -29,7 +29,7 @@ class Row:
         name: of the variant and its run's folder.
         bleu, chrf: on the test split, greedy.
         dev_bleu: of the best validation.
-        pairs_per_second: the median of the training's progress events.
+        pairs_per_second: the median of the progress events.
         parameters: number of trainable weights.
         steps, seconds: of training, validation included.
         bleu_signature, chrf_signature: sacreBLEU's.
@@ -56,15 +56,15 @@ def ablate(
 ) -> list[Row]:
     """Train each variant that has not been trained yet, and score all on the test split.
 
-    Called again with the same folder, it continues where it was interrupted.
+    Called again with the same folder, it continues after the interruption.
 
     Args:
-        configs: of the variants, by name; they differ in `[model]` and what follows from it.
+        configs: of the variants, by name; they differ in `[model]` and the keys that depend on it.
         folder: receives the runs, results.json and results.md.
-        on_event: receives the events of each training.
+        on_event: receives the events of each run.
         equal_parameters: change the widths of each variant until it has as many weights as the
             first.
-        device: a description of it, for the trainings' summaries.
+        device: a description of it, for the summaries.
 
     Raises:
         UsageError: if the folder has runs of other configs.
@@ -98,7 +98,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 
 def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) -> Row:
-    """Return the result of a variant, and train it unless that has been done."""
+    """Return the result of a variant; train it first unless it has been trained."""
     result_file = path / "result.json"
     run = Run(path)
     if run.has_config:

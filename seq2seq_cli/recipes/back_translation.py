@@ -37,22 +37,22 @@ def back_translate(
 ) -> SyntheticCorpus:
     """Translate monolingual text, and write pairs of a translation and its original sentence.
 
-    Called again after an interruption, it goes on where it was.
+    Called again after an interruption, it continues where it stopped.
 
     Args:
-        runs: from the language of the text; several are an ensemble.
+        runs: from the language of the text; several form an ensemble.
         configs: of the runs; the first one's `[decoding]` is used. With `n_best`, each translation
             of a sentence gives a pair.
         text: the sentences.
-        output: the TSV file to make. Its first column has the translations.
+        output: the TSV file to write. Its first column has the translations.
         warn: called for each damaged checkpoint, which is skipped.
-        show: shows how many sentences are done.
+        show: shows the number of sentences that are done.
 
     Raises:
         UsageError: if the output exists, was begun with other settings, or the runs do not fit
             together.
         CheckpointError: if a run has no valid checkpoint.
-        LockedError: if another process makes the output.
+        LockedError: if another process is writing the output.
         DiskError: if it cannot be written.
     """
     check_new(output)

@@ -42,25 +42,26 @@ def distill(
 ) -> SyntheticCorpus:
     """Translate the sources of the teachers' training side, and write them with the translations.
 
-    Each distinct source is translated once. Called again after an interruption, it goes on where
-    it was.
+    Each distinct source is translated once. Called again after an interruption, it continues where
+    it stopped.
 
     Args:
-        teachers: several are an ensemble.
+        teachers: several form an ensemble.
         configs: of the teachers; the first one's `[decoding]` is used.
-        output: the TSV file to make.
+        output: the TSV file to write.
         warn: called for each damaged checkpoint, which is skipped.
-        data: where the first teacher's corpus is now; None if it has not moved.
-        closest: whether to use the translation of the beam that is most like the references, in
-            place of the best one (sequence-level interpolation, section 3.3).
-        show: shows how many sentences are done.
+        data: the new location of the first teacher's corpus; None if it has not moved.
+        closest: whether to use the translation of the beam that is most similar to the references,
+            instead of the best one (sequence-level interpolation, section 3.3).
+        show: shows the number of sentences that are done.
 
     Raises:
         UsageError: if the output exists or was begun with other settings, the teachers do not fit
-            together or know dev or test pairs, or there is only one translation to choose from.
+            together or were trained on dev or test pairs, or there is only one translation to
+            choose from.
         DataError: if the corpus cannot be read, or is not the first teacher's.
         CheckpointError: if a teacher has no valid checkpoint.
-        LockedError: if another process makes the output.
+        LockedError: if another process is writing the output.
         DiskError: if it cannot be written.
     """
     check_new(output)
@@ -94,7 +95,7 @@ def distill(
 
 
 def search_of(decoding: DecodingConfig, closest: bool) -> DecodingConfig:
-    """Return how to search: for one translation of a sentence, or for all to choose from.
+    """Return the options of a search for one translation, or for all to choose from.
 
     Raises:
         UsageError: if there is only one to choose from.
@@ -104,7 +105,7 @@ def search_of(decoding: DecodingConfig, closest: bool) -> DecodingConfig:
     found = decoding.n_best if decoding.sample else decoding.beam
     if found == 1:
         raise UsageError(
-            "--closest-to-reference chooses among several translations, and the search finds one. "
+            "--closest-to-reference chooses among several translations, but the search finds one. "
             "Give --beam 5, or leave it out"
         )
     return decoding.model_copy(update={"n_best": min(found, decoding.mbr or found)})

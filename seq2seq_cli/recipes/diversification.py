@@ -61,24 +61,24 @@ def diversify(
 ) -> SyntheticCorpus:
     """Write the training side together with its translations by each run, without duplicates.
 
-    Forward runs translate the sources, backward runs the targets. The runs are no ensemble: the
-    variety of their translations is what the method uses. Called again after an interruption, it
-    goes on where it was.
+    Forward runs translate the sources, backward runs the targets. The runs do not form an ensemble:
+    the method uses the variety of their translations. Called again after an interruption, it
+    continues where it stopped.
 
     Args:
         forward: at least one run with its config; the first one's corpus and `[decoding]` are used.
         backward: runs of the other direction.
-        output: the TSV file to make: the original pairs, then those of each run.
+        output: the TSV file to write: the original pairs, then those of each run.
         warn: called for each damaged checkpoint, which is skipped.
-        data: where the first run's corpus is now; None if it has not moved.
-        show: shows how many sentences each stage has done.
+        data: the new location of the first run's corpus; None if it has not moved.
+        show: shows the number of sentences that each stage has done.
 
     Raises:
         UsageError: if the output exists, was begun with other settings, a run has other languages,
-            or one has learned from dev or test pairs.
+            or one was trained on dev or test pairs.
         DataError: if the corpus cannot be read, or is not the first run's.
         CheckpointError: if a run has no valid checkpoint.
-        LockedError: if another process makes the output.
+        LockedError: if another process is writing the output.
         DiskError: if it cannot be written.
     """
     check_new(output)
@@ -145,7 +145,7 @@ def _join(corpus: Corpus, logs: Sequence[PairsLog], path: Path) -> tuple[int, di
     """Write the original pairs and those of the logs, each once and none that leaks.
 
     Returns:
-        The number of pairs, and how many were left out, by reason.
+        The number of pairs, and the numbers that were left out, by reason.
     """
     held_out = pair_keys([*corpus.dev, *corpus.test])
     parts: list[Callable[[], Iterator[Pair]]] = [

@@ -20,14 +20,14 @@ _NOT_IN_TSV = str.maketrans({"\t": " ", "\n": " ", "\r": " ", "\0": "\N{REPLACEM
 
 @dataclass(frozen=True)
 class Position:
-    """How far a log is.
+    """The position of a log.
 
     Attributes:
-        sentences: number of sentences that have been dealt with.
-        pairs: number of pairs that were made of them.
+        sentences: number of sentences that have been processed.
+        pairs: number of pairs that were made from them.
         bytes: size of the pairs in the file.
         left_out: number of sentences or pairs that were left out, by reason.
-        is_complete: whether there is no further sentence.
+        is_complete: whether there are no further sentences.
     """
 
     sentences: int = 0
@@ -40,15 +40,15 @@ class Position:
 class PairsLog:
     """A TSV file of pairs, and beside it the position up to which the file counts.
 
-    The position is written after the pairs, and both are on the disk before `append` returns. What
-    stands behind the position was interrupted, and is removed when the log is opened.
+    The position is written after the pairs, and both are on the disk before `append` returns. Data
+    after the position is from an interrupted write, and is removed when the log is opened.
 
     Args:
-        path: the file, which is made if it is missing.
+        path: the file, which is created if it is missing.
 
     Attributes:
         path: the file.
-        position: how far it is.
+        position: its position.
 
     Raises:
         DataError: if the file has lost pairs.
@@ -70,12 +70,12 @@ class PairsLog:
     def append(
         self, sentences: int, pairs: Iterable[Pair], left_out: Mapping[str, int] | None = None
     ) -> None:
-        """Add the pairs that were made of the next sentences.
+        """Add the pairs that were made from the next sentences.
 
         Args:
             sentences: number of sentences.
-            pairs: what was made of them.
-            left_out: what was not, by reason.
+            pairs: the pairs.
+            left_out: numbers that were left out, by reason.
 
         Raises:
             DiskError: if they cannot be written.
@@ -96,7 +96,7 @@ class PairsLog:
         )
 
     def complete(self) -> None:
-        """Record that there is no further sentence."""
+        """Record that there are no further sentences."""
         self._set_position(replace(self.position, is_complete=True))
 
     def pairs(self) -> Iterator[Pair]:
@@ -120,7 +120,7 @@ class PairsLog:
         self.position = position
 
     def _damaged(self) -> DataError:
-        return DataError(f"{self.path}: is damaged. Remove {self.path.parent} to begin anew")
+        return DataError(f"{self.path}: is damaged. Remove {self.path.parent} to start again")
 
 
 def tsv_line(pair: Pair) -> str:
@@ -129,7 +129,7 @@ def tsv_line(pair: Pair) -> str:
 
 
 def publish(partial: Path, output: Path) -> None:
-    """Give a complete file its final name, and have both on the disk.
+    """Give a complete file its final name, and flush both to the disk.
 
     Raises:
         DiskError: if that fails.

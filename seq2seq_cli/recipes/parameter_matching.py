@@ -10,7 +10,7 @@ from seq2seq_cli.models import count_weights
 from seq2seq_cli.training.setup import read_and_learn
 
 TOLERANCE = 0.03
-"""How far from the wanted number of weights a model may be, as a share of that number."""
+"""The maximum deviation from the wanted number of weights, as a share of that number."""
 
 
 def with_equal_parameters(configs: dict[str, Config]) -> dict[str, Config]:
@@ -21,7 +21,7 @@ def with_equal_parameters(configs: dict[str, Config]) -> dict[str, Config]:
 
     Raises:
         DataError: if the corpus cannot be used.
-        UsageError: if a model cannot have so many weights.
+        UsageError: if a model cannot have that number of weights.
     """
     first = next(iter(configs.values()))
     _, tokenizers = read_and_learn(first)
@@ -100,7 +100,7 @@ def _scaled(model: ModelConfig, factor: float) -> ModelConfig:
 
 
 def _width(wanted: float, most: int = MOST_UNITS, multiple_of: int = 1) -> int:
-    """Return the multiple that is nearest to `wanted`, not above `most` and not 0."""
+    """Return the multiple that is nearest to `wanted`, at most `most` and not 0."""
     return multiple_of * min(max(1, round(wanted / multiple_of)), most // multiple_of)
 
 

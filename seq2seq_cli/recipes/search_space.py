@@ -1,4 +1,4 @@
-"""Which values of which config keys a tuning tries, read from TOML."""
+"""The values of config keys that a tuning tries, read from TOML."""
 
 import importlib.util
 import math
@@ -21,7 +21,7 @@ _LIMITS = {"epochs", "steps", "budget_seconds", "patience"}  # of [training]
 
 @dataclass(frozen=True)
 class Choice:
-    """Values of which one is drawn."""
+    """Values from which one is drawn."""
 
     values: tuple[Value, ...]
 
@@ -32,12 +32,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers of which one is drawn.
+    """Numbers from which one is drawn.
 
     Attributes:
         low, high: the minimum and the maximum, both included; whole numbers for a key that takes
             whole numbers, else floats.
-        log: whether the logarithm is drawn evenly.
+        log: whether the logarithm is drawn uniformly.
         step: distance of neighbouring values, counted from `low`; None for any number.
     """
 
@@ -60,14 +60,14 @@ class Range:
 
 
 Space = dict[str, Choice | Range]
-"""What is drawn for each dotted key of the config."""
+"""The values to draw from, by dotted key of the config."""
 
 
 def check_packages() -> None:
     """Check that Optuna and matplotlib are installed.
 
     Raises:
-        UsageError: saying how to install them.
+        UsageError: if they are not; says how to install them.
     """
     missing = [name for name in ("optuna", "matplotlib") if not importlib.util.find_spec(name)]
     if missing:
@@ -79,15 +79,15 @@ def check_packages() -> None:
 def read_space(path: Path, base: Config) -> Space:
     """Read the table `[space]` of a TOML file.
 
-    A key of the config has a list of values, or a table with `low`, `high` and perhaps `log = true`
-    or `step`.
+    A key of the config has a list of values, or a table with `low`, `high` and optionally
+    `log = true` or `step`.
 
     Args:
         path: the file.
-        base: the config of all that is not drawn.
+        base: the config of all keys that are not drawn.
 
     Raises:
-        UsageError: naming every key that is unknown or has a wrong range, and why.
+        UsageError: naming every key that is unknown or has a wrong range, with the reason.
     """
     space: Space = {}
     problems = []
@@ -113,8 +113,8 @@ def _entries(path: Path) -> dict[str, Any]:
         table, _, key = name.partition(".")
         if table != "space" or not key:
             raise UsageError(
-                f"{path}: {name}: a search space has the table [space] alone. Give the values that "
-                "all trials share by --config and --set"
+                f"{path}: {name}: a search space has only the table [space]. Give the values that "
+                "all trials share with --config and --set"
             )
         if key in Config.model_fields and isinstance(value, dict):  # dots outside quotes are tables
             entries |= {f"{key}.{inner}": each for inner, each in value.items()}
@@ -127,7 +127,7 @@ def _dimension(key: str, entry: Any, base: Config) -> Choice | Range:
     """Return an entry as a dimension of the space.
 
     Raises:
-        ValueError: if there is no such key, or it cannot be drawn so.
+        ValueError: if there is no such key, or it cannot be drawn like this.
     """
     known, kind = base.flat(), base.model.kind
     if key not in known:
@@ -136,10 +136,10 @@ def _dimension(key: str, entry: Any, base: Config) -> Choice | Range:
     if key == "model.kind":
         raise ValueError("model.kind has other keys for each kind. Tune one kind at a time")
     if table == "data":
-        raise ValueError(f"{key}: scores on other data cannot be compared. Set it by --set")
+        raise ValueError(f"{key}: scores on other data cannot be compared. Set it with --set")
     if table == "training" and name in _LIMITS:
         raise ValueError(
-            f"{key}: all trials have the same budget. Set it by --budget, --steps or --set"
+            f"{key}: all trials have the same budget. Set it with --budget, --steps or --set"
         )
     found = _range(key, entry, base) if isinstance(entry, dict) else _choice(key, entry)
     ends = found.values if isinstance(found, Choice) else (found.low, found.high)
@@ -156,16 +156,18 @@ def _choice(key: str, entry: Any) -> Choice:
         )
     for value in entry:
         if not isinstance(value, str | bool | int | float):
-            raise ValueError(f"{key}: a choice is a text, a number, true or false; not {value!r}")
+            raise ValueError(
+                f"{key}: a value must be a string, a number, true or false; not {value!r}"
+            )
     if len({(type(value), value) for value in entry}) < len(entry):
-        raise ValueError(f"{key}: a value stands there twice: {entry!r}")
+        raise ValueError(f"{key}: a value occurs twice: {entry!r}")
     return Choice(tuple(entry))
 
 
 def _range(key: str, entry: dict[str, Any], base: Config) -> Range:
     types = _types(_field(key, base).annotation)
     if not types & {int, float}:
-        raise ValueError(f"{key} takes no numbers. Give a list of values")
+        raise ValueError(f"{key} does not take numbers. Give a list of values")
     if unknown := sorted(set(entry) - {"low", "high", "log", "step"}):
         raise ValueError(f"{key}: a range has low, high, log and step, not {unknown[0]!r}")
     if missing := {"low", "high"} - set(entry):
@@ -188,7 +190,7 @@ def _range(key: str, entry: dict[str, Any], base: Config) -> Range:
         raise ValueError(f"{key}: with log = true, low must be above 0; it is {numbers['low']}")
     if "step" in numbers and (log or not 0 < numbers["step"] <= numbers["high"] - numbers["low"]):
         raise ValueError(
-            f"{key}: step must be above 0 and at most high - low, and stands without log = true; "
+            f"{key}: step must be above 0 and at most high - low, and excludes log = true; "
             f"it is {numbers['step']}"
         )
     if not whole:
@@ -197,7 +199,7 @@ def _range(key: str, entry: dict[str, Any], base: Config) -> Range:
 
 
 def _check(key: str, value: Value, base: Config) -> None:
-    """Check that a key may have a value, whatever the values of other keys are."""
+    """Check that a key may have a value, regardless of the values of other keys."""
     field = _field(key, base)
     annotated: Any = Annotated
     of_key: Any = field.annotation

@@ -42,7 +42,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class SyntheticCorpus:
-    """What a recipe made.
+    """The result of a recipe.
 
     Attributes:
         path: the TSV file.
@@ -59,7 +59,7 @@ class SyntheticCorpus:
     left_out: dict[str, int]
 
     def to_toml(self, tag: str | None = None) -> str:
-        """Return the table `[[data.sources]]` with which a training uses the corpus."""
+        """Return the table `[[data.sources]]` that adds the corpus to a config."""
         source: dict[str, Any] = {
             "corpus": str(self.path),
             "columns": self.columns,
@@ -72,7 +72,7 @@ class SyntheticCorpus:
 
 
 class Choice(NamedTuple):
-    """Which pairs are made of a sentence and its translations.
+    """The choice of pairs from a sentence and its translations.
 
     backward: whether a translation is the source of its pair.
     held_out: keys of the dev and test pairs, with which no pair may share a sentence: uint64 of
@@ -87,7 +87,7 @@ class Choice(NamedTuple):
     def pairs(
         self, sentences: Sequence[Sentence], translations: Sequence[Translation]
     ) -> tuple[list[Pair], Counter[str]]:
-        """Return the pairs, and how many sentences or pairs are left out, by reason."""
+        """Return the pairs, and the number of sentences or pairs that are left out, by reason."""
         pairs: list[Pair] = []
         left_out: Counter[str] = Counter()
         for sentence, translation in zip(sentences, translations, strict=True):
@@ -117,10 +117,10 @@ def translate_into(
     grow with the number of sentences.
 
     Args:
-        log: where the pairs are written.
-        translator: the model and how to search.
+        log: receives the pairs.
+        translator: the model with the options of the search.
         sentences: all of them, in the same order each time.
-        choice: which pairs are made.
+        choice: chooses the pairs.
         show: called with the number of sentences that are done, as it grows.
     """
     done = log.position.sentences
@@ -144,12 +144,12 @@ def sentences_of(texts: Iterable[str]) -> Iterator[Sentence]:
 
 
 def shown_stage(show: ShowWork, stage: str, total: int) -> Callable[[int], None]:
-    """Return a function that shows how many of `total` sentences a stage has done."""
+    """Return a function that shows the number of `total` sentences that a stage has done."""
     return lambda done: show(stage, "sentences", done, total)
 
 
 def settings_of_runs(role: str, runs: Sequence[Run]) -> dict[str, str]:
-    """Return which checkpoints of runs are used, by the role and number of each run.
+    """Return the checkpoints of runs that are used, by the role and number of each run.
 
     Raises:
         CheckpointError: if a run has no valid checkpoint.
@@ -169,7 +169,7 @@ def settings_of_search(decoding: DecodingConfig) -> dict[str, Any]:
 
 
 def languages_of(runs: Sequence[Run], configs: Sequence[Config]) -> tuple[str, str]:
-    """Return the languages from and to which all of the runs translate.
+    """Return the source and the target language that all runs have.
 
     Raises:
         UsageError: if they differ.
@@ -178,7 +178,7 @@ def languages_of(runs: Sequence[Run], configs: Sequence[Config]) -> tuple[str, s
     for run, languages in zip(runs, found, strict=True):
         if languages != found[0]:
             raise UsageError(
-                f"{run.path} translates from {' to '.join(languages)}, and {runs[0].path} from "
+                f"{run.path} translates from {' to '.join(languages)}, but {runs[0].path} from "
                 f"{' to '.join(found[0])}. Give runs of the same languages"
             )
     return found[0]

@@ -17,19 +17,19 @@ _SPLIT = ("source_language", "target_language", "dev_pairs", "test_pairs", "spli
 def read_training_side(
     runs: Sequence[Run], configs: Sequence[Config], data: str | None, show: ShowWork
 ) -> Corpus:
-    """Read the first run's corpus, and check that no run has learned from its dev and test pairs.
+    """Read the first run's corpus, and check that no run was trained on its dev and test pairs.
 
-    A run that has would bring what it learned from them into its translations of the training
-    side, and so into the models that learn from these.
+    Otherwise dev and test pairs would leak into the translations of the training side, and into
+    the models that learn from these.
 
     Args:
         runs: all that translate the training side, in its direction or in the other.
         configs: of the runs.
-        data: where the first run's corpus is now; None if it has not moved.
-        show: shows how many pairs have been read.
+        data: the new location of the first run's corpus; None if it has not moved.
+        show: shows the number of pairs that have been read.
 
     Raises:
-        DataError: if a corpus cannot be read, or is not what its run was trained on.
+        DataError: if a corpus cannot be read, or is not the one that its run was trained on.
         UsageError: if a run was trained on dev or test pairs of the first.
     """
     first, found = runs[0], configs[0].data
@@ -45,7 +45,7 @@ def read_training_side(
         if count:
             raise UsageError(
                 f"{run.path}: {count:,} of the {len(held_out):,} dev and test pairs of "
-                f"{first.path} are in its training side, and would leak into what it translates. "
+                f"{first.path} are in its training side, and would leak into its translations. "
                 f"Train it on the same split: s2s export-split split --run {first.path}, then "
                 f"s2s train --source {config.data.source_language} --target "
                 f"{config.data.target_language} --data split/train --set data.dev=split/dev --set "
@@ -66,17 +66,17 @@ def _has_same_split(run: Run, data: DataConfig, first: Run, found: DataConfig) -
 
 
 def _kinds(data: DataConfig) -> list[dict[str, Any]]:
-    """Return what a config says of each corpus, but for its path and its weight."""
+    """Return the config of each corpus, without its path and its weight."""
     return [corpus.model_dump(exclude={"corpus", "weight"}) for corpus in data.mixture]
 
 
 def _count_common(held_out: Sequence[Pair], other: Corpus, turned: bool) -> int:
-    """Count the held-out pairs that a training side has, apart from case and punctuation.
+    """Count the held-out pairs in a training side, ignoring case and punctuation.
 
     Args:
         held_out: the pairs.
         other: the corpus with the training side.
-        turned: whether its direction is the other one.
+        turned: whether it has the opposite direction.
     """
     wanted = {(normalise(source), normalise(target)) for source, target in held_out}
     found = set()

@@ -1,4 +1,4 @@
-"""A small training that is killed and resumed, compared bit by bit with one that was not."""
+"""A small run that is killed and resumed, compared bit by bit with an uninterrupted one."""
 
 import itertools
 import os
@@ -23,7 +23,7 @@ from seq2seq_cli.training.loop import train
 from seq2seq_cli.work import ShowWork, show_nothing
 
 STEPS = 20
-"""Updates of the training."""
+"""Number of updates of the run."""
 
 _SAVED, _KILLED = 8, 10  # updates after which it is saved and killed
 _LONGEST = 300  # seconds until the killed process is given up
@@ -46,7 +46,7 @@ _CHILD = f"import sys; from {__name__} import end_by_a_kill; end_by_a_kill(*sys.
 
 
 class TrialError(S2SError):
-    """The trial training did not come to its end."""
+    """The trial run did not finish."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Trial:
     """The result of a trial training.
 
     Attributes:
-        same_bits: whether weights and the optimizer's state are those of the whole training.
-        same_steps: whether the same updates stand in metrics.jsonl, each once.
-        seconds: that it took.
+        same_bits: whether weights and the optimizer's state are those of the uninterrupted run.
+        same_steps: whether metrics.jsonl has the same updates, each once.
+        seconds: the time that it took.
     """
 
     same_bits: bool
@@ -68,13 +68,13 @@ def try_resuming(folder: Path, device: str, show: ShowWork = show_nothing) -> Tr
     """Train, train again in a process that is killed, resume that, and compare.
 
     Args:
-        folder: in which a temporary folder is made, and removed at the end.
-        device: as --device says; this process uses it already.
-        show: shows which training is being made.
+        folder: receives a temporary folder, which is removed at the end.
+        device: the value of --device; this process already uses it.
+        show: shows the current run.
 
     Raises:
-        TrialError: if the second process ends in another way than by being killed.
-        S2SError: as `train` does.
+        TrialError: if the second process is not ended by the kill.
+        S2SError: see `train`.
     """
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="s2s-doctor-", dir=folder) as name:
@@ -96,19 +96,19 @@ def try_resuming(folder: Path, device: str, show: ShowWork = show_nothing) -> Tr
 
 
 def _train_until_killed(*arguments: str) -> None:
-    """Run `end_by_a_kill` in a process of its own.
+    """Run `end_by_a_kill` in a separate process.
 
     Raises:
-        TrialError: if the process ends in another way than by being killed.
+        TrialError: if the process is not ended by the kill.
     """
     command = [sys.executable, "-c", _CHILD, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST)
     except subprocess.TimeoutExpired:
-        raise TrialError(f"a training of {_KILLED} updates took over {_LONGEST} s") from None
+        raise TrialError(f"a run of {_KILLED} updates took over {_LONGEST} s") from None
     if done.returncode != -signal.SIGKILL:
         last = (done.stderr.strip() or "nothing").split("\n")[-1]
-        raise TrialError(f"a training ended with {done.returncode} and said: {last}")
+        raise TrialError(f"a run ended with {done.returncode} and printed: {last}")
 
 
 def end_by_a_kill(folder: str, device: str, precision: str, shards: str) -> None:
@@ -124,7 +124,7 @@ def end_by_a_kill(folder: str, device: str, precision: str, shards: str) -> None
 
 
 def _config(folder: Path, device: str, precision: str = "auto", shards: str = "") -> Config:
-    """Return the config, whose corpus is written into the folder."""
+    """Return the config; its corpus is written to the folder."""
     corpus = folder / "pairs.tsv"
     sentences = [" ".join(words) for words in itertools.product(*map(str.split, _WORDS))]
     lines = [f"{text}\t{' '.join(reversed(text.split()))}\n" for text in sentences]

@@ -1,4 +1,4 @@
-"""The trials of a tuning, and the file that keeps them."""
+"""The trials of a tuning, and the file that stores them."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ TRIALS = "tuning.json"
 
 @dataclass(frozen=True)
 class Trial:
-    """A training with some values of the space.
+    """A run with values from the space.
 
     Attributes:
         number: from 0.
@@ -45,23 +45,23 @@ class Trial:
 
 
 def best_of(trials: Sequence[Trial]) -> Trial | None:
-    """Return the trial with the highest dev BLEU of those that came to their end."""
+    """Return the completed trial with the highest dev BLEU."""
     done = [trial for trial in trials if trial.state == "done" and trial.dev_bleu is not None]
     return max(done, key=lambda trial: (trial.dev_bleu or 0.0, -trial.number), default=None)
 
 
 class TrialFile:
-    """Keeps trials in a folder's `tuning.json`, together with what they are trials of.
+    """Stores trials in a folder's `tuning.json`, together with the settings of the tuning.
 
     Args:
         folder: the folder, which exists.
-        asked: what determines the trials, as JSON can keep it: the same in every call.
+        asked: the settings that determine the trials, as JSON values; the same in every call.
 
     Attributes:
         trials: all that have begun, in order.
 
     Raises:
-        UsageError: if the folder has trials of something else.
+        UsageError: if the folder has the trials of another tuning.
         DataError: if the file is damaged.
     """
 
@@ -79,17 +79,17 @@ class TrialFile:
             ]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
-                f"{self._path}: cannot be read: {error}. Put it back from a copy, or give another "
+                f"{self._path}: cannot be read: {error}. Restore it from a copy, or give another "
                 "folder"
             ) from error
         if differences := _differences(kept, self._asked):
             raise UsageError(
                 f"{folder}: has the trials of another tuning:\n" + "\n".join(differences) + "\n"
-                "Leave these as they were to go on, or give another folder"
+                "To continue, restore these values; or give another folder"
             )
 
     def put(self, trial: Trial) -> None:
-        """Add a trial, or replace that of its number, and have it on the disk.
+        """Add a trial, or replace the one with its number, and flush it to the disk.
 
         Raises:
             DiskError: if the file cannot be written.
@@ -102,7 +102,7 @@ class TrialFile:
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Return a line for each value of a table that is not the same."""
+    """Return a line for each value of a table that differs."""
     lines = []
     for table in now:
         old, new = before.get(table, {}), now[table]

@@ -1,4 +1,4 @@
-"""`s2s recipe tune`: trainings with other values of config keys, in search of the best dev BLEU."""
+"""`s2s recipe tune`: a search for the values of config keys with the best dev BLEU."""
 
 import math
 from dataclasses import asdict, replace
@@ -21,7 +21,7 @@ from seq2seq_cli.training.loop import train
 BEST, PLOT = "best.toml", "tuning.svg"
 
 NEVER_STOPPED = 4
-"""Trials that the median rule needs before it stops any."""
+"""Number of trials that are never stopped, so that the median rule has a basis."""
 
 _FIRST_JUDGED = 1  # counted from 0: a first validation says little
 _DRAWS = 50  # before a space is taken to have no new values
@@ -36,23 +36,23 @@ def tune(
     seed: int = 0,
     device: str = "",
 ) -> list[Trial]:
-    """Make trials until there are so many, and return all.
+    """Make trials until there are `trials`, and return all.
 
     Values are drawn by the tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for
     hyper-parameter optimization"), in its implementation by Optuna. The first trial has the values
     of the base config, if they are in the space. A trial is stopped at a validation if its best
-    dev BLEU so far is below the median of the trials that are done, each at as many validations
+    dev BLEU so far is below the median of the completed trials after the same number of validations
     (Golovin et al. 2017, "Google Vizier", section 3.2.2). Called again with the same folder, it
-    goes on: trials that ended are kept, and the one that was interrupted continues.
+    continues: finished trials are kept, and the interrupted one continues.
 
     Args:
-        base: the config of all that is not in the space.
-        space: what is drawn.
+        base: the config of all keys that are not in the space.
+        space: the values to draw from.
         folder: receives the runs, tuning.json, tuning.svg and best.toml.
         trials: their number, together with those of earlier calls.
-        on_event: receives the events of each training.
+        on_event: receives the events of each run.
         seed: determines the draws.
-        device: a description of it, for the trainings' summaries.
+        device: a description of it, for the summaries.
 
     Raises:
         UsageError: if the folder has the trials of another tuning, a package is missing, or all
@@ -89,7 +89,7 @@ def tune(
 
 
 def config_of(base: Config, values: dict[str, Value]) -> Config:
-    """Return the base config with the values of a trial, by which other keys' defaults may follow.
+    """Return the base config with the values of a trial; these may change other keys' defaults.
 
     Raises:
         UsageError: if they contradict each other.
@@ -102,11 +102,11 @@ def config_of(base: Config, values: dict[str, Value]) -> Config:
 
 
 class _StoppedError(Exception):
-    """Ends a training from within its events."""
+    """Ends training from within its events."""
 
 
 def _asked(base: Config, space: Space, seed: int) -> dict[str, dict[str, Any]]:
-    """Return what determines the trials."""
+    """Return the settings that determine the trials."""
     dimensions = {key: asdict(dimension) for key, dimension in space.items()}
     fixed = {key: value for key, value in base.flat().items() if key != "training.device"}
     return {"space": dimensions, "config": fixed, "draws": {"seed": seed}}
@@ -138,7 +138,7 @@ def _ended(
     on_event: OnEvent,
     device: str,
 ) -> Trial:
-    """Train, and return what the trial came to."""
+    """Train, and return the finished trial."""
     run = Run(folder / trial.name)
     others = [each for each in file.trials if each.number != trial.number]
     study = _study(others, space, 0)
@@ -162,7 +162,7 @@ def _ended(
         path = str(run.path.absolute())
         result = train(config, watch, run if run.has_config else None, path, device)
     except _StoppedError:
-        reason = f"dev BLEU {max(reported):.1f} is below the median of the trials that are done"
+        reason = f"dev BLEU {max(reported):.1f} is below the median of the completed trials"
         return replace(_with_figures(trial, run), state="stopped", reason=reason)
     except DivergedError as error:
         return replace(_with_figures(trial, run), state="failed", reason=str(error))
@@ -171,7 +171,7 @@ def _ended(
     except RunInterruptedError as error:
         number = error.exit_code - 128
         raise RunInterruptedError(
-            f"Stopped in {trial.name}, which is saved. The same command goes on with it", number
+            f"Stopped in {trial.name}, which is saved. The same command continues it", number
         ) from error
     return _done(trial, run, result)
 
@@ -226,7 +226,7 @@ def _optuna() -> Any:
 
 
 def _study(trials: list[Trial], space: Space, seed: int) -> Any:
-    """Return a study in memory that knows the trials that ended."""
+    """Return a study in memory that knows the finished trials."""
     optuna = _optuna()
     states = optuna.trial.TrialState
     of = {"done": states.COMPLETE, "stopped": states.PRUNED, "failed": states.FAIL}

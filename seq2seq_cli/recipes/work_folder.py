@@ -1,4 +1,4 @@
-"""Where a recipe keeps what it has done, so that the same command goes on after an interruption."""
+"""The folder of a recipe's intermediate results, from which the same command continues."""
 
 import fcntl
 import json
@@ -16,17 +16,17 @@ _SETTINGS = "settings.json"
 
 @contextmanager
 def work_folder(output: Path, settings: Mapping[str, Any]) -> Iterator[Path]:
-    """Make the folder OUTPUT.partial, or open it to go on; remove it after the block.
+    """Create the folder OUTPUT.partial, or open it to continue; remove it after the block.
 
-    It stays if the block ends by an error. No other process can use it meanwhile.
+    It stays if the block ends with an error. No other process can use it meanwhile.
 
     Args:
-        output: the file that is made in the block.
-        settings: everything that determines its content, by names for people; values as in JSON.
+        output: the file that the block writes.
+        settings: everything that determines its content, by readable names; JSON values.
 
     Raises:
         UsageError: if the output exists, or was begun with other settings.
-        LockedError: if another process makes it.
+        LockedError: if another process is writing it.
         DiskError: if the folder cannot be written.
     """
     check_new(output)
@@ -60,8 +60,8 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DiskError(
-            f"{path}: cannot be written: {os_reason(error)}. When that is solved, the same command "
-            "goes on"
+            f"{path}: cannot be written: {os_reason(error)}. After fixing this, the same command "
+            "continues"
         ) from error
 
 
@@ -74,7 +74,7 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     try:
         before = dict(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError) as error:
-        raise DataError(f"{path}: is damaged. Remove {folder} to begin anew") from error
+        raise DataError(f"{path}: is damaged. Remove {folder} to start again") from error
     changed = [
         f"  {key}: {before.get(key)!r} there, {settings.get(key)!r} now"
         for key in {**before, **settings}
@@ -83,7 +83,7 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     if changed:
         raise UsageError(
             f"{folder}: was begun with other settings:\n" + "\n".join(changed) + "\n"
-            "Give the same ones to go on, or remove the folder to begin anew"
+            "To continue, give the same settings; or remove the folder to start again"
         )
 
 
@@ -100,6 +100,6 @@ def _locked(folder: Path, output: Path) -> Iterator[None]:
             if not isinstance(error.__cause__, BlockingIOError):
                 raise
             raise LockedError(
-                f"--output {output}: another process makes it. Wait for it, or stop it"
+                f"--output {output}: another process is writing it. Wait for it, or stop it"
             ) from error
         yield

@@ -1,4 +1,4 @@
-"""Precision and parts of a batch: chosen by measuring on this machine, and kept with the run."""
+"""Precision and parts of a batch: measured on this machine, and stored with the run."""
 
 import importlib.metadata
 import json
@@ -14,12 +14,12 @@ from seq2seq_cli.runtime.probe import PRECISIONS, Clock, Model, Probe
 
 @dataclass(frozen=True)
 class Computation:
-    """How the updates of a training are computed.
+    """How the updates of a run are computed.
 
     Attributes:
         precision: dtype of matrix products, float32 or bfloat16.
         shards: number of parts of a batch that are computed in parallel.
-        device: the device it was chosen for, in words.
+        device: a description of the device that it was chosen for.
         versions: the versions of the packages whose kernels compute, by name.
         milliseconds: the time of each measured alternative, by name; empty if nothing was
             measured.
@@ -37,7 +37,7 @@ class Computation:
 
     @classmethod
     def from_json(cls, text: str) -> "Computation":
-        """Read what `to_json` wrote.
+        """Read the result of `to_json`.
 
         Raises:
             ValueError: if `text` is something else.
@@ -51,7 +51,7 @@ class Computation:
         return found
 
     def described(self, compiled: str) -> str:
-        """Return it in words.
+        """Return a description.
 
         Args:
             compiled: `training.compile`.
@@ -61,7 +61,7 @@ class Computation:
         return f"{names[compiled]}, {self.precision}{parts}"
 
     def differences(self, device: str) -> list[str]:
-        """Return what has changed since this was chosen: the device and versions of packages."""
+        """Return the changes since this was chosen: in the device and the versions of packages."""
         before = {"device": self.device, **self.versions}
         now = {"device": device, **_versions()}
         return [
@@ -74,15 +74,15 @@ class Computation:
 def choose_computation(
     config: TrainingConfig, model: Model, device: str = "", clock: Clock = time.perf_counter
 ) -> Computation:
-    """Choose precision and shards of a training: those of the config, or else the fastest ones.
+    """Choose precision and shards of a run: those of the config, or the fastest ones.
 
-    The defaults are float32 and one part per core. Another choice must be clearly faster at
+    The defaults are float32 and one part per core. Another choice must be clearly faster for
     products of this model's widths.
 
     Args:
         config: its `precision` and `shards` are used if they are set.
         model: the model whose widths are measured.
-        device: the device in words, for the record.
+        device: a description of the device, for the record.
         clock: returns seconds.
     """
     most = most_shards(config)
@@ -106,7 +106,7 @@ def choose_decoding_precision(
 
 
 def _xla_on_cpu(training: TrainingConfig) -> bool:
-    """Return whether XLA multiplies on a CPU, where its products in bfloat16 are slow."""
+    """Return whether XLA multiplies on a CPU, which is slow in bfloat16."""
     return training.compile == "xla" and not tf.config.get_visible_devices("GPU")
 
 

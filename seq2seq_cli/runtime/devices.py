@@ -1,4 +1,4 @@
-"""The device that computes, and why another one cannot."""
+"""The device that computes, and the reasons why another one cannot."""
 
 import ctypes
 import importlib.metadata
@@ -13,7 +13,7 @@ from seq2seq_cli.runtime.machine import cores, processor_name
 def use_device(name: str) -> str:
     """Run all computation on the device `name`, and return its description.
 
-    Call it before the first operation.
+    Call this before the first operation.
 
     Args:
         name: `auto` (a GPU if there is one), `cpu`, `gpu` or `gpu:N`.
@@ -43,10 +43,10 @@ def use_device(name: str) -> str:
 
 
 def _show_only(gpus: list[Any], name: str) -> None:
-    """Let TensorFlow see these GPUs alone, and take their memory as it needs it.
+    """Let TensorFlow see only these GPUs, and allocate their memory as needed.
 
     Raises:
-        UsageError: if this process has computed with others.
+        UsageError: if this process has already computed with others.
     """
     import tensorflow as tf
 
@@ -65,10 +65,7 @@ def why_no_gpu() -> str:
     build = tf.sysconfig.get_build_info()
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not build.get("is_cuda_build"):
-        return (
-            "this build of TensorFlow has no GPU support. On Linux, install it by "
-            "pip install 's2s[gpu]'"
-        )
+        return "this build of TensorFlow has no GPU support. On Linux, run pip install 's2s[gpu]'"
     if not _loads("libcuda.so.1"):
         return (
             "no NVIDIA driver is installed (libcuda.so.1 does not load). If this machine has an "
@@ -81,10 +78,10 @@ def why_no_gpu() -> str:
     if missing and importlib.util.find_spec("nvidia") is None:
         return (
             f"TensorFlow was built for CUDA {build.get('cuda_version')} and cuDNN "
-            f"{build.get('cudnn_version')}, and {', '.join(missing)} do not load. Install them by "
+            f"{build.get('cudnn_version')}, but {', '.join(missing)} do not load. Install them: "
             "pip install 's2s[gpu]'"
         )
-    return "TensorFlow sees no GPU. Does `nvidia-smi` list one, and is it free to use?"
+    return "TensorFlow sees no GPU. Check that `nvidia-smi` lists one, and that it is free"
 
 
 def _loads(library: str) -> bool:

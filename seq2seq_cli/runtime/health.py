@@ -1,4 +1,4 @@
-"""What `s2s doctor` says of this machine: versions, processor, device, memory and disk."""
+"""The checks of `s2s doctor`: versions, processor, device, memory and disk."""
 
 import importlib.metadata
 import os
@@ -26,12 +26,12 @@ _NVIDIA = "0x10de"
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was examined.
+    """The result of a check.
 
     Attributes:
-        name: what it is.
-        value: how it is.
-        remedy: what to do; empty if all is well.
+        name: of the check.
+        value: the result.
+        remedy: what to do; empty if there is no problem.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Finding:
 
 
 def examine(folder: Path, device: str) -> Iterator[Finding]:
-    """Yield what was found, one thing after the other. Computation then uses the device.
+    """Yield the findings one by one. Computation then uses the device.
 
     Args:
-        folder: where runs are.
-        device: as --device says.
+        folder: the folder of the runs.
+        device: the value of --device.
     """
     yield Finding("Python", f"{platform.python_version()}, {platform.platform()}")
     yield _versions()
@@ -54,7 +54,7 @@ def examine(folder: Path, device: str) -> Iterator[Finding]:
     yield _disk(folder)
     cache = xla_cache_folder()
     problem = cache_problem(cache)
-    remedy = "Set XDG_CACHE_HOME to a folder that can be written" if problem else ""
+    remedy = "Set XDG_CACHE_HOME to a writable folder" if problem else ""
     yield Finding("cache", f"{cache}{': ' * bool(problem)}{problem}", remedy)
 
 
@@ -74,7 +74,7 @@ def _processor() -> Finding:
     found = [name for name in _INSTRUCTIONS if name in flags]
     known = f" with {', '.join(found)}" if found else ""
     is_slow = platform.machine() == "x86_64" and "avx2" not in found
-    remedy = "Training is slow without AVX2. Take a machine that has it" if is_slow else ""
+    remedy = "Training is slow without AVX2. Use a machine that has it" if is_slow else ""
     return Finding("processor", f"{processor_name()}, {cores()} cores{known}", remedy)
 
 
@@ -91,12 +91,12 @@ def _device(device: str) -> Finding:
         return Finding("device", used)
     reason = why_no_gpu()
     if _has_nvidia():
-        return Finding("device", f"{used}, though there is an NVIDIA GPU", reason)
+        return Finding("device", f"{used}, although there is an NVIDIA GPU", reason)
     return Finding("device", f"{used}; no GPU is used: {reason}")
 
 
 def _has_nvidia() -> bool:
-    """Return whether a graphics device of NVIDIA is built in; False where that is not known."""
+    """Return whether there is an NVIDIA graphics device; False if that is not known."""
     for folder in _PCI_DEVICES.glob("*"):
         with suppress(OSError):
             is_graphics = (folder / "class").read_text().startswith("0x03")
@@ -121,8 +121,8 @@ def _disk(folder: Path) -> Finding:
     try:
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        return Finding("disk", f"{existing}: {os_reason(error)}", "Go to another folder")
+        return Finding("disk", f"{existing}: {os_reason(error)}", "Change to another folder")
     value = f"{free / 1e9:.1f} GB are free for {folder.absolute()}"
     if not os.access(existing, os.W_OK):
-        return Finding("disk", f"{existing} cannot be written", "Go to another folder")
+        return Finding("disk", f"{existing} cannot be written", "Change to another folder")
     return Finding("disk", value, "Free some space" if free < _LEAST_DISK else "")

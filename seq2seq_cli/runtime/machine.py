@@ -1,6 +1,6 @@
 """This machine: its cores, its processor and its memory, on Linux and on macOS.
 
-What only Linux has stands here and in `memory`, each with what takes its place elsewhere.
+Features that only Linux has are used here and in `memory`, each with its replacement elsewhere.
 """
 
 import os
@@ -13,7 +13,7 @@ SYSCTL = "/usr/sbin/sysctl"  # of macOS
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -29,7 +29,7 @@ def processor_name() -> str:
 
 
 def processor_features() -> list[str]:
-    """Return what compiled code depends on: the processor's name and its instructions."""
+    """Return the processor's name and instructions, on which compiled code depends."""
     lines = [line for line in _first_core() if line.startswith(("model name", "flags"))]
     return lines or [platform.platform(), processor_name()]
 
@@ -44,7 +44,7 @@ def physical_memory() -> int | None:
 
 
 def _first_core() -> list[str]:
-    """Return the lines of /proc/cpuinfo on the first core; none without that file."""
+    """Return the lines of /proc/cpuinfo about the first core; none without that file."""
     try:
         return CPU_INFO.read_text(encoding="utf-8").split("\n\n")[0].split("\n")
     except OSError:
@@ -52,7 +52,7 @@ def _first_core() -> list[str]:
 
 
 def _sysctl(name: str) -> str:
-    """Return a value that macOS's kernel knows, or an empty text."""
+    """Return a value from macOS's kernel, or an empty text."""
     try:
         done = subprocess.run([SYSCTL, "-n", name], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

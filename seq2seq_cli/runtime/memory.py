@@ -1,4 +1,4 @@
-"""Process memory: how much this process uses, and how much it may use."""
+"""Process memory: the amount that this process uses, and the amount that it may use."""
 
 import os
 import resource
@@ -39,7 +39,7 @@ def most_memory() -> int:
     """Return the maximum memory that this process can have, in bytes.
 
     That is the machine's memory, or the limit of the process or of its container, if it is less.
-    Where none of them is known, it is as much as there are addresses.
+    If none of them is known, it is the size of the address space.
     """
     limits = [physical_memory() or sys.maxsize]
     limits += [x for x in resource.getrlimit(resource.RLIMIT_AS) if x != resource.RLIM_INFINITY]
@@ -50,7 +50,7 @@ def most_memory() -> int:
 
 
 def available_memory() -> int | None:
-    """Return the memory that no process uses now, in bytes, or None where that is not known."""
+    """Return the memory that no process uses now, in bytes, or None if it is not known."""
     with suppress(OSError, ValueError, IndexError):
         lines = _MEMORY.read_text().split("\n")
         (line,) = (line for line in lines if line.startswith("MemAvailable:"))

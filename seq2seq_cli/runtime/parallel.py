@@ -1,4 +1,4 @@
-"""How much is computed in parallel: threads, parts of a batch, batches."""
+"""The amount of parallel computation: threads, parts of a batch, batches."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ from typing import TypeVar
 from seq2seq_cli.config.training import MOST_SHARDS, TrainingConfig
 from seq2seq_cli.runtime.machine import cores
 
-_SHARD_TOKENS = 512  # a part of a training batch has at least so many
+_SHARD_TOKENS = 512  # the minimum for a part of a training batch
 
 _SHARD_PAIRS = 32  # the same, where batches are counted in pairs
 
@@ -24,7 +24,7 @@ def most_shards(config: TrainingConfig) -> int:
 
     On a CPU the small operations of a plain graph gain little from several threads each. They gain
     more from several parts with one thread each. XLA computes one function at a time, and one part
-    is enough to fill a GPU.
+    is enough to occupy a GPU.
     """
     import tensorflow as tf
 
@@ -40,15 +40,15 @@ def most_shards(config: TrainingConfig) -> int:
 
 
 def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
-    """Return how much padding one more shape of batches must save in an epoch, in tokens.
+    """Return the padding that one more batch shape must save in an epoch, in tokens.
 
     XLA compiles for each shape: a third of a second for the kernels of attention models, two
-    seconds for recurrent loops. The cost is about the number of tokens that a training computes in
+    seconds for recurrent loops. The cost is about the number of tokens that training computes in
     that time, divided by a few epochs.
 
     Args:
         kind: `model.kind`.
-        config: its `compile` decides what XLA compiles.
+        config: its `compile` determines what XLA compiles.
     """
     import tensorflow as tf
 
@@ -58,9 +58,9 @@ def cost_of_a_shape(kind: str, config: TrainingConfig) -> int:
 
 
 def share_threads(parts: int) -> None:
-    """Share the CPU's threads between so many parts that are computed in parallel.
+    """Divide the CPU's threads among a number of parts that are computed in parallel.
 
-    Call it before the first operation; later calls have no effect.
+    Call this before the first operation; later calls have no effect.
     """
     import tensorflow as tf
 
@@ -69,7 +69,7 @@ def share_threads(parts: int) -> None:
 
 
 def parts_at_once() -> int:
-    """Return how many independent batches to compute in parallel."""
+    """Return the number of independent batches to compute in parallel."""
     import tensorflow as tf
 
     return 1 if tf.config.get_visible_devices("GPU") else cores()
@@ -78,7 +78,7 @@ def parts_at_once() -> int:
 def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield the function's result for each item, in order; compute `parts_at_once` in parallel.
 
-    After an error, or when the caller stops early, no further item is begun.
+    After an error, or if the caller stops early, no further item is started.
     """
     pool = ThreadPoolExecutor(parts_at_once())
     try:

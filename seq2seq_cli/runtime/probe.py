@@ -1,4 +1,4 @@
-"""Which precision and how many parallel parts are fastest at products of a model's widths."""
+"""Finds the fastest precision and number of parallel parts for a model's matrix products."""
 
 import math
 import time
@@ -50,14 +50,14 @@ class Probe:
         return Products(widths_of(self._model))
 
     def fastest_precision(self, parts: int) -> str:
-        """Return float32, or bfloat16 if it is clearly faster with so many parts in parallel."""
+        """Return float32, or bfloat16 if it is clearly faster with a number of parallel parts."""
         return self._fastest(
             {name: partial(self._products.multiply, name, parts) for name in PRECISIONS},
             PRECISION_MARGIN,
         )
 
     def fastest_shards(self, precision: str, most: int) -> int:
-        """Return `most`, or a half, a quarter and so on of it if that is twice as fast."""
+        """Return `most`, or a half, a quarter and so on of it, if that is twice as fast."""
         names = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
         return names[
             self._fastest(
@@ -88,7 +88,7 @@ def measure(
 ) -> dict[str, float]:
     """Return the shortest time of each candidate, in seconds.
 
-    Each runs once to warm up. Then all run in turns, at least once, until the budget is used up.
+    Each runs once to warm up. Then all run alternately, at least once, until the budget is used up.
     """
     began = clock()
     for run in candidates.values():
@@ -106,8 +106,8 @@ def measure(
 class Products:
     """Matrix products like those of an update, for measuring.
 
-    Parts of the rows are computed as an update computes the parts of a batch: by one graph, in
-    which no part waits for another.
+    Parts of the rows are computed like the parts of a batch in an update: by one graph, in which
+    no part waits for another.
 
     Args:
         widths: (inputs, outputs) of some of the model's linear maps.
@@ -121,7 +121,7 @@ class Products:
         self._graphs: dict[tuple[str, int], Callable] = {}
 
     def multiply(self, dtype: str, parts: int) -> None:
-        """Compute the linear maps and their gradients, with the rows in so many parallel parts."""
+        """Compute the linear maps and their gradients, with the rows split into parallel parts."""
         if (dtype, parts) not in self._graphs:
             products = partial(self._products, dtype, parts)
             self._graphs[dtype, parts] = tf.function(products, autograph=False)
@@ -129,7 +129,7 @@ class Products:
         tf.test.experimental.sync_devices()
 
     def _products(self, dtype: str, parts: int) -> list[tf.Tensor]:
-        """Return all products, so that the graph omits none."""
+        """Return all products, so that the graph does not omit any."""
         found = []
         for number in range(parts):
             for x, kernel, gradient in self._factors:

@@ -1,4 +1,4 @@
-"""Importing TensorFlow without its log lines."""
+"""Imports TensorFlow without its log lines."""
 
 import os
 import sys
@@ -16,8 +16,8 @@ def import_tensorflow(warn: Callable[[str], None] | None = lambda text: None) ->
     If an import fails, the log lines are shown.
 
     Args:
-        warn: called with a warning if XLA cannot keep what it compiles for the next process; None
-            if this process compiles nothing by XLA.
+        warn: called with a warning if XLA cannot cache compiled code for the next process; None if
+            this process compiles nothing with XLA.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if warn is not None:
@@ -34,8 +34,8 @@ def _keep_compiled(warn: Callable[[str], None]) -> None:
     # XLA would compile nothing with a cache folder that it cannot write to.
     if reason := cache_problem(cache):
         warn(
-            f"{cache}: {reason}. XLA compiles anew at each start. To keep what it compiles, set "
-            "XDG_CACHE_HOME to a folder that can be written"
+            f"{cache}: {reason}. So XLA compiles again at each start. To cache compiled code, "
+            "set XDG_CACHE_HOME to a writable folder"
         )
     else:
         set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={cache}")

@@ -1,4 +1,4 @@
-"""The folder where XLA keeps what it compiled."""
+"""The folder where XLA caches compiled code."""
 
 import hashlib
 import importlib.metadata
@@ -18,10 +18,10 @@ _LEAST_FREE = 100_000_000  # bytes; a training's first start may add about half 
 
 
 def xla_cache_folder() -> Path:
-    """Return the folder where XLA keeps what it compiled.
+    """Return the folder where XLA caches compiled code.
 
-    It depends on the processor, the version of TensorFlow and XLA's flags. With the same of these,
-    the next process finds what this one compiled.
+    It depends on the processor, the version of TensorFlow and XLA's flags. If these are the same,
+    the next process finds the code that this one compiled.
     """
     described = processor_features()
     described += [importlib.metadata.version("tensorflow"), os.environ.get("XLA_FLAGS", "")]
@@ -30,7 +30,7 @@ def xla_cache_folder() -> Path:
 
 
 def cache_problem(folder: Path) -> str:
-    """Return why a folder cannot be used as a cache, or an empty text. Make it if it is missing."""
+    """Return why a folder cannot be used as a cache, or an empty text. Create it if missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -41,12 +41,12 @@ def cache_problem(folder: Path) -> str:
 
 
 def limit_xla_cache() -> None:
-    """Delete the oldest files that XLA compiled, so that half a gigabyte stays."""
+    """Delete the oldest cached files, so that at most half a gigabyte remains."""
     shrink(xla_cache_folder().parent, 500_000_000)
 
 
 def shrink(folder: Path, most: int) -> None:
-    """Delete the oldest files in a folder and its subfolders, until at most `most` bytes stay.
+    """Delete the oldest files in a folder and its subfolders, until at most `most` bytes remain.
 
     Files that cannot be deleted, or that other processes delete meanwhile, are ignored.
     """

@@ -60,7 +60,7 @@ class Progress:
         pairs_per_second: of these updates, without validation.
         padding_share: as in Summary.
         seconds: spent in training so far.
-        share_done: share of the training that is done, from 0 to 1.
+        share_done: share of training that is done, from 0 to 1.
         seconds_left: an estimate; None until there is one.
         dev_bleu: of the last validation, if there was one.
     """

@@ -33,8 +33,8 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
     old, new = (each.learning_rate(position.step, position.seconds) for each in schedules)
     if _is_exact([before.training, now.training], schedules, position.step):
         return (
-            f"{limits}. The learning rate so far does not depend on the limit, so the result is that "
-            "of a run with this limit from the start"
+            f"{limits}. The learning rate so far does not depend on the limit, so the result is "
+            "that of a run with this limit from the start"
         )
     return (
         f"{limits}. The learning rate continues at {new:.2g}, on its course to the new end "

@@ -51,7 +51,7 @@ class Schedule:
         return min(1.0, max(updates / self.total_updates, seconds / self._budget_seconds))
 
     def learning_rate(self, updates: int, seconds: float) -> float:
-        """Return the learning rate of the next update, after a number of updates and seconds."""
+        """Return the learning rate of the next update, after `updates` and `seconds`."""
         done = self.share_done(updates, seconds)
         config = self._config
         # A short run has a short warm-up.

@@ -35,7 +35,7 @@ class Tracker(Protocol):
 
 
 Opens = Callable[[str, Mapping[str, Any], Mapping[str, str]], Tracker]
-"""Makes a tracker of the name of a training, its config by dotted key, and what was `found`."""
+"""Makes a tracker from a run's name, its config by dotted key, and an earlier one's `found`."""
 
 _OPENS: dict[str, Opens] = {"mlflow": MLflowTracker, "wandb": WandbTracker}
 

@@ -111,7 +111,7 @@ def test_without_the_corpus_of_the_training_there_is_a_warning_and_no_index(
     assert index(tmp_path / "none.tsv", "0", warned) is None
     assert index(corpus, "0" * 64, warned) is None
     assert "none.tsv" in warned[0]
-    assert "is not what the run was trained on" in warned[1]
+    assert "is not the corpus of the run" in warned[1]
     assert all(text.startswith("there are no nearest training pairs") for text in warned)
 
 

@@ -73,7 +73,7 @@ def test_either_direction_and_held_out_files(bad):
         (["--data", "none.tsv"], 3, "none.tsv: no such file"),
         (["--data", "bad.tsv", "--set", "data.dev=none"], 3, "none: no such file"),
         (["--data", "bad.tsv", "--fix", "no/good.tsv"], 7, "cannot be written: No such file"),
-        (["--data", "tfds:opus"], 2, "tfds:opus: is not made of text files"),
+        (["--data", "tfds:opus"], 2, "tfds:opus: does not consist of text files"),
     ],
 )
 def test_what_cannot_be_checked_is_an_error(arguments, code, message, bad):

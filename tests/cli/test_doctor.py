@@ -81,7 +81,7 @@ def test_why_no_gpu_is_used_is_told(monkeypatch, tmp_path):
     (tmp_path / "0/class").write_text("0x030200\n")
     (tmp_path / "0/vendor").write_text("0x10de\n")
     found = health._device("auto")
-    assert found.value == "CPU (A, 2 cores), though there is an NVIDIA GPU"
+    assert found.value == "CPU (A, 2 cores), although there is an NVIDIA GPU"
     assert found.remedy == "no driver"
 
 
@@ -103,5 +103,5 @@ def test_a_training_that_is_killed_and_resumed_has_the_same_bits():
 
 def test_a_process_that_is_not_killed_is_told(monkeypatch):
     monkeypatch.setattr(trial_training, "_CHILD", "import sys; sys.exit('it broke')")
-    with pytest.raises(TrialError, match="a training ended with 1 and said: it broke"):
+    with pytest.raises(TrialError, match="a run ended with 1 and printed: it broke"):
         trial_training._train_until_killed("folder", "cpu", "float32", "1")

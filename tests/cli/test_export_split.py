@@ -25,7 +25,7 @@ def test_the_split_of_a_run_is_written(home, trained, tmp_path):
 def test_a_corpus_that_is_not_the_runs_is_refused(home, trained, corpus, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text(corpus.read_text("utf-8").replace("apples", "pears"), "utf-8")
-    with pytest.raises(DataError, match="is not what"):
+    with pytest.raises(DataError, match="is not the corpus that"):
         invoke(
             "export-split", str(tmp_path / "out"), "--run", "001-rnn-additive", "--data", str(other)
         )

@@ -86,7 +86,7 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
     [
         (
             ["--beam", "5000"],
-            r"decoding.beam \(--beam\) is 5000, and the target vocabulary has",
+            r"decoding.beam \(--beam\) is 5000, but the target vocabulary has",
         ),
         (
             ["--beam", "0"],
@@ -126,12 +126,12 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
         ),
         (
             ["--max-length", "1", "--prefix", "Me"],
-            r"^--prefix has \d+ tokens, and the end of a translation is one more; "
+            r"^--prefix has \d+ tokens, and EOS is one more, but "
             r"decoding.max_length \(--max-length\) is 1. Raise it to at least \d+, or shorten",
         ),
         (
             ["--prefix", "yo " * 600],
-            r"^--prefix has [\d,]+ tokens; decoding.max_source_tokens allows 512. Shorten",
+            r"^--prefix has [\d,]+ tokens, but decoding.max_source_tokens allows only 512. Shorten",
         ),
         (
             ["--max-length", "0"],
@@ -151,7 +151,7 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
             ["--set", "training.seed=9"],
             "--set training.seed: a trained run takes only keys of decod",
         ),
-        (["--replace-unknown"], "copies whole words, and this run's tokenizer.kind is 'unigram'"),
+        (["--replace-unknown"], "copies whole words, but this run's tokenizer.kind is 'unigram'"),
         (["--input", "x"], "sentences and --input exclude each other"),
     ],
 )

@@ -49,7 +49,7 @@ def refusal(*assignments: str) -> str:
         (
             ['freeze=["encoder"]'],
             "--set training.freeze: training.freeze (['encoder']) would keep random weights. Set "
-            "training.initial_run, whose weights the parts keep",
+            "training.initial_run, whose weights these parts keep",
         ),
         (
             ["initial_run=a", 'freeze=["encoder", "decoder", "embeddings", "output"]'],

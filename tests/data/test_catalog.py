@@ -130,8 +130,8 @@ def test_languages_it_has_not_are_refused(catalog):
     with pytest.raises(UsageError) as caught:
         read_corpus(config("toy_translate", target_language="fr"))
     assert str(caught.value) == (
-        "tfds:toy_translate: its languages are en and es, and data.source_language and "
-        "data.target_language ask for en and fr. Choose two of its own by --source and --target"
+        "tfds:toy_translate: its languages are en and es, but data.source_language and "
+        "data.target_language are en and fr. Choose two of its languages with --source and --target"
     )
 
 

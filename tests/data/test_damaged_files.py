@@ -49,12 +49,12 @@ def changed(data: bytes | bytearray, offset: int) -> bytearray:
     return data
 
 
-CUT = "cut off or damaged after line"
+CUT = "truncated or damaged after line"
 DAMAGED = {
     "encrypted.zip": (encrypted(), "is encrypted, .* Unpack it yourself and give the file"),
     "deflate64.zip": (of_method(9), "compression method is not .* Unpack it yourself and give the"),
     "newer.zip": (changed(zipped(), zipped().rindex(CENTRAL) + 6), "zip file version .* Unpack it"),
-    "no-header.zip": (changed(zipped(), 0), "not a whole zip file"),
+    "no-header.zip": (changed(zipped(), 0), "not a complete zip file"),
     "crc.zip": (changed(zipped(), zipped().rindex(CENTRAL) + 16), f"pairs.txt: {CUT} [1-9]"),
     "bzip2.zip": (changed(zipped(zipfile.ZIP_BZIP2), 300), f"pairs.txt: {CUT} 0 .Invalid data"),
     "lzma.zip": (changed(zipped(zipfile.ZIP_LZMA), 300), f"pairs.txt: {CUT} .* .Corrupt input"),
@@ -94,7 +94,7 @@ def make_dangling(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (os.mkfifo, "is a pipe or a device, and a corpus is read several times"),
+        (os.mkfifo, "is a pipe or a device, but a corpus is read several times"),
         (make_loop, "cannot be read: Too many levels of symbolic links"),
         (make_dangling, "is a symbolic link to nowhere, which does not exist"),
     ],

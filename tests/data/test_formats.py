@@ -52,9 +52,8 @@ def test_languages_that_are_no_columns_are_refused_with_the_remedy(tsv):
     with pytest.raises(UsageError) as caught:
         read(path, source="fr")
     assert str(caught.value).replace(str(path), "pairs.tsv") == (
-        "pairs.tsv: its columns are en and es by data.columns, and data.source_language and "
-        "data.target_language ask for fr and es. Say what the columns are, such as --set "
-        "data.columns='fr es'"
+        "pairs.tsv: data.columns says that its columns are en and es, but data.source_language and "
+        "data.target_language are fr and es. Set data.columns, such as --set data.columns='fr es'"
     )
     assert read(path, "fr", "en", "en fr") == [("Va.", "Go.")]
 
@@ -118,7 +117,7 @@ def test_missing_side_is_named(tmp_path):
 def test_missing_file_is_named(tmp_path):
     assert error_of(tmp_path / "p.tsv") == (
         "p.tsv: no such file, nor p.tsv.en with p.tsv.es. Check --data (data.corpus); "
-        "`phrasebook` and `tatoeba` are the corpora that s2s knows by name"
+        "the corpora with names are `phrasebook` and `tatoeba`"
     )
 
 
@@ -135,7 +134,7 @@ def zip_bytes(tmp_path, text: str) -> bytes:
 
 def test_truncated_zip_is_named(tmp_path):
     (tmp_path / "x.zip").write_bytes(zip_bytes(tmp_path, "a\tb\n" * 1000)[:-30])
-    assert "x.zip: not a whole zip file" in error_of(tmp_path / "x.zip")
+    assert "x.zip: not a complete zip file" in error_of(tmp_path / "x.zip")
 
 
 def test_damaged_zip_is_named(tmp_path):
@@ -149,7 +148,7 @@ def test_damaged_zip_is_named(tmp_path):
 def test_truncated_gzip_is_named_with_its_line(tmp_path):
     text = "".join(f"{i}\t{i * i}\n" for i in range(50_000)).encode()
     (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(text)[:-1000])
-    assert "x.tsv.gz: cut off or damaged after line" in error_of(tmp_path / "x.tsv.gz")
+    assert "x.tsv.gz: truncated or damaged after line" in error_of(tmp_path / "x.tsv.gz")
 
 
 def test_zip_with_several_texts_is_refused_by_name(tmp_path):

@@ -27,5 +27,5 @@ def test_a_bad_line_is_named_before_any_work_or_left_out(tmp_path):
 
 def test_a_text_without_sentences_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(b"\n \n")
-    with pytest.raises(DataError, match="there is no sentence in it"):
+    with pytest.raises(DataError, match="has no sentences"):
         MonolingualText.read(tmp_path / "a")

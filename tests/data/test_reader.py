@@ -10,7 +10,7 @@ from seq2seq_cli.data.named import NAMED
 from seq2seq_cli.data.reader import Reader
 from seq2seq_cli.errors import DataError, UsageError
 
-SKIP = " Correct the line, or leave such lines out by --set data.skip_bad_lines=true"
+SKIP = " Correct the line, or leave out such lines with --set data.skip_bad_lines=true"
 
 
 class Read(NamedTuple):
@@ -116,7 +116,7 @@ def test_bad_line_is_named_or_skipped_on_request(tsv, content, message):
 
 
 def test_file_without_pairs_is_refused(tsv):
-    assert error_of(tsv("\n\n")) == "pairs.tsv: there is no sentence pair in it"
+    assert error_of(tsv("\n\n")) == "pairs.tsv: has no sentence pairs"
 
 
 def test_the_number_of_pairs_is_estimated_for_every_format(tsv, tmp_path):

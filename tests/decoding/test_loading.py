@@ -33,7 +33,7 @@ def with_tokenizers(monkeypatch, run: Run, **changed) -> None:
 def test_runs_of_other_target_vocabularies_make_no_ensemble(trained, monkeypatch):
     second = Run(trained)
     with_tokenizers(monkeypatch, second, target=Words(["▁a"]))
-    with pytest.raises(UsageError, match="only runs with the same target vocabulary make an ens"):
+    with pytest.raises(UsageError, match="an ensemble needs the same target vocabulary"):
         loading.load_ensemble([Run(trained), second], fail)
 
 
@@ -67,5 +67,5 @@ def test_members_of_an_ensemble_read_the_source_each_in_its_own_tokens(trained, 
     np.testing.assert_allclose(
         np.exp(score.token_log_probabilities), np.exp(by_member).mean(axis=0), atol=1e-4
     )
-    with pytest.raises(UsageError, match="source vocabularies differ"):
+    with pytest.raises(UsageError, match="the source vocabularies of these runs differ"):
         loaded.translator(alignments=True)

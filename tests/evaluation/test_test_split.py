@@ -32,7 +32,7 @@ def test_the_held_out_pairs_of_a_trained_run_are_scored(trained):
 def test_another_corpus_than_the_trained_one_is_refused(trained, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text("".join(f"{t}\t{s}\n" for s, t in toy_pairs()), encoding="utf-8")
-    with pytest.raises(DataError, match="is not what .* was trained on"):
+    with pytest.raises(DataError, match="is not the corpus that .* was trained on"):
         evaluate_split(trained, "test", str(other))
 
 

@@ -75,5 +75,5 @@ def test_a_library_cannot_end_its_element():
 def test_modules_are_joined_in_the_order_of_their_imports():
     script = joined([PAGE.folder], PAGE.scripts)
     assert not re.search(r"^(import|export) ", script, re.MULTILINE)
-    with pytest.raises(ValueError, match=r"main.js imports .*, which does not stand before it"):
+    with pytest.raises(ValueError, match=r"main.js imports .*, which does not come before it"):
         joined([PAGE.folder], PAGE.scripts[::-1])

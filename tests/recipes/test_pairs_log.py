@@ -43,7 +43,7 @@ def test_a_file_that_has_lost_pairs_is_refused(tmp_path):
     log = PairsLog(tmp_path / "x.tsv")
     log.append(2, PAIRS)
     log.path.write_bytes(log.path.read_bytes()[:-1])
-    with pytest.raises(DataError, match=r"x\.tsv: is damaged. Remove .* to begin anew"):
+    with pytest.raises(DataError, match=r"x\.tsv: is damaged. Remove .* to start again"):
         PairsLog(log.path)
 
 

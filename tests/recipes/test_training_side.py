@@ -69,5 +69,5 @@ def test_a_corpus_that_has_moved_is_recognised(corpus, tmp_path):
     (tmp_path / "moved.tsv").write_bytes(Path(corpus).read_bytes())
     (tmp_path / "other.tsv").write_bytes(Path(corpus).read_bytes()[200:].partition(b"\n")[2])
     assert len(read(config, data=str(tmp_path / "moved.tsv")).train)
-    with pytest.raises(DataError, match="is not what runs/r0 was trained on"):
+    with pytest.raises(DataError, match="is not the corpus that runs/r0 was trained on"):
         read(config, data=str(tmp_path / "other.tsv"))

@@ -106,7 +106,7 @@ def test_the_same_command_goes_on_as_if_it_had_not_been_interrupted(trainings, t
     trainings.began.clear()
     trainings.fails = {2: stop, 5: stop}
     for _ in range(2):
-        with pytest.raises(RunInterruptedError, match="same command goes on") as raised:
+        with pytest.raises(RunInterruptedError, match="same command continues") as raised:
             tune(BASE, SPACE, tmp_path / "parts", 6, ignore)
         assert raised.value.exit_code == 128 + signal.SIGTERM
     assert tune(BASE, SPACE, tmp_path / "parts", 8, ignore) == whole  # raised, too

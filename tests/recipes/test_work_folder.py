@@ -29,7 +29,7 @@ def test_other_settings_are_named_with_both_values(tmp_path):
     assert str(caught.value) == (
         f"{output}.partial: was begun with other settings:\n"
         "  beam: 4 there, 5 now\n  seed: 1 there, None now\n  input: None there, 'new' now\n"
-        "Give the same ones to go on, or remove the folder to begin anew"
+        "To continue, give the same settings; or remove the folder to start again"
     )
     assert (tmp_path / "x.tsv.partial" / "done").exists()
 
@@ -51,7 +51,7 @@ def test_an_output_that_exists_is_not_overwritten(tmp_path):
 def test_one_process_at_a_time_makes_an_output(tmp_path):
     with work_folder(tmp_path / "x.tsv", {}):
         with (
-            pytest.raises(LockedError, match="another process makes it"),
+            pytest.raises(LockedError, match="another process is writing it"),
             work_folder(tmp_path / "x.tsv", {}),
         ):
             pass

@@ -108,7 +108,7 @@ def test_what_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
     apply = optimizers.Adam.apply
     if where == "dev loss":
         monkeypatch.setattr(Validator, "loss", lambda self, show: INF)
-        message = "the dev loss is inf after step 2, though the weights are finite"
+        message = "the dev loss is inf after step 2, although the weights are finite"
     else:
 
         def breaking(self, gradients, variables):
@@ -116,7 +116,7 @@ def test_what_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
             variables[0].assign(variables[0] * INF)
 
         monkeypatch.setattr(optimizers.Adam, "apply", breaking)
-        message = "has values that are not finite after step 2, though loss and gradient are"
+        message = "has values that are not finite after step 2, although loss and gradient are"
     config = tiny_config(corpus, training__steps=2)
     monkeypatch.setattr(DivergenceCheck, "check_updates", lambda self, last, updates: None)
     with pytest.raises(DivergedError, match=message):

@@ -88,8 +88,8 @@ def test_a_training_that_ended_by_patience_is_told_to_raise_it():
     before = limited(epochs=2, patience=3)
     text = extension(before, limited(epochs=4, patience=3), 100, position)
     assert text == (
-        "training.epochs is 4 and was 2. Training ends again at once, because dev BLEU has not risen "
-        "in 3 validations. Also raise training.patience, such as by --set training.patience=6"
+        "training.epochs is 4 and was 2. Training ends again at once, because dev BLEU has not "
+        "risen in 3 validations. Also raise training.patience, such as by --set training.patience=6"
     )
     text = extension(before, limited(epochs=4, patience=4), 100, position)
     assert "training.patience is 4 and was 3. The learning rate continues" in text

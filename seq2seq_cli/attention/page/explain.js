@@ -11,11 +11,11 @@ export function explained(explanation) {
   if (search.length) {
     parts.push(section("The search", element("p", { class: "muted" }, SEARCH_NOTE), tree(search)));
   }
-  if (nearest.length) parts.push(section("Training pairs most alike", neighbours(nearest)));
+  if (nearest.length) parts.push(section("Most similar training pairs", neighbours(nearest)));
   const news = [
-    unseen.length ? `No training source has: ${unseen.join(", ")}.` : null,
+    unseen.length ? `Not in any training source: ${unseen.join(", ")}.` : null,
     apart.length
-      ? `No training source has together: ${apart.map((pair) => pair.join(" + ")).join(", ")}.`
+      ? `Not together in any training source: ${apart.map((pair) => pair.join(" + ")).join(", ")}.`
       : null,
   ].filter(Boolean);
   if (news.length) {
@@ -25,7 +25,7 @@ export function explained(explanation) {
 }
 
 const SEARCH_NOTE =
-  "Log-probabilities of hypotheses; of finished ones the score by which they are ranked.";
+  "Log-probabilities of hypotheses; for finished ones, the score that ranks them.";
 
 function section(title, ...content) {
   return element("section", { class: "explained" }, element("h3", {}, title), ...content);
@@ -38,7 +38,7 @@ function share(value) {
 }
 
 function wordTable(words) {
-  const head = ["Word", "Probability", "Looked at", "Most probable in its place"];
+  const head = ["Word", "Probability", "Looked at", "Alternatives"];
   const rows = words.map((word) =>
     element(
       "tr",

@@ -21,14 +21,14 @@ PAGE = SingleFilePage(
         *("words.js", "heads.js", "explain.js", "panel.js", "list.js", "main.js"),
     ),
 )
-"""The files of the page; each module stands after those that it imports."""
+"""The files of the page; each module comes after those that it imports."""
 
 
 def attention_page(runs: Sequence[ReadRun], title: str) -> str:
     """Return the page as HTML. It needs no other file and no network.
 
     Args:
-        runs: what they attended to in the same sentences.
+        runs: their attention in the same sentences.
         title: of the page.
     """
     numbers = range(len(runs[0].attentions))
@@ -50,7 +50,7 @@ def attention_page(runs: Sequence[ReadRun], title: str) -> str:
 def packed(attention: Attention) -> str:
     """Return the float32 weights of all maps, to be unpacked by maps.js.
 
-    Each layer of each kind is a text of its own, separated by spaces: first the lowest byte of each
+    Each layer of each kind is a separate text, separated by spaces: first the lowest byte of each
     number, then the second of each and so on, which compresses better; then deflate and base64.
     """
     layers = [layer for weights in attention.maps.values() for layer in weights]
@@ -67,7 +67,7 @@ def _weights(runs: Sequence[ReadRun]) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(runs: Sequence[ReadRun], number: int) -> dict[str, Any]:
-    """Return what the page needs to know of a sentence but for the weights."""
+    """Return the data of a sentence for the page, except the weights."""
     attentions = [run.attentions[number] for run in runs]
     sources = [attention.source for attention in attentions if attention is not None]
     explanations = [run.explanations[number] if run.explanations else None for run in runs]

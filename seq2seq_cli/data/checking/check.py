@@ -19,7 +19,7 @@ from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.work import ShowWork, show_nothing, shown
 
 UNSEEN_LIMIT = 0.01
-"""A larger share of characters that the training side never has is a finding."""
+"""A larger share of characters that do not occur in the training side is a finding."""
 
 _LEAKS = {"dev": Kind.IN_DEV, "test": Kind.IN_TEST}
 
@@ -29,16 +29,16 @@ def check(
     fix: Path | None = None,
     show: ShowWork = show_nothing,
 ) -> Findings:
-    """Look for all problems in a corpus' files, and write a cleaned copy if asked.
+    """Find all problems in a corpus' files, and write a cleaned copy if requested.
 
     Args:
         config: names the corpus and, if there are any, the dev and test files.
-        fix: where the training file's cleaned copy goes: a file, or for parallel files the PREFIX;
+        fix: the path of the training file's cleaned copy: a file, or the PREFIX of parallel files;
             gzipped if it ends in .gz.
-        show: shows the stages, and how many lines each has done.
+        show: shows the stages and their numbers of lines.
 
     Raises:
-        DataError: if a file cannot be read at all, or no line of it is left for the copy.
+        DataError: if a file cannot be read at all, or no line is left for the copy.
         UsageError: if the corpus is not a file, or the copy would overwrite one.
         DiskError: if the copy cannot be written.
     """
@@ -80,21 +80,21 @@ def _files_of(config: DataConfig) -> Files:
     corpus = config.corpus
     if corpus is None:
         raise UsageError(
-            f"data.sources: has {len(config.sources)} corpora. Check one at a time, by --data FILE"
+            f"data.sources: has {len(config.sources)} corpora. Check each one with --data FILE"
         )
     reasons = {
-        corpus.startswith(CATALOG): "is not made of text files",
+        corpus.startswith(CATALOG): "does not consist of text files",
         is_prepared(corpus): "has been prepared already",
     }
     if True in reasons:
-        raise UsageError(f"{corpus}: {reasons[True]}, and has no lines to check. Give --data FILE")
+        raise UsageError(f"{corpus}: {reasons[True]}, so it has no lines. Give --data FILE")
     files = files_of(corpus)
     given = {side: Path(path) for side in ("dev", "test") if (path := getattr(config, side))}
     return files._replace(**given)
 
 
 def _unseen(split: str, language: str, found: Counter[str], known: Counter[str]) -> Unseen:
-    """Return which of one side's characters the training side does not know."""
+    """Return the characters of one side that do not occur in the training side."""
     characters = Counter({char: n for char, n in found.items() if not char.isspace()})
     unseen = Counter({char: n for char, n in characters.items() if char not in known})
     rate = unseen.total() / max(characters.total(), 1)
@@ -103,10 +103,10 @@ def _unseen(split: str, language: str, found: Counter[str], known: Counter[str])
 
 
 def _write(file: FlaggedFile, outputs: list[Path], show: ShowWork) -> Fixed:
-    """Write the cleaned copy, and count what was done."""
+    """Write the cleaned copy, and count the changes."""
     kept = file.kept
     if not kept.any():
-        raise DataError(f"{file.lines.names[0]}: no line is left to be written by --fix")
+        raise DataError(f"{file.lines.names[0]}: no line is left for --fix to write")
     lines = shown(file.lines, show, "Writing the copy", "lines", len(kept))
     write_lines(file.lines.is_parallel, lines, kept, outputs)
     left_out = _first_kinds(file.flags[~kept] & ~np.uint16(REPAIRED))

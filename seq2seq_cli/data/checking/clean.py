@@ -38,9 +38,9 @@ def write_lines(
     """Write the kept lines, repaired, into temporary files, and rename these to the outputs.
 
     Args:
-        is_parallel: whether each side goes to a file of its own.
+        is_parallel: whether each side goes to its own file.
         lines: all lines.
-        kept: which of them are written.
+        kept: whether to write each line.
         outputs: one path, or two.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What `s2s data check` found: plain values, as `--json` prints them."""
+"""The findings of `s2s data check`: plain values, as `--json` prints them."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ class Finding:
         share: the same as a share of the file's lines.
         lines: the numbers of these lines, from 1.
         others: a number for each of these lines. For a duplicate or a leak it is the number of the
-            first line with the same text. For a misaligned line it is by how many lines its
-            translation stands further on. Empty for other kinds.
-        places: where the first examples are: a line number, or "from-to" for a stretch of lines.
-        examples: the same examples in words.
+            first line with the same text. For a misaligned line it is the offset of its
+            translation in lines. Empty for other kinds.
+        places: positions of the first examples: a line number, or "from-to" for a range of lines.
+        examples: the same examples as text.
     """
 
     split: str
@@ -49,7 +49,7 @@ class CheckedFile:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Characters of one side of dev or test that the same side of train never has.
+    """Characters of one side of dev or test that do not occur in the same side of train.
 
     Attributes:
         split, language: which side.

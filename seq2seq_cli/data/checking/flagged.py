@@ -1,6 +1,6 @@
 """The lines of one file, and the kinds of problems that each of them is flagged with.
 
-A file is read several times and never held in memory. For each line some numbers are kept.
+A file is read several times and is never held in memory. For each line some numbers are kept.
 """
 
 from array import array
@@ -34,7 +34,7 @@ class FlaggedFile:
         split: train, dev or test.
         lines: the file's lines.
         with_keys: whether to keep hashes of the normalised sentences, by which leaks are found.
-        show: shows how many lines have been read, each time.
+        show: shows the number of lines that have been read, each time.
 
     Attributes:
         flags: uint16 for each line, the `Kind`s that it is flagged with.
@@ -67,7 +67,7 @@ class FlaggedFile:
                 if self.with_keys:
                     keys.append(hash(normalise(text)))
         if not flags:
-            raise DataError(f"{self.lines.names[0]}: there is no line in it")
+            raise DataError(f"{self.lines.names[0]}: the file has no lines")
         self.flags = np.array(flags)
         self._pairs = np.array(pairs)
         self._lengths, self._marks, self._names = (
@@ -108,7 +108,7 @@ class FlaggedFile:
         self.partners[kind] = partners[partners >= 0] + 1
 
     def flag_duplicates(self) -> None:
-        """Flag the lines whose pair stands in a line before."""
+        """Flag the lines whose pair occurs in an earlier line."""
         rows = np.flatnonzero(self.readable)
         _, first, which = np.unique(self._pairs[rows], return_index=True, return_inverse=True)
         again = first[which] < np.arange(len(rows))
@@ -116,7 +116,7 @@ class FlaggedFile:
         self.partners[Kind.DUPLICATE] = rows[first[which[again]]] + 1
 
     def flag_outliers(self) -> None:
-        """Flag lines that differ from the rest, and repeat until the rest has no such lines."""
+        """Flag lines that differ from the rest, and repeat until there are no more such lines."""
         lags = np.zeros(len(self.flags), np.int64)
         languages = Languages()
         for _, texts in self._texts(self.kept, "learning both languages"):
@@ -141,7 +141,7 @@ class FlaggedFile:
         self.flags[rows] |= np.uint16(kind)
 
     def read_again(self, purpose: str) -> Iterator[Line]:
-        """Yield the lines once more, and show how many there were."""
+        """Yield the lines once more, and show their number."""
         return shown(
             self.lines, self._show, f"Judging {self.split}: {purpose}", "lines", len(self.flags)
         )

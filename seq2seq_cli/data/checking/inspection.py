@@ -1,4 +1,4 @@
-"""The lines of a file of pairs, with the problems of each line by itself, repaired."""
+"""The repaired lines of a file of pairs, with the problems of each single line."""
 
 import re
 import unicodedata
@@ -30,7 +30,7 @@ class Line(NamedTuple):
     Attributes:
         source, target: its sides, stripped; empty if it cannot be read.
         cells: all columns, in the order of the file; empty if it cannot be read.
-        problems: the problems of the line by itself.
+        problems: the problems of the single line.
         reason: why it cannot be read, or its text before the repair; otherwise empty.
     """
 
@@ -74,7 +74,7 @@ class LineFile:
             yield from self._judge(self._rows(stack))
 
     def estimated_lines(self) -> int | None:
-        """Return about how many lines there are; None if that cannot be told."""
+        """Return an estimate of the number of lines; None if there is none."""
         return estimated_pairs(self.paths[0])
 
     def _rows(self, stack: ExitStack) -> Iterator[list[str | BadLineError | None]]:

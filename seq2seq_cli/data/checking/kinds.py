@@ -28,11 +28,11 @@ class Kind(IntFlag):
     LANGUAGE = auto()
     """Sides swapped, or both in one language; see `outliers.Languages`."""
     MISALIGNED = auto()
-    """In a stretch of lines where one side has slipped against the other; see `outliers.slips`."""
+    """In a range of lines where the two sides are shifted; see `outliers.slips`."""
     IN_DEV = auto()
-    """One of its sentences is in the dev file, apart from case and punctuation."""
+    """One of its sentences is in the dev file, ignoring case and punctuation."""
     IN_TEST = auto()
-    """One of its sentences is in the test file, apart from case and punctuation."""
+    """One of its sentences is in the test file, ignoring case and punctuation."""
 
     @property
     def label(self) -> str:

@@ -1,7 +1,7 @@
 """Pairs that differ from the rest of their corpus: in length, in language, in alignment.
 
 Nothing here depends on a language. The usual values are learned from the corpus, most of which is
-right.
+correct.
 """
 
 import re
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENOUGH = 300
-"""Minimum number of pairs to judge; fewer are too few to learn from."""
+"""Minimum number of pairs to judge; fewer are not enough to learn from."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 
 
 def extreme_ratios(lengths: NDArray[np.int32]) -> Bools:
-    """Return which pairs have an extreme ratio of lengths.
+    """Return which pairs have an extreme length ratio.
 
     A pair is extreme if the logarithm of (target + 1) / (source + 1) differs from its median in the
     corpus by more than 6 robust standard deviations (1.4826 times the median absolute deviation)
@@ -128,7 +128,7 @@ _SWITCH_COST = 30.0
 
 
 def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[np.uint64]) -> Ints:
-    """Return by how many lines the target of each pair has slipped; 0 if it has not.
+    """Return by how many lines the target of each pair is shifted; 0 if it is not.
 
     The fit of source i and target i + k is a sum of log-likelihood ratios of three features: the
     ratio of lengths (Gale and Church 1993), question and exclamation marks, and shared names and
@@ -144,7 +144,7 @@ def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[n
         names: `names_of` of both, shape [N, 2].
 
     Returns:
-        Lags from -5 to 5, int64 of shape [N]: the source's translation is so many lines further on.
+        Lags from -5 to 5, int64 of shape [N]: the offset in lines of each source's translation.
     """
     count = len(lengths)
     logs = np.log1p(lengths)
@@ -161,7 +161,7 @@ def slips(lengths: NDArray[np.int32], marks: NDArray[np.uint8], names: NDArray[n
         ]
 
     def log_shares(lags: Sequence[int]) -> list[Floats]:
-        # One count per lag for smoothing: a value that never occurs is no evidence either way.
+        # One count per lag for smoothing: a value that never occurs is not evidence.
         totals = [np.full(size, float(len(lags))) for size in (len(_LENGTH_EDGES) + 1, 16, 4)]
         for lag in lags:
             for total, values in zip(totals, features(lag), strict=True):

@@ -1,4 +1,4 @@
-"""The flags of a file's lines as findings, with examples in words."""
+"""The flags of a file's lines as findings, with examples as text."""
 
 from collections import Counter
 
@@ -59,28 +59,28 @@ def findings_of(file: FlaggedFile) -> tuple[list[Finding], list[Counter[str]]]:
 
 
 def _partner(file: FlaggedFile, kind: Kind, number: int) -> str:
-    """Return in words the line that the kind's line of this number repeats, if it repeats one."""
+    """Return a text about the line that the kind's line of this number repeats, if any."""
     other = {Kind.DUPLICATE: file.split, Kind.IN_DEV: "dev", Kind.IN_TEST: "test"}.get(kind)
     return f" (as {other}:{file.partners[kind][number]})" if other else ""
 
 
 def _describe(line: Line) -> str:
-    """Return a line in words: why it cannot be read, or its sides, shortened."""
+    """Return a line as text: why it cannot be read, or its sides, shortened."""
     texts = [line.reason] if line.reason else [line.source, line.target]
     limit = _SHOWN_CHARACTERS
     return " | ".join(text if len(text) <= limit else text[: limit - 1] + "…" for text in texts)
 
 
 def _stretches(rows: np.ndarray, lags: np.ndarray) -> list[tuple[str, str]]:
-    """Return the stretches in which one side has slipped: the line numbers, and how, in words."""
+    """Return the ranges in which one side is shifted: line numbers, and a description."""
     # A line that is left out in between, such as a duplicate, does not end a stretch.
     ends = np.flatnonzero((np.diff(rows) > _STRETCH_GAP) | (np.diff(lags) != 0))
     starts = [0, *(ends + 1).tolist()][: len(rows)]
     return [
         (
             f"{rows[start] + 1}-{rows[end] + 1}",
-            f"translations stand {abs(lags[start])} line{'s' * bool(abs(lags[start]) > 1)} "
-            f"{'further on' if lags[start] > 0 else 'before'}",
+            f"translations are {abs(lags[start])} line{'s' * bool(abs(lags[start]) > 1)} "
+            f"{'later' if lags[start] > 0 else 'earlier'}",
         )
         for start, end in zip(starts, [*ends.tolist(), len(rows) - 1], strict=False)
     ]

@@ -22,11 +22,11 @@ class PairsBuilder(  # type: ignore[call-arg]
     """Writes a corpus in its order, one shard for each chunk that has train pairs.
 
     Args:
-        folder: where the data set's own folder is made.
+        folder: the parent of the data set's folder.
         config: of the corpus.
         corpus: the corpus in chunks.
         pool: the processes that write.
-        show: shows how many pairs are written or being written.
+        show: shows the number of pairs that are written or being written.
     """
 
     name = "pairs"
@@ -93,7 +93,7 @@ class PairsBuilder(  # type: ignore[call-arg]
         return lengths
 
     def _describe(self, lengths: dict[str, list[int]]) -> None:
-        """Tell the data set's info the sizes of the shards."""
+        """Add the sizes of the shards to the data set's info."""
         self.info.metadata["shard_bytes"] = {
             file.name: file.stat().st_size for file in Path(self.data_path).glob("*.array_record-*")
         }

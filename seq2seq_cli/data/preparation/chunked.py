@@ -21,7 +21,7 @@ CHUNK_PAIRS = 1 << 16
 
 
 class Chunk(NamedTuple):
-    """Some pairs of one corpus; `path` is that of `keep_chunk`."""
+    """Some pairs of one corpus; `path` is the argument of `keep_chunk`."""
 
     path: Path
     pairs: int
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
 
     @property
     def keys(self) -> np.ndarray:
-        """What `splits.pair_keys` gives (uint64 of shape [pairs, 3]), left on disk."""
+        """The result of `splits.pair_keys` (uint64 of shape [pairs, 3]), left on disk."""
         return np.load(f"{self.path}.keys.npy", mmap_mode="r")
 
 
@@ -40,9 +40,9 @@ class ChunkedCorpus(NamedTuple):
 
     Attributes:
         chunks: all pairs, in order.
-        sides: for each chunk an int8 array, the split of each pair as `splits.assign` gives it.
-        held_out: the dev and test pairs that are given apart.
-        metadata: what `Prepared` reads back.
+        sides: for each chunk an int8 array, the split of each pair, from `splits.assign`.
+        held_out: the dev and test pairs that are given separately.
+        metadata: the values that `Prepared` reads back.
     """
 
     chunks: list[Chunk]

@@ -1,4 +1,4 @@
-"""What a worker process does with one chunk of the corpus."""
+"""The work of a worker process on one chunk of the corpus."""
 
 import pickle
 from pathlib import Path

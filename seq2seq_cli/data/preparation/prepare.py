@@ -1,7 +1,7 @@
 """`s2s data prepare`: write a corpus as a data set on disk.
 
-Chunks of pairs pass through files and several processes and come back as shards. Process memory
-does not grow with the corpus, except for some 20 bytes per pair while it is split.
+Chunks of pairs pass through files and several processes, and come back as shards. Process memory
+does not grow with the corpus, except for about 20 bytes per pair during the split.
 """
 
 import contextlib
@@ -27,12 +27,12 @@ from seq2seq_cli.work import ShowWork, show_nothing
 def prepare(
     config: Config, path: Path, show: ShowWork = show_nothing, processes: int | None = None
 ) -> Corpus:
-    """Read, split and write the corpus that `config` names. An error leaves nothing behind.
+    """Read, split and write the corpus that `config` names. An error leaves no files behind.
 
     Args:
         config: its tables `[data]` and `[tokenizer]` are used.
-        path: the folder to make.
-        show: shows the stages, and how many pairs each has done.
+        path: the folder to create.
+        show: shows the stages, and the number of pairs that each has done.
         processes: number of processes; None for one per core.
 
     Returns:
@@ -49,11 +49,11 @@ def prepare(
     for corpus in config.data.mixture:
         if is_prepared(corpus.corpus):
             raise UsageError(
-                f"{corpus.corpus}: has been prepared already. Give what it was prepared from"
+                f"{corpus.corpus}: has been prepared already. Give the original corpus"
             )
     if more := [source.target_language for source in config.data.sources if source.target_language]:
         raise UsageError(
-            f"a prepared corpus has two languages, and data.sources has {more[0]} as a further "
+            f"a prepared corpus has two languages, but data.sources has {more[0]} as a further "
             "target_language. Train on the sources themselves"
         )
     partial = path.parent / f".{path.name}.partial"

@@ -32,7 +32,7 @@ class Processes:
         self._executor.shutdown(cancel_futures=True)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Start a call; wait first while there are too many unfinished ones."""
+        """Start a call; first wait until there are not too many unfinished calls."""
         if len(self._pending) == self._capacity:
             self._results.append(self._pending.popleft().result())
         self._pending.append(self._executor.submit(function, *arguments))

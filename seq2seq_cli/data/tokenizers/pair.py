@@ -1,4 +1,4 @@
-"""The tokenizers of both languages: trained, written into files, and read from them."""
+"""The tokenizers of both languages: trained, written to files, and read from them."""
 
 import itertools
 import json
@@ -34,7 +34,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The tokenizer of the source language and that of the target language, maybe the same."""
+    """The tokenizers of the source and the target language, which may be the same."""
 
     source: Tokenizer
     target: Tokenizer
@@ -56,7 +56,7 @@ class Tokenizers:
         return {name: tokenizer.fingerprint for name, tokenizer in self._by_name().items()}
 
     def __str__(self) -> str:
-        """Return the size and kind of the vocabularies in words."""
+        """Return the size and kind of the vocabularies as text."""
         name, tags = _NAMES[self.source.kind], ""
         if self.source.tags:
             tags = f"; tags {' '.join(f'<{tag}>' for tag in self.source.tags)}"
@@ -66,9 +66,9 @@ class Tokenizers:
         return f"{sizes} {name}{tags}"
 
     def with_tags(self, tags: Sequence[str]) -> "Tokenizers":
-        """Return tokenizers of the same texts, of which the source's has these tags.
+        """Return tokenizers of the same texts; that of the source has these tags.
 
-        The target's has them, too, if both are one.
+        That of the target also has them, if it is the same.
         """
         source = self.source.with_tags(tags)
         return Tokenizers(source, source if self.joint else self.target)
@@ -76,7 +76,7 @@ class Tokenizers:
     def towards(self, language: str) -> "Tokenizers":
         """Return tokenizers whose source sentences begin with the tag of a target language.
 
-        Without tags of languages, these are the tokenizers themselves.
+        Without tags of languages, the tokenizers themselves are returned.
 
         Raises:
             UsageError: if only other languages have tags.
@@ -107,7 +107,7 @@ class Tokenizers:
         """Read the files of a folder.
 
         Raises:
-            CheckpointError: naming the file that is missing or damaged.
+            CheckpointError: naming the missing or damaged file.
         """
         path = folder / _INDEX
         try:
@@ -159,7 +159,7 @@ def train_tokenizers(
 
 
 def spread(items: Sequence[Item], at_most: int) -> list[Item]:
-    """Return at most so many of the items, evenly spaced."""
+    """Return at most `at_most` of the items, evenly spaced."""
     taken = min(len(items), at_most)
     return [items[i * len(items) // taken] for i in range(taken)]
 
@@ -204,7 +204,7 @@ def _read(path: Path, kind: str) -> Tokenizer:
 
 
 def _tags_of(index: dict[str, Any], name: str) -> list[str]:
-    """Return the tags of a tokenizer by the index of its folder: only sources have any."""
+    """Return the tags of a tokenizer from the index of its folder; only sources have tags."""
     tags = [] if name == "target" else index.get("tags", [])
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise ValueError(f"tags: {tags!r}")

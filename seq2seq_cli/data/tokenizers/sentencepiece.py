@@ -29,7 +29,7 @@ _SAMPLING = threading.Lock()  # the process has one random generator
 def train_sentencepiece(sentences: Iterable[str], config: TokenizerConfig) -> bytes:
     """Train a model and return it, serialised. The same sentences give the same bytes.
 
-    The model gives back every text exactly: byte fallback makes every character known, and
+    The model restores every text exactly: byte fallback makes every character known, and
     normalisation changes neither spaces nor characters. The vocabulary is smaller than
     `tokenizer.vocabulary_size` if the sentences do not have enough pieces.
 
@@ -137,7 +137,7 @@ class SentencePiece(Tokenizer):
 
         For unigram, a segmentation is sampled by its probability to the power of `alpha` (Kudo
         2018, section 3.2). For BPE, each merge is left out with probability `alpha` (Provilkov et
-        al. 2020, BPE-dropout). All segmentations give back the same text.
+        al. 2020, BPE-dropout). All segmentations restore the same text.
 
         Args:
             sentences: the texts.
@@ -154,7 +154,7 @@ class SentencePiece(Tokenizer):
 
 
 def _reason(message: str) -> str:
-    """Return SentencePiece's message in words that a user understands, with the remedy."""
+    """Return a clear form of SentencePiece's message, with a remedy."""
     if "!sentences_.empty()" in message:
         return "it has no sentence of at most 4,192 bytes. Split its lines into sentences"
     if found := re.search(r"required_chars\. \d+ vs (\d+)", message):

@@ -16,8 +16,8 @@ SPACE = "▁"  # in pieces
 class Tokenizer(ABC):
     """Strings to ids and back; the ids 0 to 3 are PAD, UNK, BOS and EOS, and the last are the tags.
 
-    A tag is a token before a source sentence that says of which corpus the pair is, or into which
-    language to translate. No text has its id, and it gives no text.
+    A tag is a token before a source sentence that names the corpus of the pair, or the language to
+    translate into. No text has its id, and it gives no text.
 
     Attributes:
         kind: one of the values of `tokenizer.kind`.
@@ -34,7 +34,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def serialise(self) -> bytes:
-        """Return what was learned. Together with the kind, it determines all ids."""
+        """Return the learned data. Together with the kind, it determines all ids."""
 
     @abstractmethod
     def _ids(self, sentences: tf.Tensor) -> tf.RaggedTensor:
@@ -42,7 +42,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def _texts(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence, which has no tags and no special ids but UNK."""
+        """Return the text of each sequence, which has no tags, and no special ids except UNK."""
 
     @abstractmethod
     def _piece(self, i: int) -> str:
@@ -60,23 +60,23 @@ class Tokenizer(ABC):
 
     @property
     def original(self) -> "Tokenizer":
-        """The tokenizer that this one was made of by `with_tags` and `beginning_with`."""
+        """The tokenizer from which `with_tags` and `beginning_with` made this one."""
         return self._original or self
 
     @property
     def text_fingerprint(self) -> str:
-        """The SHA-256, in hexadecimal, of what determines the ids of a text."""
+        """The hexadecimal SHA-256 of everything that determines the ids of a text."""
         return hashlib.sha256(self.kind.encode() + b"\0" + self.serialise()).hexdigest()
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256, in hexadecimal, of what determines all ids, those of the tags included."""
+        """The hexadecimal SHA-256 of everything that determines the ids, tags included."""
         if not self.tags:
             return self.text_fingerprint
         return hashlib.sha256("\0".join([self.text_fingerprint, *self.tags]).encode()).hexdigest()
 
     def with_tags(self, tags: Sequence[str]) -> "Tokenizer":
-        """Return a tokenizer of the same text with these tags in place of its own."""
+        """Return a tokenizer of the same text with these tags instead of its own."""
         tagged = self._copy()
         tagged.vocabulary_size = self.text_size + len(tags)
         tagged.tags, tagged.leading = tuple(tags), ()
@@ -106,7 +106,7 @@ class Tokenizer(ABC):
         )
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the written form of each id, for people to read: ▁ is a space."""
+        """Return the readable form of each id: ▁ is a space."""
         return [self._written(int(i)) for i in ids]
 
     def tokenize(self, sentences: tf.Tensor) -> tf.RaggedTensor:
@@ -124,7 +124,7 @@ class Tokenizer(ABC):
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Return the ids of a sampled segmentation of each sentence, with EOS.
 
-        A tokenizer with one segmentation per sentence returns that.
+        A tokenizer with one segmentation per sentence returns that one.
 
         Args:
             sentences: the texts.

@@ -34,7 +34,7 @@ _BLOCK_SENTENCES = 1024
 class Words(Tokenizer):
     """Whole words, each with the space before it. Words that are not in the vocabulary are unknown.
 
-    A text without unknown words is given back exactly. An unknown word reads "<unk>".
+    A text without unknown words is restored exactly. An unknown word becomes "<unk>".
 
     Args:
         vocabulary: words with their spaces written as ▁, in the order of their ids from 4 on.
@@ -74,7 +74,7 @@ class WordPiece(Tokenizer):
     """Words split from left to right into the longest pieces of a vocabulary (Wu et al. 2016).
 
     All pieces of a word except the first begin with "##". Case and accents are kept. A character
-    that is not in the vocabulary reads "<unk>". All else is given back exactly.
+    that is not in the vocabulary becomes "<unk>". Everything else is restored exactly.
 
     Args:
         vocabulary: pieces with their spaces written as ▁, in the order of their ids from 4 on.
@@ -123,9 +123,9 @@ def read_vocabulary(data: bytes) -> list[str]:
 
 
 def learn_words(sentences: Iterable[str], vocabulary_size: int) -> list[str]:
-    """Return the most frequent words; with the special ones there are `vocabulary_size` at most.
+    """Return the most frequent words; with the special ones at most `vocabulary_size`.
 
-    A second space, which is a word of its own, is always among them.
+    A second space, which is a separate word, is always included.
     """
     words = [word for word, _ in _count_words(sentences) if word != SPACE]
     return [SPACE, *words][: vocabulary_size - len(SPECIAL_PIECES)]
@@ -134,8 +134,8 @@ def learn_words(sentences: Iterable[str], vocabulary_size: int) -> list[str]:
 def learn_wordpieces(sentences: Iterable[str], vocabulary_size: int) -> list[str]:
     """Return pieces learned from the most frequent words.
 
-    With the special pieces there are `vocabulary_size` at most. All characters of the words are
-    among them, except for the rarest if there are very many.
+    With the special pieces there are at most `vocabulary_size`. All characters of the words are
+    included, except the rarest if there are very many.
     """
     size = vocabulary_size - len(SPECIAL_PIECES)
     counts = _count_words(sentences)

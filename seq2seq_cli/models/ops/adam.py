@@ -21,7 +21,7 @@ def apply_adam(
         learning_rate: alpha, of the weight's dtype.
         betas: beta_1 and beta_2.
         powers: beta_1^t and beta_2^t.
-        epsilon: added to the root of v, which is not yet corrected for its bias ("epsilon hat").
+        epsilon: added to the root of v before the bias correction ("epsilon hat").
     """
     tf.raw_ops.ResourceApplyAdam(
         var=variable.handle,

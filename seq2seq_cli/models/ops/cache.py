@@ -1,4 +1,4 @@
-"""Keys and values that are kept from one decoding step to the next, and attention to them."""
+"""Keys and values that are stored between decoding steps, and attention to them."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from seq2seq_cli.models.ops.softmax import masked_softmax
 class KeysValues(NamedTuple):
     """Projected keys and values, by heads.
 
-    keys_BHSD, values_BHSD: of equal shape; S is the capacity where they are a cache.
+    keys_BHSD, values_BHSD: of equal shape; S is the capacity if they are a cache.
     """
 
     keys_BHSD: tf.Tensor
@@ -21,8 +21,8 @@ class KeysValues(NamedTuple):
     def empty(cls, shape_BHSD: list, dtype: tf.DType) -> "KeysValues":
         """Return a cache of zeros that no other tensor shares memory with.
 
-        TensorFlow may make one tensor of two equal ones that tf.zeros returns. To write into one in
-        place would change the other.
+        TensorFlow may merge two equal tensors that tf.zeros returns. Writing to one in place would
+        then change the other.
         """
         empty = (tf.raw_ops.Empty(shape=shape_BHSD, dtype=dtype, init=True) for _ in cls._fields)
         return cls(*empty)
@@ -71,10 +71,9 @@ def attend_step(
 
     Args:
         query_RHD: the queries, by heads.
-        mask_RX: bool, False where a key is not to be seen: first the shared ones, then the row's
-            own. R may be 1.
-        shared: keys and values of B sentences. The K rows of a sentence stand next to each other
-            and attend to the same, which is never repeated in memory.
+        mask_RX: bool, False for hidden keys: first the shared ones, then the row's own. R may be 1.
+        shared: keys and values of B sentences. The K rows of a sentence are adjacent and attend to
+            the same ones, which are never repeated in memory.
         own: keys and values of each row.
 
     Returns:
@@ -112,6 +111,6 @@ def _by_sentence(x_RHD: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
 
 
 def _by_row(x_BHKD: tf.Tensor) -> tf.Tensor:
-    """Return x_RHD, which `_by_sentence` takes back."""
+    """Return x_RHD, the inverse of `_by_sentence`."""
     shape = [-1, x_BHKD.shape[1], x_BHKD.shape[3] or tf.shape(x_BHKD)[3]]
     return tf.reshape(tf.transpose(x_BHKD, [0, 2, 1, 3]), shape)

@@ -1,4 +1,4 @@
-"""How operations are computed: in which precision, fused or not, for which shard of a batch."""
+"""How operations are computed: their precision, fusion, and the shard of a batch."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -10,18 +10,18 @@ import tensorflow as tf
 
 
 class Compute(NamedTuple):
-    """What a block of code that traces a graph sets for all operations in it; see `computing`.
+    """The settings of all operations in a block of code that traces a graph; see `computing`.
 
     precision: dtype of matrix products of float32 tensors: float32 or bfloat16. Only the factors,
         the product and a bias added to it are rounded. The sums inside a product stay float32, and
-        so does all that is no product: softmax, normalisation, loss, weights and their updates.
-        The products of `batched_matmul`, and those inside a `scan`, stay float32 too.
+        so does everything that is not a product: softmax, normalisation, loss, weights and their
+        updates. The products of `batched_matmul`, and those inside a `scan`, also stay float32.
     fuse: whether XLA compiles each function marked `fused` into one kernel. This is for plain
-        graphs that see few shapes, since XLA compiles once a shape. It must be off inside a
-        function that XLA compiles as a whole: one inside another is many times slower.
+        graphs that see few shapes, since XLA compiles for each shape. It must be off inside a
+        function that XLA compiles as a whole: nested compilation is many times slower.
     shard: int32, the number of the part of a batch that is computed, from 0 on. Each part draws
-        dropout masks of its own.
-    share: how much of the batch's source tokens are in that part, from 0 to 1.
+        its own dropout masks.
+    share: the share of the batch's source tokens in that part, from 0 to 1.
     """
 
     precision: str = "float32"
@@ -35,13 +35,13 @@ _CURRENT: ContextVar[Compute] = ContextVar("compute", default=_DEFAULT)
 
 
 def current() -> Compute:
-    """Return what the innermost `computing` block says."""
+    """Return the settings of the innermost `computing` block."""
     return _CURRENT.get()
 
 
 @contextmanager
 def computing(**changes: Any) -> Iterator[None]:
-    """Change fields of the current Compute for what is traced, or runs eagerly, in a block."""
+    """Change fields of the current Compute for the operations of a block."""
     token = _CURRENT.set(current()._replace(**changes))
     try:
         yield
@@ -50,11 +50,11 @@ def computing(**changes: Any) -> Iterator[None]:
 
 
 def fused(function: Callable) -> Callable:
-    """Let XLA compile a function of tensors into one kernel where `Compute.fuse` says so.
+    """Let XLA compile a function of tensors into one kernel if `Compute.fuse` is set.
 
     A plain graph reads and writes the whole tensor at each operation; one kernel does so once. The
-    function's gradient should be another such function: derived automatically, it would make the
-    kernel write all that the gradient needs.
+    function's gradient should be another such function: an automatic gradient would make the
+    kernel write everything that the gradient needs.
     """
 
     def alone(*arguments: Any) -> Any:

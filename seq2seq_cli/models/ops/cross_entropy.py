@@ -1,4 +1,4 @@
-"""Cross-entropy and divergence of logits, with gradients that keep and read little."""
+"""Cross-entropy and divergence of logits, with gradients that need little memory."""
 
 import tensorflow as tf
 
@@ -10,8 +10,8 @@ def softmax_cross_entropy(
 ) -> tf.Tensor:
     """Return the cross-entropy of each label, float32, in nats.
 
-    With label smoothing e the label's probability is 1 - e + e/V and every other's e/V (Szegedy et
-    al. 2016, section 7).
+    With label smoothing e, the probability of the label is 1 - e + e/V, and that of the others e/V
+    (Szegedy et al. 2016, section 7).
 
     Args:
         logits_XV: of any float dtype, which is also that of their gradient.
@@ -49,8 +49,8 @@ def _losses(
 def _maximum(logits_XV: tf.Tensor) -> tf.Tensor:
     """Return the maximum of each row.
 
-    It halves the row again and again. XLA finds the larger of two numbers for many pairs at a time,
-    but the maximum of a row one number after the other.
+    It halves the row repeatedly. XLA finds the larger of two numbers for many pairs at a time, but
+    reduces a row number by number.
     """
     while logits_XV.shape[1] > 64:
         half = (logits_XV.shape[1] + 1) // 2  # of an odd width the number in the middle is in both
@@ -113,8 +113,8 @@ def _divergence_gradients(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the gradients of the sum of `_divergences`, in the dtype of the logits.
 
-    By the logits of p, KL(p || q) has the gradient p (log p - log q - KL(p || q)), and KL(q || p)
-    has p - q.
+    With respect to the logits of p, the gradient of KL(p || q) is p (log p - log q - KL(p || q)),
+    and that of KL(q || p) is p - q.
     """
     log_p_XV, log_q_XV = _log_softmax(first_XV), _log_softmax(second_XV)
     p_XV, q_XV, difference_XV = tf.exp(log_p_XV), tf.exp(log_q_XV), log_p_XV - log_q_XV

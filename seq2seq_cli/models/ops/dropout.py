@@ -1,4 +1,4 @@
-"""Dropout by random bytes, alone or together with the sum that it enters."""
+"""Dropout with random bytes, alone or fused with the sum that it enters."""
 
 import tensorflow as tf
 
@@ -8,7 +8,7 @@ BYTES = 256  # different random bytes
 
 
 def dropout(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
-    """Return the inputs, 0 where a byte is below `dropped`, and else times 256 / (256 - dropped).
+    """Return 0 where a byte is below `dropped`, elsewhere the inputs times 256 / (256 - dropped).
 
     Args:
         inputs: of a float dtype.
@@ -20,7 +20,7 @@ def dropout(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
 
 
 def add_dropout(x: tf.Tensor, inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
-    """Return x + dropout(inputs), in the dtype of x, which the inputs need not have."""
+    """Return x + dropout(inputs), in the dtype of x, which may differ from that of the inputs."""
 
     @tf.custom_gradient
     def add(x: tf.Tensor, inputs: tf.Tensor) -> tuple:
@@ -35,13 +35,13 @@ def add_dropout(x: tf.Tensor, inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int
 def random_bytes(key: tf.Tensor, counter: list, shape: tf.Tensor) -> tf.Tensor:
     """Return uint8 random bytes of a shape, which are the same for the same key and counter.
 
-    They are Philox's (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). Integers
-    are the same in XLA's and in TensorFlow's own kernels, floats are not. A value has one byte,
-    since making them takes a noticeable part of a training update.
+    The generator is Philox (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
+    Integers are the same in the kernels of XLA and of TensorFlow; floats are not. A value has one
+    byte, because generating them takes a noticeable part of an update.
 
     Args:
         key: int64, of one number.
-        counter: two int32 numbers, where Philox's counter begins.
+        counter: two int32 numbers, the start of Philox's counter.
         shape: int32.
     """
     size = tf.reduce_prod(shape)

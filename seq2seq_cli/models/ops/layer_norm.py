@@ -1,4 +1,4 @@
-"""Layer normalisation, with a gradient that keeps and reads little."""
+"""Layer normalisation, with a gradient that needs little memory."""
 
 import tensorflow as tf
 
@@ -13,8 +13,8 @@ def layer_norm(
 ) -> tf.Tensor:
     """Return gamma (x - mean) / sqrt(variance + EPSILON) + beta, over the last axis.
 
-    The gradient is written out: derived automatically, it would keep and read again far more of
-    what was computed on the way.
+    The gradient is written by hand: an automatic gradient would store and read far more
+    intermediate results.
 
     Args:
         inputs: x, of a float dtype.
@@ -59,7 +59,7 @@ def _normal(inputs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _mean(x: tf.Tensor) -> tf.Tensor:
-    """Return the mean over the last axis, which stays."""
+    """Return the mean over the last axis, which is kept."""
     if tf.config.get_visible_devices("GPU"):  # whose products may round to TF32
         return tf.reduce_mean(x, -1, keepdims=True)
     # XLA's product with a vector takes less time on a CPU than its sum.

@@ -1,4 +1,4 @@
-"""The orthogonal matrix that is nearest to a given one, nearly."""
+"""The orthogonal matrix that is nearest to a given one, approximately."""
 
 import tensorflow as tf
 
@@ -7,11 +7,11 @@ _STEPS = 5
 
 
 def orthogonalise(x: tf.Tensor, precision: str = "float32") -> tf.Tensor:
-    """Return U V^T, nearly, of matrices x = U S V^T: their singular values become about 1.
+    """Return about U V^T for matrices x = U S V^T: their singular values become about 1.
 
     Five steps of a Newton-Schulz iteration, X = P X with P = a I + b A + c A^2 and A = X X^T, with
     the coefficients of Jordan et al. (2024), "Muon: an optimizer for hidden layers in neural
-    networks". The singular values end between 0.7 and 1.2, but for very small ones.
+    networks". The final singular values are between 0.7 and 1.2, except very small ones.
 
     Args:
         x: float32, matrices in the last two axes. A matrix of zeros stays one.

@@ -1,4 +1,4 @@
-"""A penalty on activations that changes the gradient alone."""
+"""A penalty on activations that changes only the gradient."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def penalise(activations: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Return the activations; the loss gains the sum of weights / 2 * h^2, in its gradient alone.
+    """Return the activations; add the sum of weights / 2 * h^2 to the loss, in its gradient only.
 
     Args:
         activations: h, of a float dtype.

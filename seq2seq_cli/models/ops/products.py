@@ -1,6 +1,6 @@
 """Matrix products: `dense` with weights, `batched_matmul` of small matrices, and `einsum`.
 
-`dense` and `einsum` multiply float32 tensors in the precision that `Compute` says, and return the
+`dense` and `einsum` multiply float32 tensors in the precision that `Compute` sets, and return the
 dtype of their inputs.
 """
 
@@ -16,15 +16,15 @@ def dense(
     relu: bool = False,
     transpose: bool = False,
 ) -> tf.Tensor:
-    """Return x W + b over the last axis of inputs of any rank, as keras.layers.Dense does.
+    """Return x W + b over the last axis of inputs of any rank, like keras.layers.Dense.
 
     Args:
-        inputs: x, of a float dtype, which is also that of the result.
+        inputs: x, of a float dtype, which is also the dtype of the result.
         kernel: W, of shape (inputs, outputs).
         bias: b, or None for no bias.
         relu: return max(0, x W + b).
-        transpose: W has the shape (outputs, inputs), as a table of embeddings has. Neither it nor
-            its gradient is transposed in memory.
+        transpose: W has the shape (outputs, inputs), like a table of embeddings. Neither it nor its
+            gradient is transposed in memory.
     """
     # As rows: a product of rank 3 with 2 would have a gradient of W's size for each sentence.
     rows = to_product_dtype(tf.reshape(inputs, [-1, inputs.shape[-1]]))
@@ -39,9 +39,9 @@ def dense(
 
 
 def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
-    """Return the products of as many small matrices, of rank 3 or more, in their own dtype.
+    """Return the products of many small matrices, of rank 3 or more, in their own dtype.
 
-    It is tf.matmul by another of TensorFlow's kernels, which takes a fraction of the time on a CPU.
+    This is tf.matmul with another kernel of TensorFlow, which is several times faster on a CPU.
     """
     if a.dtype == tf.float16:  # which that kernel does not know
         return tf.matmul(a, b, transpose_b=transpose_b)
@@ -49,7 +49,7 @@ def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.
 
 
 def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    """Return what tf.einsum does."""
+    """Return the result of tf.einsum."""
     product = tf.einsum(equation, to_product_dtype(a), to_product_dtype(b))
     return tf.cast(product, a.dtype)
 
@@ -57,7 +57,7 @@ def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
 def to_product_dtype(factor: tf.Tensor) -> tf.Tensor:
     """Cast a float32 factor to the dtype in which it is multiplied.
 
-    Products do so themselves. Done before, it is done once for many products.
+    Products do this themselves. Calling it first does it once for many products.
     """
     return tf.cast(factor, product_dtype(factor.dtype))
 
@@ -68,7 +68,7 @@ def product_dtype(dtype: tf.DType) -> tf.DType:
 
 
 def column_sums(x: tf.Tensor) -> tf.Tensor:
-    """Return the sums over all axes but the last."""
+    """Return the sums over all axes except the last."""
     if x.dtype == tf.float32:
         return tf.raw_ops.BiasAddGrad(out_backprop=x)  # faster than tf.reduce_sum
     # That would sum in the dtype itself, and lose most of some hundred rows; a product does not.

@@ -29,7 +29,7 @@ Body = Callable[[Tensors, Tensors, Factors, Product], tuple[Tensors, Tensors]]
 
 
 def product(equation: str, x: tf.Tensor, factor: tf.Tensor, parts: Parts = 1) -> Tensors:
-    """Return the product that tf.einsum computes, divided along its last axis as by tf.split."""
+    """Return the product that tf.einsum computes, split along its last axis as by tf.split."""
     return tf.split(einsum(equation, x, factor), parts, axis=-1)
 
 
@@ -38,29 +38,29 @@ def scan(
 ) -> tuple[Tensors, Tensors]:
     """Run the body of a recurrence over the first axis of `sequences`.
 
-    Its gradient takes few, large products. Derived automatically, the gradient of a loop keeps all
-    that the body computes, and adds a tensor of each factor's size at each iteration. Here only
-    states and products are kept. The way back computes the rest once more. The gradient of a factor
+    Its gradient takes few, large products. An automatic gradient of a loop would store everything
+    that the body computes, and add a tensor of each factor's size at each iteration. Here only
+    states and products are stored. The backward pass recomputes the rest. The gradient of a factor
     is one product over all iterations, after the loop: for y = x W it is the sum of x_t^T dy_t
     (Appleyard et al. 2016, "Optimizing performance of recurrent neural networks on GPUs", section
     3).
 
-    XLA is many times slower at a part of a tensor than at a whole one. So `sequences` has one
+    XLA is many times slower with a part of a tensor than with a whole one. So `sequences` has one
     tensor for each gate, and a product returns its parts.
 
     Args:
-        body: `body(slices, state, factors, product) -> (state, outputs)`. Where x changes with the
-            iterations and the factor is one of `factors`, it multiplies by the `product` that it is
-            given, and uses the factor for nothing else.
+        body: `body(slices, state, factors, product) -> (state, outputs)`. If x changes with the
+            iterations and the factor is one of `factors`, it must multiply with the given
+            `product`, and use the factor for nothing else.
         sequences: tensors of one length, at least 1. `slices` has one slice of each.
         state: before the first iteration.
-        factors: the other tensors that the gradient flows to, the same at each iteration.
+        factors: the other tensors that receive gradients, the same at each iteration.
 
     Returns:
         The states after each iteration, and the outputs of each, stacked along a new first axis.
 
     Raises:
-        ValueError: if the body multiplies by something else than a factor.
+        ValueError: if the body multiplies by anything other than a factor.
     """
     inputs = (sequences, state, factors)
 
@@ -85,7 +85,7 @@ class _Scan:
         self._kept: list[Tensors] = []  # the parts of each product
 
     def run(self) -> tuple:
-        """Return what `scan` does, in one list, and the function of its gradient."""
+        """Return the results of `scan` in one list, and the function of its gradient."""
         self._results, self._kept = _one_kernel(self._forward)(
             self._sequences, self._state, self._factors
         )
@@ -151,9 +151,9 @@ class _Scan:
         """Go back through the iterations.
 
         Args:
-            sequences: what each iteration had: slices, the state before it, parts of its products,
-                and the gradient of its results.
-            factors: what the body multiplies by, and more that the gradient flows to.
+            sequences: the values of each iteration: slices, the state before it, parts of its
+                products, and the gradient of its results.
+            factors: the factors of the body, and further tensors that receive gradients.
             others: names of the latter.
             variables: those that the body reads.
 
@@ -200,9 +200,9 @@ class _Scan:
 
 
 def _one_kernel(function: Callable) -> Callable:
-    """Let XLA compile a loop where functions are fused: its body has many small operations.
+    """Let XLA compile a loop if functions are fused: its body has many small operations.
 
-    In a loop products are small, and those of XLA faster in float32 than in bfloat16.
+    In a loop, products are small, and those of XLA are faster in float32 than in bfloat16.
     """
 
     def exact(*arguments: Any) -> Any:
@@ -252,10 +252,10 @@ def _loop(
     """Run `body(slices, state) -> (state, outputs)` over the first axis of `sequences`.
 
     Args:
-        body: what to run.
+        body: the function to run.
         sequences: of one length, at least 1.
         state: before the first iteration.
-        reverse: begin at the last slice; outputs stand where their slices stood all the same.
+        reverse: begin at the last slice; outputs still have the positions of their slices.
 
     Returns:
         The final state and each output stacked over time.

@@ -1,4 +1,4 @@
-"""Softmax over the positions that a mask leaves."""
+"""Softmax over the positions that a mask allows."""
 
 import tensorflow as tf
 
@@ -7,7 +7,7 @@ _LOWEST = float(tf.float32.min)
 
 
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
-    """Return float32 weights, 0 where `mask` (bool, broadcast) is False and in sum 1 elsewhere.
+    """Return float32 weights, 0 where `mask` (bool, broadcast) is False; the others sum to 1.
 
     A row that is masked everywhere gets zeros, not NaN.
     """

@@ -124,15 +124,15 @@ class TestFiles:
     def test_what_cannot_be_read_at_all_is_an_error(self, tsv, tmp_path):
         with pytest.raises(DataError, match=r"none: no such file, nor .*none.en with"):
             checked(tmp_path / "none")
-        with pytest.raises(DataError, match="pairs.tsv: there is no line in it"):
+        with pytest.raises(DataError, match="pairs.tsv: the file has no lines"):
             checked(tsv(""))
         with pytest.raises(
-            DataError, match=r"cut off or damaged after line 9 .* Download it again"
+            DataError, match=r"truncated or damaged after line 9 .* Download it again"
         ):
             checked(tsv(gzip.compress(b"a\tb\n" * 9)[:-4], "x.gz"))
-        with pytest.raises(DataError, match=r"x.zip: not a whole zip file .* download it again"):
+        with pytest.raises(DataError, match=r"x.zip: not a complete zip file .* download it again"):
             checked(tsv(b"PK\3\4abc", "x.zip"))
-        with pytest.raises(UsageError, match="columns are en and es by data.columns"):
+        with pytest.raises(UsageError, match="data.columns says that its columns are en and es"):
             checked(tsv("a\tb\n"), target_language="fr")
 
 
@@ -283,7 +283,7 @@ class TestFix:
         path = tsv("a\tb\nc\n")
         with pytest.raises(UsageError, match=r"--fix .*pairs.tsv exists already"):
             checked(path, path)
-        with pytest.raises(DataError, match="no line is left to be written"):
+        with pytest.raises(DataError, match="no line is left for --fix to write"):
             checked(tsv("c\nd\n", "bad.tsv"), tmp_path / "out.tsv")
         assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.tsv", "pairs.tsv"]
 

@@ -189,14 +189,14 @@ def test_other_settings_than_the_prepared_ones_are_refused(config, prepared):
     with pytest.raises(UsageError) as caught:
         opened(config, prepared, split_seed=3)
     assert str(caught.value) == (
-        f"{prepared}: was prepared with data.split_seed = 0, and the config has 3. Prepare it "
-        "again, or leave data.split_seed out"
+        f"{prepared}: was prepared with data.split_seed = 0, but the config has 3. Prepare it "
+        "again, or leave out data.split_seed"
     )
     with pytest.raises(UsageError) as caught:
         opened(config, prepared, target_language="fr")
     assert str(caught.value) == (
-        f"{prepared}: its languages are en and es, and data.source_language and "
-        "data.target_language ask for en and fr. Give --source en --target es"
+        f"{prepared}: its languages are en and es, but data.source_language and "
+        "data.target_language are en and fr. Give --source en --target es"
     )
 
 
