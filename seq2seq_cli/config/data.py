@@ -99,8 +99,10 @@ class DataConfig(Table):
 
     @property
     def target_first(self) -> bool:
-        """Whether splits put the target language first: they take the languages in alphabetical
-        order, so that both directions of a corpus have the same splits."""
+        """Whether splits put the target language first.
+
+        They take the languages in alphabetical order, so both directions have the same splits.
+        """
         return self.target_language < self.source_language
 
     @property
