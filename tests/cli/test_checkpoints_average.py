@@ -116,8 +116,8 @@ def test_a_damaged_checkpoint_is_left_out(run):
     [
         (["--last", "5"], 2, "has 4 valid checkpoints, and 5 are wanted. Take fewer"),
         (["--best", "9"], 2, "has 4 valid validated checkpoints, and 9 are wanted"),
-        ([], 2, "give one of --last N and --best N"),
-        (["--last", "2", "--best", "2"], 2, "give one of --last N and --best N"),
+        ([], 2, "give either --last N or --best N"),
+        (["--last", "2", "--best", "2"], 2, "give either --last N or --best N"),
         (["--last", "1"], 2, "Invalid value for '--last'"),
         (["--last", "2", "--to", "001-x"], 2, "runs/001-x: exists already"),
     ],

@@ -113,7 +113,7 @@ def test_what_was_not_translated_from_the_same_sources_is_refused(saved, tmp_pat
 
 def test_what_cannot_be_compared_is_refused(saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="one system cannot be compared"):
+    with pytest.raises(UsageError, match="there is only one system to compare"):
         run("compare", saved[0])
     with pytest.raises(UsageError, match="--markdown and --latex exclude each other"):
         run("compare", *saved, "--markdown", "--latex")

@@ -49,7 +49,7 @@ def test_languages_are_those_of_a_corpus_that_moved(home, corpus, tmp_path):
 
 
 def test_a_setting_of_a_trained_run_is_of_decoding_whatever_options_there_are(home):
-    with pytest.raises(UsageError, match="--set data.source_language: a trained run takes only"):
+    with pytest.raises(UsageError, match="--set data.source_language: a trained run accepts only"):
         invoke("eval", "--set", "data.source_language=de")
 
 

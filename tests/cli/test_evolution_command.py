@@ -78,7 +78,7 @@ def test_options_that_do_not_belong_together_are_refused(home, trained, argument
 def test_a_run_that_kept_nothing_says_how_to_keep_it(home, trained, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(trained, copy, ignore=shutil.ignore_patterns("attention", "checkpoints"))
-    with pytest.raises(UsageError, match="Train anew; training.keep_attention_history says"):
+    with pytest.raises(UsageError, match="Train again; training.keep_attention_history sets"):
         evolution(str(copy))
     config = copy / "config.toml"
     text = config.read_text("utf-8")
@@ -88,7 +88,7 @@ def test_a_run_that_kept_nothing_says_how_to_keep_it(home, trained, tmp_path):
         evolution(str(copy))
     config.write_text(text)
     (copy / "metrics.jsonl").unlink()
-    with pytest.raises(UsageError, match="kept at each validation; wait for the first one"):
+    with pytest.raises(UsageError, match="stored at each validation; wait for the first one"):
         evolution(str(copy))
 
 

@@ -33,7 +33,7 @@ def test_a_corpus_that_is_not_the_runs_is_refused(home, trained, corpus, tmp_pat
 
 
 def test_a_run_and_a_config_exclude_each_other(home, tmp_path):
-    with pytest.raises(UsageError, match="--run has a config of its own"):
+    with pytest.raises(UsageError, match="--run has its own config"):
         invoke("export-split", str(tmp_path / "out"), "--run", "x", "--set", "data.dev_pairs=1")
 
 

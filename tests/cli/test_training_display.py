@@ -186,13 +186,13 @@ def test_without_a_terminal_each_phase_is_a_line_when_it_begins():
     console = Console(width=40, file=io.StringIO())
     with TrainingDisplay(console) as display:
         for done in range(3):
-            display(Phase("Compiling for a good many shapes of batches", "done", done, 3))
+            display(Phase("Compiling for a great many batch shapes", "done", done, 3))
         for _ in range(2):
             display(Phase("Validating", "sentences"))
             display(Phase("Validating", "batches"))
             display(VALIDATION)
     lines = console.file.getvalue().split("\n")
-    assert lines[0] == "Compiling for a good many shapes of batches"
+    assert lines[0] == "Compiling for a great many batch shapes"
     assert lines[1] == lines[3] == "Validating"
     assert len(lines) == 6
 

@@ -149,7 +149,7 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
         ),
         (
             ["--set", "training.seed=9"],
-            "--set training.seed: a trained run takes only keys of decod",
+            "--set training.seed: a trained run accepts only keys of decod",
         ),
         (["--replace-unknown"], "copies whole words, but this run's tokenizer.kind is 'unigram'"),
         (["--input", "x"], "sentences and --input exclude each other"),

@@ -120,8 +120,8 @@ def test_a_config_of_other_languages_is_refused_with_the_nearest(catalog):
     with pytest.raises(UsageError) as caught:
         read_catalog("para_crawl", ("en", "es"))
     assert str(caught.value).endswith(
-        "Choose two of its own by --source and --target, or another config: enes, ensv, ensl, "
-        "ensk, enet and 17 more"
+        "Choose two of its languages with --source and --target, or another config: enes, ensv, "
+        "ensl, ensk, enet and 17 more"
     )
 
 

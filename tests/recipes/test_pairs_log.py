@@ -30,7 +30,7 @@ def test_what_was_written_without_its_position_is_removed(tmp_path, monkeypatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(pairs_log, "write_durably", full)
-        with pytest.raises(DiskError, match="No space left on device. When that is solved"):
+        with pytest.raises(DiskError, match="No space left on device. After fixing this"):
             log.append(1, [("lost", "lost")])
     assert log.path.read_bytes() != whole
     again = PairsLog(tmp_path / "x.tsv")

@@ -63,7 +63,7 @@ def test_keys_are_quoted_or_not_and_take_lists_and_ranges(tmp_path):
         ("model.dropout = [0.1, 0.1]", "a value occurs twice"),
         ("model.dropout = [0.1, [0.2]]", "a value must be a string, a number, true or false"),
         ("", "has no key. Add one, such as"),
-        ("[model]\ndropout = 0.1", "a search space has the table .space. alone"),
+        ("[model]\ndropout = 0.1", "a search space has only the table .space."),
         ("model = ", "not valid TOML"),
     ],
 )

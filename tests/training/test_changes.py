@@ -76,7 +76,10 @@ def swap(lines: list[str]) -> list[str]:
     ("change", "difference"),
     [
         (edit, "pairs"),  # the edited sentence may move others to another split
-        (lambda lines: lines[::-1], "as many pairs, but other sentences or another order"),
+        (
+            lambda lines: lines[::-1],
+            "the same number of pairs, but other sentences or another order",
+        ),
         (swap, "pairs"),
         (lambda lines: [*lines, "new\tnuevo\n"], "500 pairs then, 501 now"),
         (lambda lines: lines[:400], "500 pairs then, 400 now"),
