@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli.cli.compared_systems import find_set, find_system, outputs_of
+from seq2seq_cli.cli.compared_systems import Asked, find_set, find_system, outputs_of
 from seq2seq_cli.cli.files import Result, check_output, emit, print_line, write_file
 from seq2seq_cli.cli.options import (
     BatchTokensOption,
@@ -20,6 +20,7 @@ from seq2seq_cli.cli.options import (
     SetOption,
     SourceOption,
     TargetOption,
+    ToOption,
     decoding_flags,
     start_tensorflow,
 )
@@ -56,6 +57,7 @@ def compare(
         ),
     ],
     run: RunOption = None,
+    to: ToOption = None,
     split: SplitOption = Split.test,
     source_file: SourceFileOption = None,
     reference_file: ReferenceFileOption = None,
@@ -83,10 +85,11 @@ def compare(
     _check_options(systems, [as_json, markdown, latex])
     choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
+    asked = Asked(choice, run, data, (source, target), to)
     if html:
         check_output(html, option="--html")
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
-    found = [find_system(name, settings, flags) for name in systems]
+    found = [find_system(name, settings, flags, to) for name in systems]
     if any(system.run for system in found):
         start_tensorflow(device or "auto")
 
@@ -95,15 +98,16 @@ def compare(
     from seq2seq_cli.evaluation.significance import Resampling
 
     with work_progress(not quiet) as show:
-        of, words, owner = find_set(found, choice, run, data, (source, target), quiet, show)
-        outputs = outputs_of(found, of, owner, choice, show)
+        by = find_set(found, asked, quiet, show)
+        outputs = outputs_of(found, by, asked, show)
         show("Testing significance")
-        compared = comparison.compare(of, outputs, words, Resampling(resamples, trials, seed))
+        resampling = Resampling(resamples, trials, seed)
+        compared = comparison.compare(by.sentences, outputs, by.words, resampling)
     _show(compared, markdown, latex, as_json)
     if html:
         from seq2seq_cli.evaluation.pages.comparison import comparison_page
 
-        write_file(html, comparison_page(compared, of, outputs).encode(), "--html")
+        write_file(html, comparison_page(compared, by.sentences, outputs).encode(), "--html")
 
 
 def _check_options(systems: list[str], formats: list[bool]) -> None:

@@ -75,6 +75,7 @@ class Comparison:
         sentences, references: their numbers.
         systems: the names, the baseline first.
         minutes: of each system's training; None if they are not known.
+        commands: that train the systems; None if one is not known, or long.
         metrics: scores, intervals and p-values.
         by_length, by_rarest_word: scores of groups, as in `breakdown`.
         differences: of each system but the baseline.
@@ -85,6 +86,7 @@ class Comparison:
     references: int
     systems: list[str]
     minutes: list[float | None]
+    commands: list[str | None]
     metrics: list[MetricComparison]
     by_length: list[GroupComparison]
     by_rarest_word: list[GroupComparison]
@@ -113,6 +115,7 @@ def compare(
         sum(map(len, of.references)),
         [output.name for output in outputs],
         [output.minutes for output in outputs],
+        [output.command for output in outputs],
         compare_scores(of, outputs, resampling or Resampling()),
         _compare_groups(by_length(of.sources), of, outputs),
         _compare_groups(rarity, of, outputs),

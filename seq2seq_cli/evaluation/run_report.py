@@ -37,6 +37,7 @@ class SplitScores:
     """What a run's model gives on its test split.
 
     Attributes:
+        test_set: the name of the split, with the languages if they are not the run's usual ones.
         checkpoint: that was used.
         search: how was translated.
         sentences: how many.
@@ -45,6 +46,7 @@ class SplitScores:
         maps: of a few sentences.
     """
 
+    test_set: str
     checkpoint: str
     search: str
     sentences: int

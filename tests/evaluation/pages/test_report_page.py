@@ -49,7 +49,7 @@ def make_report(path, seed: int) -> RunReport:
     run.append_metrics({"kind": "diagnosis", "step": 9, "name": "x", "text": f"bad {HOSTILE}"})
     scores = score_by(["BLEU", "chrF", "chrF++", "TER"], ["a b c"], [["a b c"]], Bootstrap(10))
     maps = [AttentionMap(["a", HOSTILE, "a"], ["x", "x"], [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])]
-    test = SplitScores("step-1", "greedy", 1, scores, Faults(0.0, 0.0, 0.0, 0.0), maps)
+    test = SplitScores("test", "step-1", "greedy", 1, scores, Faults(0.0, 0.0, 0.0, 0.0), maps)
     return gather(run, test)
 
 
