@@ -1,6 +1,7 @@
 """The command that compares systems on the same sentences: compare."""
 
 from dataclasses import asdict
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +42,21 @@ if TYPE_CHECKING:
     from seq2seq_cli.evaluation.comparison import Comparison
 
 
+class Metric(str, Enum):
+    """The metrics, by their names in METRICS."""
+
+    bleu = "BLEU"
+    chrf = "chrF"
+    chrf_plus_plus = "chrF++"
+    ter = "TER"
+
+
+MetricOption = Annotated[
+    list[Metric] | None,
+    typer.Option(
+        "--metric", help="Compare by BLEU, chrF, chrF++ or TER alone; several are allowed."
+    ),
+]
 HTMLOption = Annotated[
     Path | None, typer.Option(help="Write a page with all outputs side by side.")
 ]
@@ -64,6 +80,7 @@ def compare(
     tsv: TsvOption = None,
     test_set: TestSetOption = None,
     training_file: TrainingFileOption = None,
+    metric: MetricOption = None,
     resamples: Annotated[int, typer.Option(help="Of the paired bootstrap.", min=2)] = 1000,
     trials: Annotated[int, typer.Option(help="Of the randomisation.", min=2)] = 10_000,
     seed: SeedOption = 12345,
@@ -101,8 +118,9 @@ def compare(
         by = find_set(found, asked, quiet, show)
         outputs = outputs_of(found, by, asked, show)
         show("Testing significance")
-        resampling = Resampling(resamples, trials, seed)
-        compared = comparison.compare(by.sentences, outputs, by.words, resampling)
+        resampling, metrics = Resampling(resamples, trials, seed), metric or list(Metric)
+        names = list(dict.fromkeys(each.value for each in metrics))
+        compared = comparison.compare(by.sentences, outputs, by.words, resampling, names)
     _show(compared, markdown, latex, as_json)
     if html:
         from seq2seq_cli.evaluation.pages.comparison import comparison_page
