@@ -42,6 +42,16 @@ if TYPE_CHECKING:
     from seq2seq_cli.evaluation.comparison import Comparison
 
 
+SystemsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="RUN, RUN@CHECKPOINT, a file of `s2s eval --save-translations`, or a file of "
+        "translations, one per line. The first is the baseline.",
+        metavar="A B...",
+    ),
+]
+
+
 class Metric(str, Enum):
     """The metrics, by their names in METRICS."""
 
@@ -64,14 +74,7 @@ MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a table 
 
 
 def compare(
-    systems: Annotated[
-        list[str],
-        typer.Argument(
-            help="RUN, RUN@CHECKPOINT, a file of `s2s eval --save-translations`, or a file of "
-            "translations, one per line. The first is the baseline.",
-            metavar="A B...",
-        ),
-    ],
+    systems: SystemsArgument,
     run: RunOption = None,
     to: ToOption = None,
     split: SplitOption = Split.test,
