@@ -64,7 +64,9 @@ class Metric(str, Enum):
 MetricOption = Annotated[
     list[Metric] | None,
     typer.Option(
-        "--metric", help="Compare by BLEU, chrF, chrF++ or TER alone; several are allowed."
+        "--metric",
+        case_sensitive=False,
+        help="Compare by BLEU, chrF, chrF++ or TER alone; several are allowed.",
     ),
 ]
 HTMLOption = Annotated[

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2seq_cli.attention.evolution import Evolution, evolutions, thinned
+from seq2seq_cli.config.command import training_command
 from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.evaluation.faults import Faults
 from seq2seq_cli.evaluation.metrics import MetricScore
@@ -126,7 +127,7 @@ def gather(run: Run, test: SplitScores | None = None) -> RunReport:
         samples_of(validations),
         evolutions(run.attention.read()),
         _versions(run),
-        f"s2s train --config {shlex.quote(str(run.path / 'config.toml'))}",
+        (config and training_command(config)) or _by_its_config(run),
         test,
     )
 
@@ -140,6 +141,10 @@ def samples_of(validations: Sequence[dict[str, Any]]) -> list[Sample]:
             if not translations or translations[-1][1] != translation:
                 translations.append((entry["step"], translation))
     return [Sample(*pair, translations) for pair, translations in found.items()]
+
+
+def _by_its_config(run: Run) -> str:
+    return f"s2s train --config {shlex.quote(str(run.path / 'config.toml'))}"
 
 
 def _versions(run: Run) -> dict[str, str]:

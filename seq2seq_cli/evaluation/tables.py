@@ -31,13 +31,8 @@ def to_markdown(comparison: Comparison) -> str:
     kind, names = _names(comparison, _markdown_code, markdown_text)
     metrics = [each.metric for each in comparison.metrics]
     rows = _with_times(comparison, [kind, *metrics], _cells(comparison, names, _scored("\\*")))
-    lines = _markdown_rows(rows[0], rows[1:])
     note = f"\\*: differs from {names[0]} by both tests, p < {LEVEL}."
-    lines += ["", f"{_size(comparison)} {_INTERVAL} {note}", ""]
-    lines += _markdown_rows(
-        [f"p against {names[0]}", *metrics], _cells(comparison, names, _p_values)[1:]
-    )
-    lines += ["", "p-values by paired bootstrap / paired approximate randomisation.", ""]
+    lines = [*_markdown_rows(rows[0], rows[1:]), "", f"{_size(comparison)} {_INTERVAL} {note}", ""]
     lines += [
         f"- {each.metric} `{each.bootstrap_signature}`, `{each.randomisation_signature}`"
         for each in comparison.metrics
@@ -45,6 +40,9 @@ def to_markdown(comparison: Comparison) -> str:
     if kind == _COMMAND:
         systems = map(markdown_text, comparison.systems)
         lines += [f"- {name}: {system}" for name, system in zip(names, systems, strict=True)]
+    p_values = _cells(comparison, names, _p_values)[1:]
+    lines += ["", *_markdown_rows([f"p against {names[0]}", *metrics], p_values)]
+    lines += ["", "p-values by paired bootstrap / paired approximate randomisation."]
     return "\n".join(lines) + "\n"
 
 

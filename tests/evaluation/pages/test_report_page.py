@@ -100,7 +100,13 @@ def test_a_curve_is_read_by_value_and_zoomed(page):
     assert "Training loss" in tooltip.inner_text()
     text = "document.querySelector('#curve-0 svg').textContent"
     before = page.evaluate(text)
+    scrolled = page.evaluate("window.scrollY")
+    page.mouse.wheel(0, 40)  # the wheel alone scrolls the page
+    page.wait_for_function("before => window.scrollY != before", arg=scrolled)
+    assert page.evaluate(text) == before
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
     page.wait_for_function(f"before => {text} != before", arg=before)
 
 
@@ -132,7 +138,7 @@ def test_scores_data_and_what_differs_are_shown(page):
     assert "12,345" in page.locator("table").first.inner_text()
     marked = page.locator("tr", has_text="training.seed").first.locator("mark")
     assert [marked.nth(k).inner_text() for k in (0, 1)] == ["1", "2"]
-    assert "s2s train --config" in page.locator("main").inner_text()
+    assert "s2s train --attention additive --seed 2" in page.locator("main").inner_text()
 
 
 def test_it_fits_a_phone_and_charts_follow_light_and_dark(page):
