@@ -16,7 +16,7 @@ from seq2seq_cli.cli.options import (
     warn,
 )
 from seq2seq_cli.cli.test_sets import Corpus, SetChoice, Split, chosen_set
-from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.errors import CheckpointError, S2SError, UsageError
 from seq2seq_cli.work import ShowWork
 
 if TYPE_CHECKING:
@@ -153,13 +153,13 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
             "files of translations do not say what was translated. Give --source-file and "
             "--reference-file, or --run for the run whose split it is"
         )
-    languages = None
+    source, target = asked.languages
+    languages = (source, target) if source and target else None
     if corpus:
-        uses_models = any(system.run for system in systems)
-        (find_data if uses_models else find_plain_data)(corpus.data, quiet)
         languages = corpus.data.languages_to(to)
-    elif asked.languages[0] and asked.languages[1]:
-        languages = asked.languages[0], asked.languages[1]
+    if corpus and not choice.training_file:
+        uses_models = any(system.run for system in systems)
+        corpus = _at_hand(corpus, bool(split), uses_models, quiet)
     of, words = chosen_set(choice, corpus, languages, True, show)
     owner = corpus.run if split and corpus else of.name
     return ComparedSet(of, words, owner, split, corpus)
@@ -206,6 +206,28 @@ def _corpus(found: FoundRuns, asked: Asked) -> Corpus:
     run, config = found.runs[0], found.configs[0].data
     moved = config if asked.data is None else config.moved_to(asked.data)
     return Corpus(moved, run.data_fingerprint(), str(run.path), asked.to)
+
+
+def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Corpus | None:
+    """Return a corpus whose files are there, or else None with a warning.
+
+    Args:
+        corpus: of a run.
+        needed: whether the test set is in it; otherwise only words are counted in it.
+        uses_models: whether TensorFlow has been started.
+        quiet: whether to show no download.
+
+    Raises:
+        S2SError: if it is needed and not there.
+    """
+    try:
+        (find_data if uses_models else find_plain_data)(corpus.data, quiet)
+    except S2SError as error:
+        if needed:
+            raise
+        warn(f"{error}. Without it there is no table by rare words; or give --training-file")
+        return None
+    return corpus
 
 
 def _check_split(found: FoundRuns, by: ComparedSet, asked: Asked, show: ShowWork) -> None:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import invoke, toy_pairs
+from conftest import invoke, s2s, toy_pairs
 
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -58,6 +58,19 @@ def test_a_corpus_that_moved_is_that_of_all_runs(home, trained, corpus, tmp_path
         invoke("compare", *names, *FAST)
     record = json.loads(invoke("compare", *names, "--data", str(corpus), *FAST)[0])
     assert record["metrics"][0]["systems"][1]["difference"] == 0
+
+
+def test_other_sentences_need_no_corpus(home, trained, corpus, tmp_path):
+    tsv = tmp_path / "set.tsv"
+    tsv.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()[:9]), encoding="utf-8")
+    options = ["--tsv", str(tsv), "--data", "/no/longer/here.tsv"]
+    code, out, err = s2s("compare", trained.name, trained.name, *options, *FAST)
+    assert (code, json.loads(out)["by_rarest_word"]) == (0, [])
+    assert "no table by rare words" in err
+    words = ["--training-file", str(tsv)]
+    code, out, err = s2s("compare", trained.name, trained.name, *options, *words, *FAST, "-q")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["by_rarest_word"]
 
 
 def test_saved_translations_say_which_sentences_a_run_translates(home, trained, tmp_path):

@@ -42,7 +42,7 @@ def test_a_training_whose_command_is_long_is_repeated_by_its_config(run):
     overrides = Overrides()
     for name in ("embedding", "encoder", "decoder", "attention"):
         overrides.set(f"model.{name}_units", 100, "test")
-    run.write(load_config(overrides), {})
+    run.rewrite_config(load_config(overrides))
     assert gather(run).command == f"s2s train --config '{run.path}/config.toml'"
 
 
