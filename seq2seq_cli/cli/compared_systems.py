@@ -157,7 +157,7 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
     languages = (source, target) if source and target else None
     if corpus:
         languages = corpus.data.languages_to(to)
-    if corpus and not choice.training_file:
+    if corpus and (split or not choice.training_file):
         uses_models = any(system.run for system in systems)
         corpus = _at_hand(corpus, bool(split), uses_models, quiet)
     of, words = chosen_set(choice, corpus, languages, True, show)
