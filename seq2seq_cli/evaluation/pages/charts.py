@@ -152,7 +152,9 @@ def _curve(name: str, title: str, source: str, several: bool) -> dict[str, Any]:
     y |= {"axis": {"format": "%"}} if is_share else {"scale": {"zero": False}}
     colour: dict[str, Any] = {"value": "#4c78a8"}
     if several:
-        colour = {"field": "run", "type": "nominal", "legend": {"orient": "bottom", "title": None}}
+        # Two columns of short labels fit a phone.
+        legend = {"orient": "bottom", "title": None, "columns": 2, "labelLimit": 130}
+        colour = {"field": "run", "type": "nominal", "legend": legend}
     tooltip = [
         {"field": "run", "type": "nominal"},
         {"field": "step", "type": "quantitative", "title": "update"},

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from browser import opened_browser
-from opened_pages import accessibility_problems, backgrounds, opened
+from opened_pages import WIDTH, accessibility_problems, backgrounds, opened
 from sample_evolutions import snapshots
 
 from seq2seq_cli.config.files import load_config
@@ -56,7 +56,10 @@ def make_report(path, seed: int) -> RunReport:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory) -> list[RunReport]:
     folder = tmp_path_factory.mktemp("runs")
-    return [make_report(folder / "one", 1), make_report(folder / "<i>two", 2)]
+    return [
+        make_report(folder / "one", 1),
+        make_report(folder / f"<i>two {'with a long name ' * 3}", 2),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +152,14 @@ def test_it_fits_a_phone_and_charts_follow_light_and_dark(page):
     in_dark = page.evaluate(fill)
     page.emulate_media(color_scheme="light")
     page.wait_for_function(f"before => {fill} != before", arg=in_dark)
+
+
+def test_the_names_of_runs_fit_a_phone(page):
+    page.wait_for_selector("body[data-drawn=yes]")
+    names = page.locator("#curve-0 svg .role-legend-label text")
+    assert names.count() == 2
+    box = page.locator("#curve-0 svg .role-legend").bounding_box()
+    assert box["x"] + box["width"] <= WIDTH
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch):
