@@ -216,7 +216,7 @@ class Joey:
         self.config["data"]["dev"] = str(split)
         self.config["testing"] |= {"beam_size": beam, "batch_size": batch}
         run([*self._command("test"), "--output-path", str(self.folder / "translations")])
-        translations = (self.folder / "translations.dev").read_text("utf-8").splitlines()
+        translations = (self.folder / "translations.dev").read_text("utf-8").split("\n")[:-1]
         logged = (self.folder / "model" / "test.log").read_text("utf-8")
         return translations, float(re.findall(r"Generation took ([\d.]+)", logged)[-1])
 

@@ -9,10 +9,10 @@ vocabulary of 8,000: an RNN (GRU of 256 units, bidirectional, additive attention
 (4 + 4 layers of 256 units). s2s trains on the corpus itself, which has the same split, with
 `--budget`. Joey NMT trains as long as the whole process of s2s took, or for the budget if s2s did
 not train, with the batch given here, a warm-up of 400 updates to a learning rate of 1e-3, and no
-validation. So do the models of TensorFlow's tutorials in Keras' `fit` (see tutorial.py). All then
-translate the dev split greedily. `s2s eval --hypotheses` scores the translations with all
-references, and `s2s compare` tests whether they differ by chance. Trainings that the folder has
-already are not repeated.
+validation. So do the models of TensorFlow's tutorials (see tutorial.py), and the Transformer of
+Keras' example (see keras_example.py), in Keras' `fit`. All then translate the dev split greedily.
+`s2s eval --hypotheses` scores the translations with all references, and `s2s compare` tests whether
+they differ by chance. Trainings that the folder has already are not repeated.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from pathlib import Path
 
 from peers import LAYERS, S2S, VOCABULARY, Joey, Material, describe, run
 
-PROGRAMS = ("s2s", "Joey NMT", "tutorial")
+PROGRAMS = ("s2s", "Joey NMT", "tutorial", "Keras example")
+KERAS = "keras_example.py"
 
 
 def s2s(material: Material, kind: str, folder: Path, minutes: float) -> tuple[list[str], float]:
@@ -39,7 +40,8 @@ def s2s(material: Material, kind: str, folder: Path, minutes: float) -> tuple[li
     run([*command, "--budget", f"{minutes}m"])
     seconds = time.perf_counter() - start
     source = str(material.split / "dev.en")
-    return run([*S2S, "translate", "--run", path, "--input", source]).splitlines(), seconds
+    translated = run([*S2S, "translate", "--run", path, "--input", source])
+    return translated.split("\n")[:-1], seconds
 
 
 def joey(
@@ -54,14 +56,25 @@ def joey(
     return translations
 
 
-def tutorial(material: Material, kind: str, folder: Path, batch: int, seconds: float) -> list[str]:
-    """Return the translations of dev after a training of so many seconds."""
-    output = folder / f"tutorial-{kind}.es"
-    command = [sys.executable, str(Path(__file__).with_name("tutorial.py")), "--model", kind]
+def keras_fit(
+    script: list[str], material: Material, folder: Path, batch: int, seconds: float
+) -> list[str]:
+    """Return the translations of dev by a script that trains by Keras' `fit` for so many seconds.
+
+    Args:
+        script: its name, and the options that only it has.
+        material: the corpus and the vocabulary.
+        folder: will have the translations.
+        batch: pairs.
+        seconds: of the process, without the search.
+    """
+    name, *options = script
+    output = folder / f"{'-'.join([name.removesuffix('.py'), *options[1:]])}.es"
+    command = [sys.executable, str(Path(__file__).with_name(name)), *options]
     command += ["--split", str(material.split), "--tokenizer", str(material.model)]
     command += ["--batch", str(batch), "--seconds", str(seconds), "--output", str(output)]
     run(command)
-    return output.read_text("utf-8").splitlines()
+    return output.read_text("utf-8").split("\n")[:-1]
 
 
 def main() -> None:
@@ -88,8 +101,9 @@ def main() -> None:
             return s2s(material, kind, folder, options.budget)
         own = found.get(f"{kind} / s2s")
         seconds = own["seconds"] if own else 60 * options.budget
-        if program == "tutorial":
-            return tutorial(material, kind, folder, options.batch, seconds), seconds
+        script = {"tutorial": ["tutorial.py", "--model", kind], "Keras example": [KERAS]}
+        if program in script:
+            return keras_fit(script[program], material, folder, options.batch, seconds), seconds
         return joey(options.joey, material, kind, folder, options.batch, seconds), seconds
 
     def hypotheses(kind: str, program: str) -> Path:
@@ -98,7 +112,7 @@ def main() -> None:
     for kind in options.models:
         for program in options.programs:
             name = f"{kind} / {program}"
-            if name in found:
+            if name in found or (program == "Keras example" and kind != "transformer"):
                 continue
             translations, seconds = translated(kind, program)
             file = hypotheses(kind, program)

@@ -1,4 +1,4 @@
-"""Models like those of TensorFlow's and Keras' tutorials, of Keras' layers: speed and translations.
+"""Models like those of TensorFlow's tutorials, of Keras' layers: speed and translations.
 
     python benchmarks/tutorial.py --model transformer --batch 64 --steps 60
     python benchmarks/tutorial.py --model rnn --batch 64 --steps 60 --loop s2s
@@ -12,8 +12,8 @@ The program prints JSON with the pairs per second, after as many batches for war
 
 With `--split`, a folder of `s2s export-split`, it trains on train.en and train.es by `fit` for so
 many seconds, and writes greedy translations of dev.en. The model reads all earlier tokens again for
-each token, as Keras' example does. The optimizer is that of the tutorials: Adam with a learning
-rate of 0.001, or of the schedule of Vaswani et al. (2017).
+each token. The optimizer is that of the tutorials: Adam with a learning rate of 0.001, or of the
+schedule of Vaswani et al. (2017).
 """
 
 import argparse
@@ -201,23 +201,40 @@ def fit(model: Seq2Seq, data: tf.data.Dataset, batch: int, steps: int) -> float:
     return steps * batch / (ends[-1] - ends[steps - 1])
 
 
-def fit_for(model: Seq2Seq, data: tf.data.Dataset, kind: str, ends: float) -> None:
+def fit_for(
+    model: Seq2Seq,
+    data: tf.data.Dataset,
+    optimizer: keras.optimizers.Optimizer,
+    ends: float,
+    jit_compile: bool | str = False,
+) -> None:
     """Train by Keras' `fit` until `time.perf_counter` is `ends`."""
 
     def stop(batch: int, logs: dict) -> None:
         model.stop_training = time.perf_counter() >= ends
 
-    rate = 1e-3 if kind == "rnn" else Noam()
-    adam = keras.optimizers.Adam(rate, beta_2=0.999 if kind == "rnn" else 0.98, epsilon=1e-9)
     clock = keras.callbacks.LambdaCallback(on_train_batch_end=stop)
-    model.compile(adam, masked_loss, jit_compile=False)
+    model.compile(optimizer, masked_loss, jit_compile=jit_compile)
     model.fit(data, epochs=1, steps_per_epoch=10**9, verbose=0, callbacks=[clock])
 
 
+def adam(kind: str) -> keras.optimizers.Optimizer:
+    """Return the optimizer of the tutorial of an `rnn` or a `transformer`."""
+    rate = 1e-3 if kind == "rnn" else Noam()
+    return keras.optimizers.Adam(rate, beta_2=0.999 if kind == "rnn" else 0.98, epsilon=1e-9)
+
+
 def translate(
-    model: Seq2Seq, tokenizers: Tokenizers, sentences: list[str], batch: int
+    model: Seq2Seq,
+    tokenizers: Tokenizers,
+    sentences: list[str],
+    batch: int,
+    longest: int | None = None,
 ) -> list[str]:
-    """Return greedy translations; each step reads all earlier tokens again."""
+    """Return greedy translations; each step reads all earlier tokens again.
+
+    Sources and translations are cut to `longest` tokens.
+    """
 
     @tf.function(reduce_retracing=True)
     def next_ids(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tf.Tensor:
@@ -226,14 +243,20 @@ def translate(
 
     found: list[str] = []
     for first in range(0, len(sentences), batch):
-        source_BS = padded(token_ids(tokenizers.source, sentences[first : first + batch]))
+        ids = token_ids(tokenizers.source, sentences[first : first + batch])
+        source_BS = padded(ids)[:, :longest]
         target_BT = np.full([len(source_BS), 1], BOS, np.int32)
-        most = 2 * source_BS.shape[1] + 10
+        most = longest or 2 * source_BS.shape[1] + 10
         while target_BT.shape[1] <= most and not (target_BT == EOS).any(axis=1).all():
             following = next_ids(tf.constant(source_BS), tf.constant(target_BT)).numpy()
             target_BT = np.concatenate([target_BT, following[:, np.newaxis]], axis=1)
         found += tokenizers.target.detokenize(target_BT.tolist())
     return found
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a file of a split, in which only a line feed ends a line."""
+    return path.read_text("utf-8").split("\n")[:-1]
 
 
 def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> float:
@@ -273,11 +296,10 @@ def main() -> None:
     if options.loop == "s2s":
         share_threads(most_shards(config.training))
 
-    def lines(name: str) -> list[str]:
-        return (options.split / name).read_text("utf-8").split("\n")[:-1]
-
     if options.split:
-        pairs: Pairs = PairsInMemory(lines("train.en"), lines("train.es"))
+        pairs: Pairs = PairsInMemory(
+            *(read_lines(options.split / f"train.{side}") for side in ("en", "es"))
+        )
     else:
         pairs = read_corpus(config.data).train
     tokenizers = learn_tokenizers(pairs, config.tokenizer)
@@ -287,8 +309,9 @@ def main() -> None:
     model((ids, ids))
     data = batches(pairs, tokenizers, options.batch, config.training.max_source_tokens)
     if options.split:
-        fit_for(model, data, options.model, ends)
-        translations = translate(model, tokenizers, lines("dev.en"), options.batch)
+        fit_for(model, data, adam(options.model), ends)
+        dev = read_lines(options.split / "dev.en")
+        translations = translate(model, tokenizers, dev, options.batch)
         options.output.write_text("".join(f"{text}\n" for text in translations), "utf-8")
         return
     if options.loop == "fit":

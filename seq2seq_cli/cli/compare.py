@@ -1,12 +1,13 @@
 """The command that compares systems on the same sentences: compare."""
 
 from dataclasses import asdict
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli.cli.compared_systems import find_set, find_system, outputs_of
+from seq2seq_cli.cli.compared_systems import Asked, find_set, find_system, outputs_of
 from seq2seq_cli.cli.files import Result, check_output, emit, print_line, write_file
 from seq2seq_cli.cli.options import (
     BatchTokensOption,
@@ -20,6 +21,7 @@ from seq2seq_cli.cli.options import (
     SetOption,
     SourceOption,
     TargetOption,
+    ToOption,
     decoding_flags,
     start_tensorflow,
 )
@@ -40,6 +42,33 @@ if TYPE_CHECKING:
     from seq2seq_cli.evaluation.comparison import Comparison
 
 
+SystemsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="RUN, RUN@CHECKPOINT, a file of `s2s eval --save-translations`, or a file of "
+        "translations, one per line. The first is the baseline.",
+        metavar="A B...",
+    ),
+]
+
+
+class Metric(str, Enum):
+    """The metrics, by their names in METRICS."""
+
+    bleu = "BLEU"
+    chrf = "chrF"
+    chrf_plus_plus = "chrF++"
+    ter = "TER"
+
+
+MetricOption = Annotated[
+    list[Metric] | None,
+    typer.Option(
+        "--metric",
+        case_sensitive=False,
+        help="Compare by BLEU, chrF, chrF++ or TER alone; several are allowed.",
+    ),
+]
 HTMLOption = Annotated[
     Path | None, typer.Option(help="Write a page with all outputs side by side.")
 ]
@@ -47,21 +76,16 @@ MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a table 
 
 
 def compare(
-    systems: Annotated[
-        list[str],
-        typer.Argument(
-            help="RUN, RUN@CHECKPOINT, a file of `s2s eval --save-translations`, or a file of "
-            "translations, one per line. The first is the baseline.",
-            metavar="A B...",
-        ),
-    ],
+    systems: SystemsArgument,
     run: RunOption = None,
+    to: ToOption = None,
     split: SplitOption = Split.test,
     source_file: SourceFileOption = None,
     reference_file: ReferenceFileOption = None,
     tsv: TsvOption = None,
     test_set: TestSetOption = None,
     training_file: TrainingFileOption = None,
+    metric: MetricOption = None,
     resamples: Annotated[int, typer.Option(help="Of the paired bootstrap.", min=2)] = 1000,
     trials: Annotated[int, typer.Option(help="Of the randomisation.", min=2)] = 10_000,
     seed: SeedOption = 12345,
@@ -83,10 +107,11 @@ def compare(
     _check_options(systems, [as_json, markdown, latex])
     choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
+    asked = Asked(choice, run, data, (source, target), to)
     if html:
         check_output(html, option="--html")
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
-    found = [find_system(name, settings, flags) for name in systems]
+    found = [find_system(name, settings, flags, to) for name in systems]
     if any(system.run for system in found):
         start_tensorflow(device or "auto")
 
@@ -95,15 +120,17 @@ def compare(
     from seq2seq_cli.evaluation.significance import Resampling
 
     with work_progress(not quiet) as show:
-        of, words, owner = find_set(found, choice, run, data, (source, target), quiet, show)
-        outputs = outputs_of(found, of, owner, choice, show)
+        by = find_set(found, asked, quiet, show)
+        outputs = outputs_of(found, by, asked, show)
         show("Testing significance")
-        compared = comparison.compare(of, outputs, words, Resampling(resamples, trials, seed))
+        resampling, metrics = Resampling(resamples, trials, seed), metric or list(Metric)
+        names = list(dict.fromkeys(each.value for each in metrics))
+        compared = comparison.compare(by.sentences, outputs, by.words, resampling, names)
     _show(compared, markdown, latex, as_json)
     if html:
         from seq2seq_cli.evaluation.pages.comparison import comparison_page
 
-        write_file(html, comparison_page(compared, of, outputs).encode(), "--html")
+        write_file(html, comparison_page(compared, by.sentences, outputs).encode(), "--html")
 
 
 def _check_options(systems: list[str], formats: list[bool]) -> None:

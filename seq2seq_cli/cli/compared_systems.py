@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,8 @@ from seq2seq_cli.cli.options import (
     find_runs,
     warn,
 )
-from seq2seq_cli.cli.test_sets import Corpus, SetChoice, chosen_set
-from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.cli.test_sets import Corpus, SetChoice, Split, chosen_set
+from seq2seq_cli.errors import CheckpointError, S2SError, UsageError
 from seq2seq_cli.work import ShowWork
 
 if TYPE_CHECKING:
@@ -42,12 +42,20 @@ class System:
     checkpoint: str = "best"
 
 
-def find_system(name: str, settings: list[str] | None, flags: Sequence[Flag]) -> System:
+def find_system(
+    name: str, settings: list[str] | None, flags: Sequence[Flag], to: str | None
+) -> System:
     """Return what a name means: a file, RUN, RUN@CHECKPOINT, or the folder of a checkpoint.
+
+    Args:
+        name: as given.
+        settings: of --set.
+        flags: of options of the search.
+        to: of --to.
 
     Raises:
         CheckpointError: if it is neither a file nor a run.
-        UsageError: if an option of the search is invalid.
+        UsageError: if an option of the search is invalid, or a run does not translate to `to`.
     """
     from seq2seq_cli.evaluation.systems import is_saved
     from seq2seq_cli.runs.bundles import is_bundle
@@ -63,31 +71,58 @@ def find_system(name: str, settings: list[str] | None, flags: Sequence[Flag]) ->
     else:
         run, _, checkpoint = name.partition("@")
     try:
-        found = find_runs([run], settings, *flags)
+        found = find_runs([run], settings, *flags, to=to)
     except CheckpointError as error:
         raise CheckpointError(f"{name}: no such file. {error}") from error
     return System(name, run=found, checkpoint=checkpoint or "best")
 
 
-def find_set(
-    systems: Sequence[System],
-    choice: SetChoice,
-    split_run: str | None,
-    data: str | None,
-    languages: tuple[str | None, str | None],
-    quiet: bool,
-    show: ShowWork,
-) -> "tuple[EvaluationSet, Counter[str] | None, str]":
-    """Return the test set, the words of the training sources if known, and the owner of the set.
+@dataclass(frozen=True)
+class Asked:
+    """What the options say of the sentences to compare by.
+
+    Attributes:
+        choice: of the test set.
+        run: whose split it is; None for the first run among the systems.
+        data: where the corpus is now; None for where it was in training.
+        languages: (source, target) of a named test set.
+        to: the language to translate to; None for a run's usual one.
+    """
+
+    choice: SetChoice
+    run: str | None = None
+    data: str | None = None
+    languages: tuple[str | None, str | None] = (None, None)
+    to: str | None = None
+
+
+@dataclass(frozen=True)
+class ComparedSet:
+    """The test set by which systems are compared.
+
+    Attributes:
+        sentences: its sources and references.
+        words: how often each word occurs in the training sources, if that is known.
+        owner: whose it is, for errors.
+        split: `dev` or `test`; empty if it is no split.
+        corpus: of which it is a split, if that has been read.
+    """
+
+    sentences: "EvaluationSet"
+    words: Counter[str] | None
+    owner: str
+    split: str = ""
+    corpus: Corpus | None = None
+
+
+def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWork) -> ComparedSet:
+    """Return the test set.
 
     Args:
-        systems: the systems to compare.
-        choice: of the test set.
-        split_run: the run whose split it is; None for the first run among the systems.
-        data: where the run's corpus is now.
-        languages: (source, target) of a named test set.
-        quiet: whether to show no progress.
-        show: shows the progress of each stage.
+        systems: what is compared.
+        asked: what the options say of it.
+        quiet: whether to show no download.
+        show: shows how far each stage is.
 
     Raises:
         UsageError: if it is not known which sentences were translated.
@@ -97,47 +132,51 @@ def find_set(
     from seq2seq_cli.evaluation.systems import read_translations
     from seq2seq_cli.evaluation.test_sets import read_text
 
-    saved = next((system.saved for system in systems if system.saved), None)
+    choice, to = asked.choice, asked.to
     found = next((system.run for system in systems if system.run), None)
-    if split_run:
-        found = find_runs([split_run], None, *corpus_flags(None, *languages))
-    if choice.is_split and saved and not split_run:
+    if asked.run:
+        found = find_runs([asked.run], None, *corpus_flags(None, *asked.languages), to=to)
+    if to and not found:
+        raise UsageError("--to is for a run, and there is none. Give --run, or leave it out")
+    saved = next((system.saved for system in systems if system.saved), None)
+    split = choice.split if choice.is_split else ""
+    if saved and choice.is_split and not asked.run:
         of, _ = read_translations(saved)
-        words = count_words(read_text(choice.training_file)) if choice.training_file else None
-        return of, words, str(saved)
-    corpus = _corpus(found, data) if found else None
-    if choice.is_split and not corpus:
+        split = next((each.value for each in Split if of.name.split(" ")[0] == each.value), "")
+        if not (found and split):
+            words = count_words(read_text(choice.training_file)) if choice.training_file else None
+            return ComparedSet(of, words, str(saved), split)
+        choice = replace(choice, split=split)
+    corpus = _corpus(found, asked) if found else None
+    if split and not corpus:
         raise UsageError(
             "files of translations do not say which sentences were translated. Give --source-file "
             "and --reference-file, or --run with the run whose split it is"
         )
+    source, target = asked.languages
+    languages = (source, target) if source and target else None
     if corpus:
+        languages = corpus.data.languages_to(to)
+    if corpus and (split or not choice.training_file):
         uses_models = any(system.run for system in systems)
-        (find_data if uses_models else find_plain_data)(corpus.data, quiet)
-    pair = (languages[0], languages[1]) if languages[0] and languages[1] else None
-    if corpus:
-        pair = corpus.data.source_language, corpus.data.target_language
-    of, words = chosen_set(choice, corpus, pair, True, show)
-    return of, words, corpus.run if choice.is_split and corpus else of.name
+        corpus = _at_hand(corpus, bool(split), uses_models, quiet)
+    of, words = chosen_set(choice, corpus, languages, True, show)
+    owner = corpus.run if split and corpus else of.name
+    return ComparedSet(of, words, owner, split, corpus)
 
 
 def outputs_of(
-    systems: Sequence[System],
-    of: "EvaluationSet",
-    owner: str,
-    choice: SetChoice,
-    show: ShowWork,
+    systems: Sequence[System], by: ComparedSet, asked: Asked, show: ShowWork
 ) -> "list[SystemOutput]":
     """Return the translations of a test set by each system; runs translate it now.
 
     TensorFlow must have been started if there are runs.
 
     Args:
-        systems: the systems to compare.
-        of: the test set.
-        owner: its owner, for errors.
-        choice: of the test set.
-        show: shows the progress of each stage.
+        systems: what is compared.
+        by: the test set.
+        asked: what the options say of it.
+        show: shows how far each stage is.
 
     Raises:
         DataError: if a system has not translated this test set, or is trained on another split.
@@ -146,44 +185,67 @@ def outputs_of(
     from seq2seq_cli.evaluation.systems import SystemOutput, read_translations
     from seq2seq_cli.evaluation.test_sets import read_hypotheses
 
+    of = by.sentences
     outputs = []
     for system in systems:
         if system.saved:
             other, output = read_translations(system.saved)
-            check_same(of, owner, other, system.name)
+            check_same(of, by.owner, other, system.name)
         elif system.lines:
             lines = read_hypotheses(system.lines, len(of.sources))
             output = SystemOutput(system.name, lines, origin={"hypotheses": system.name})
         else:
-            _check_split(system, of, owner, choice, show)
-            output = _translated(system, of, show)
+            assert system.run
+            _check_split(system.run, by, asked, show)
+            output = _translated(system, of, asked.to, show)
         outputs.append(output)
     return outputs
 
 
-def _corpus(found: FoundRuns, data: str | None) -> Corpus:
+def _corpus(found: FoundRuns, asked: Asked) -> Corpus:
     run, config = found.runs[0], found.configs[0].data
-    moved = config if data is None else config.moved_to(data)
-    return Corpus(moved, run.data_fingerprint(), str(run.path))
+    moved = config if asked.data is None else config.moved_to(asked.data)
+    return Corpus(moved, run.data_fingerprint(), str(run.path), asked.to)
 
 
-def _check_split(
-    system: System, of: "EvaluationSet", owner: str, choice: SetChoice, show: ShowWork
-) -> None:
-    """Check that a run has the same split, if the test set is a split of another run."""
+def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Corpus | None:
+    """Return a corpus whose files are there, or else None with a warning.
+
+    Args:
+        corpus: of a run.
+        needed: whether the test set is in it; otherwise only words are counted in it.
+        uses_models: whether TensorFlow has been started.
+        quiet: whether to show no download.
+
+    Raises:
+        S2SError: if it is needed and not there.
+    """
+    try:
+        (find_data if uses_models else find_plain_data)(corpus.data, quiet)
+    except S2SError as error:
+        if needed:
+            raise
+        warn(f"{error}. Without it there is no table by rare words; or give --training-file")
+        return None
+    return corpus
+
+
+def _check_split(found: FoundRuns, by: ComparedSet, asked: Asked, show: ShowWork) -> None:
+    """Check that a run has the same split, if the test set is a split."""
     from seq2seq_cli.evaluation.comparison import check_same
     from seq2seq_cli.evaluation.test_sets import read_split
 
-    assert system.run
-    run = str(system.run.runs[0].path)
-    if not choice.is_split or run == owner:
+    corpus = _corpus(found, asked)
+    if not by.split or (by.corpus and replace(by.corpus, run=corpus.run) == corpus):
         return
-    corpus = _corpus(system.run, None)
-    other, _ = read_split(corpus.data, corpus.fingerprint, run, choice.split, show)
-    check_same(of, owner, other, run)
+    given = corpus.data, corpus.fingerprint, corpus.run, by.split
+    other, _ = read_split(*given, show, asked.to)
+    check_same(by.sentences, by.owner, other, corpus.run)
 
 
-def _translated(system: System, of: "EvaluationSet", show: ShowWork) -> "SystemOutput":
+def _translated(
+    system: System, of: "EvaluationSet", to: str | None, show: ShowWork
+) -> "SystemOutput":
     from seq2seq_cli.decoding.loading import load_run
     from seq2seq_cli.evaluation.test_split import system_output
     from seq2seq_cli.runs.selection import select
@@ -191,5 +253,5 @@ def _translated(system: System, of: "EvaluationSet", show: ShowWork) -> "SystemO
     assert system.run
     run, config = system.run.runs[0], system.run.configs[0]
     *_, checkpoint = select(run, system.checkpoint, warn)
-    loaded = load_run(run, warn, config, checkpoint)
+    loaded = load_run(run, warn, config, checkpoint).towards(to)
     return system_output(loaded, loaded.translator(), of, show)

@@ -197,10 +197,8 @@ def _show(
 
     where = {"split": asked.choice.split} if asked.choice.is_split else {}
     if not as_json and len(results) > 1:
-        names = [scored.output.name for scored in results]
-        table = display.score_table(names, [scored.scores for scored in results])
-        emit(Result(None, table), as_json)
-        return
+        emit(Result(None, display.score_table(results)), as_json)
+        results = [scored for scored in results if scored.details]
     for scored in results:
         record = display.evaluation_record(scored, of, where, device)
         emit(Result(record, display.drawn_evaluation(scored, of)), as_json)

@@ -96,14 +96,18 @@ def fault_row(faults: "Faults") -> tuple[str, str]:
     return "outputs", ", ".join(shares)
 
 
-def score_table(names: Sequence[str], rows: "Sequence[Sequence[MetricScore]]") -> RenderableType:
-    """Return the scores of several systems or checkpoints as a table, with the signatures below."""
-    table = Table("", *(each.metric for each in rows[0]), box=None, header_style="bold cyan")
+def score_table(results: "Sequence[ScoredOutput]") -> RenderableType:
+    """Return the scores of several checkpoints as a table; signatures and faults below."""
+    first = results[0].scores
+    table = Table("", *(each.metric for each in first), box=None, header_style="bold cyan")
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, scores in zip(names, rows, strict=True):
-        table.add_row(Text(name), *(score_text(each) for each in scores))
-    return Group(table, two_columns([(each.metric, each.signature) for each in rows[0]]))
+    for scored in results:
+        table.add_row(Text(scored.output.name), *(score_text(each) for each in scored.scores))
+    faults = Table("outputs", "", box=None, header_style="bold cyan")
+    for scored in results:
+        faults.add_row(Text(scored.output.name), fault_row(scored.faults)[1])
+    return Group(table, two_columns([(each.metric, each.signature) for each in first]), faults)
 
 
 def drawn_details(details: "Details") -> Group:

@@ -1,7 +1,7 @@
 """The command that makes a page about runs: report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -13,16 +13,21 @@ from seq2seq_cli.cli.options import (
     QuietOption,
     SourceOption,
     TargetOption,
+    ToOption,
     corpus_flags,
     find_data,
     find_runs,
     start_tensorflow,
     warn,
 )
+from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.cli.options import FoundRuns
+    from seq2seq_cli.config import Config
+    from seq2seq_cli.config.data import DataConfig
     from seq2seq_cli.evaluation.run_report import SplitScores
+    from seq2seq_cli.runs.run import Run
     from seq2seq_cli.work import ShowWork
 
 
@@ -41,6 +46,7 @@ def make_report(
         bool,
         typer.Option("--no-test", help="Leave out test scores and attention maps."),
     ] = False,
+    to: ToOption = None,
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,
@@ -55,34 +61,44 @@ def make_report(
     from seq2seq_cli.runs.run import find_run
 
     check_output(output)
+    if to and no_test:
+        raise UsageError("--to is for the test scores, and --no-test leaves these out")
     names: list[str | None] = list(runs) if runs else [None]
     found = [find_run(name, warn) for name in names]
     library()  # or the error that it is not installed, before anything is computed
+    tested = []
     if not no_test:
+        flags = corpus_flags(None, source, target)
+        tested = [_tested(find_runs([str(run.path)], None, *flags, to=to), data) for run in found]
+        for each in tested:
+            find_data(each.data, quiet)
         start_tensorflow(device or "auto")
-    reports = []
     with work_progress(not quiet) as show:
-        for run in found:
-            test = None
-            if not no_test:
-                flags = corpus_flags(None, source, target)
-                test = _test_scores(find_runs([str(run.path)], None, *flags), data, quiet, show)
-            reports.append(gather(run, test))
+        tests = [_test_scores(each, to, show) for each in tested] or [None] * len(found)
+        reports = [gather(run, test) for run, test in zip(found, tests, strict=True)]
     write_file(output, report_page(reports).encode(), "--output")
     print_line(str(output))
 
 
-def _test_scores(
-    found: "FoundRuns", data: str | None, quiet: bool, show: "ShowWork"
-) -> "SplitScores":
+class _Tested(NamedTuple):
+    """A run whose model translates the test split, and the `[data]` that says where that is."""
+
+    run: "Run"
+    config: "Config"
+    data: "DataConfig"
+
+
+def _tested(found: "FoundRuns", data: str | None) -> _Tested:
+    run, config = found.runs[0], found.configs[0]
+    return _Tested(run, config, config.data if data is None else config.data.moved_to(data))
+
+
+def _test_scores(tested: _Tested, to: str | None, show: "ShowWork") -> "SplitScores":
     from seq2seq_cli.decoding.loading import load_run
     from seq2seq_cli.evaluation.split_scores import split_scores
     from seq2seq_cli.evaluation.test_sets import read_split
 
-    run, config = found.runs[0], found.configs[0]
-    corpus = config.data if data is None else config.data.moved_to(data)
-    find_data(corpus, quiet)
-    loaded = load_run(run, warn, config)
-    fingerprint = loaded.state.data_fingerprint
-    of, _ = read_split(corpus, fingerprint, str(run.path), "test", show)
+    loaded = load_run(tested.run, warn, tested.config).towards(to)
+    fingerprint, name = loaded.state.data_fingerprint, str(tested.run.path)
+    of, _ = read_split(tested.data, fingerprint, name, "test", show, to)
     return split_scores(loaded, of, show)

@@ -8,7 +8,7 @@ import numpy as np
 
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.evaluation.breakdown import Group, by_length, by_rarest_word, score_groups
-from seq2seq_cli.evaluation.metrics import sentence_chrf
+from seq2seq_cli.evaluation.metrics import METRICS, sentence_chrf
 from seq2seq_cli.evaluation.ngrams import NgramDifference, ngram_differences
 from seq2seq_cli.evaluation.significance import MetricComparison, Resampling, compare_scores
 from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
@@ -75,6 +75,7 @@ class Comparison:
         sentences, references: their numbers.
         systems: the names, the baseline first.
         minutes: of each system's training; None if they are not known.
+        commands: that train the systems; None if one is not known, or long.
         metrics: scores, intervals and p-values.
         by_length, by_rarest_word: scores of groups, as in `breakdown`.
         differences: of each system but the baseline.
@@ -85,6 +86,7 @@ class Comparison:
     references: int
     systems: list[str]
     minutes: list[float | None]
+    commands: list[str | None]
     metrics: list[MetricComparison]
     by_length: list[GroupComparison]
     by_rarest_word: list[GroupComparison]
@@ -96,6 +98,7 @@ def compare(
     outputs: Sequence[SystemOutput],
     training_words: Counter[str] | None = None,
     resampling: Resampling | None = None,
+    metrics: Sequence[str] = tuple(METRICS),
 ) -> Comparison:
     """Compare systems that have translated the same sentences.
 
@@ -104,6 +107,7 @@ def compare(
         outputs: at least two, the baseline first.
         training_words: how often each word occurs in the training sources, if that is known.
         resampling: how the tests of significance are made; None for sacreBLEU's defaults.
+        metrics: names in METRICS.
     """
     rarity = by_rarest_word(of.sources, training_words) if training_words is not None else []
     baseline, *others = outputs
@@ -113,7 +117,8 @@ def compare(
         sum(map(len, of.references)),
         [output.name for output in outputs],
         [output.minutes for output in outputs],
-        compare_scores(of, outputs, resampling or Resampling()),
+        [output.command for output in outputs],
+        compare_scores(of, outputs, resampling or Resampling(), metrics),
         _compare_groups(by_length(of.sources), of, outputs),
         _compare_groups(rarity, of, outputs),
         [_difference(of, baseline, output) for output in others],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2seq_cli.attention.evolution import Evolution, evolutions, thinned
+from seq2seq_cli.config.command import training_command
 from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.evaluation.faults import Faults
 from seq2seq_cli.evaluation.metrics import MetricScore
@@ -37,6 +38,7 @@ class SplitScores:
     """What a run's model gives on its test split.
 
     Attributes:
+        test_set: the name of the split, with the languages if they are not the run's usual ones.
         checkpoint: that was used.
         search: how was translated.
         sentences: how many.
@@ -45,6 +47,7 @@ class SplitScores:
         maps: of a few sentences.
     """
 
+    test_set: str
     checkpoint: str
     search: str
     sentences: int
@@ -124,7 +127,7 @@ def gather(run: Run, test: SplitScores | None = None) -> RunReport:
         samples_of(validations),
         evolutions(run.attention.read()),
         _versions(run),
-        f"s2s train --config {shlex.quote(str(run.path / 'config.toml'))}",
+        (config and training_command(config)) or _by_its_config(run),
         test,
     )
 
@@ -138,6 +141,10 @@ def samples_of(validations: Sequence[dict[str, Any]]) -> list[Sample]:
             if not translations or translations[-1][1] != translation:
                 translations.append((entry["step"], translation))
     return [Sample(*pair, translations) for pair, translations in found.items()]
+
+
+def _by_its_config(run: Run) -> str:
+    return f"s2s train --config {shlex.quote(str(run.path / 'config.toml'))}"
 
 
 def _versions(run: Run) -> dict[str, str]:

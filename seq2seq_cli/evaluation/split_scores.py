@@ -18,6 +18,7 @@ def split_scores(loaded: LoadedRun, of: EvaluationSet, show: ShowWork) -> SplitS
     output = system_output(loaded, loaded.translator(), of, show)
     scored = score_output(of, output, Bootstrap())
     return SplitScores(
+        of.name,
         loaded.checkpoint,
         loaded.decoding.description,
         len(of.sources),

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, Field, ValidationError
+
 from seq2seq_cli.errors import DataError, os_reason
 
 _FORMAT = "s2s translations"
@@ -48,6 +50,11 @@ class SystemOutput:
         """Minutes of training, if they are known."""
         return self.origin.get("minutes")
 
+    @property
+    def command(self) -> str | None:
+        """The command that trains the system, if it is known and short."""
+        return self.origin.get("command")
+
 
 def to_jsonl(of: EvaluationSet, output: SystemOutput) -> str:
     """Return a test set and a system's translations of it as JSON Lines."""
@@ -84,33 +91,72 @@ def is_saved(path: Path) -> bool:
     return isinstance(head, dict) and head.get("format") == _FORMAT
 
 
+class _Origin(BaseModel, strict=True, extra="allow"):
+    """What made translations; further keys are kept as they are."""
+
+    minutes: float | None = Field(None, ge=0, allow_inf_nan=False)
+    command: str | None = None
+
+
+class _Head(BaseModel, strict=True):
+    """The first line of a file of translations."""
+
+    name: str
+    test_set: str
+    origin: _Origin
+
+
+class _Row(BaseModel, strict=True):
+    """Another line."""
+
+    source: str
+    translation: str
+    references: list[str] = Field(min_length=1)
+    cut: bool | None
+
+
+def _damaged(path: Path, number: int, why: str) -> DataError:
+    return DataError(f"{path}:{number}: is damaged ({why}). Save the translations again")
+
+
 def read_translations(path: Path) -> tuple[EvaluationSet, SystemOutput]:
     """Read a file of what `to_jsonl` returns.
 
     Raises:
         DataError: naming the line that is damaged.
     """
-    rows: list[list[Any]] = []
+    rows: list[_Row] = []
+    number = 1
     try:
         with path.open(encoding="utf-8") as file:
-            head = json.loads(file.readline())
-            if head["version"] != _VERSION:
+            first = file.readline()
+            version = json.loads(first)["version"]
+            if version != _VERSION:
                 raise DataError(
-                    f"{path}: was written by another version of s2s (its format is "
-                    f"{head['version']}, this one reads {_VERSION}). Save the translations again"
+                    f"{path}: was written by another version of s2s (its format is {version}, this "
+                    f"one reads {_VERSION}). Save the translations again"
                 )
+            head = _Head.model_validate_json(first)
             for line in file:
-                row = json.loads(line)
-                rows.append([row[key] for key in ("source", "translation", "references", "cut")])
+                number += 1
+                rows.append(_Row.model_validate_json(line))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"]))
+        why = f"{place}: {problem['msg']}" if place else problem["msg"]
+        raise _damaged(path, number, why) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path}:{len(rows) + 2}: is damaged ({error}). Save the translations again"
-        ) from error
+        raise _damaged(path, number, str(error)) from error
     if not rows:
         raise DataError(f"{path}: has no translation in it. Save the translations again")
-    sources, translations, references, cut = (list(column) for column in zip(*rows, strict=True))
-    of = EvaluationSet(head["test_set"], sources, references)
-    known = cut if all(each is not None for each in cut) else None
-    return of, SystemOutput(head["name"], translations, known, head["origin"])
+    of = EvaluationSet(
+        head.test_set, [row.source for row in rows], [row.references for row in rows]
+    )
+    cut = [row.cut for row in rows if row.cut is not None]
+    known = cut if len(cut) == len(rows) else None
+    translations = [row.translation for row in rows]
+    return of, SystemOutput(
+        head.name, translations, known, head.origin.model_dump(exclude_unset=True)
+    )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from seq2seq_cli.evaluation.comparison import Comparison
 from seq2seq_cli.evaluation.significance import LEVEL, SystemScore
 
+_COMMAND = "command"
+_INTERVAL = "± is the 95 % interval by bootstrap resampling."
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -21,47 +23,49 @@ _LATEX = {
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Return the scores with intervals and marks, the p-values, and the signatures.
+    """Return a table for a README: scores with intervals and marks, p-values, and signatures.
 
-    If the time of a training is known, there is a column for it.
+    Systems are called by the commands that train them, if these are known and differ. If the time
+    of a training is known, there is a column for it.
     """
-    names = [markdown_text(name) for name in comparison.systems]
+    kind, names = _names(comparison, _markdown_code, markdown_text)
     metrics = [each.metric for each in comparison.metrics]
-    rows = [["system", *metrics], *_cells(comparison, names, _scored("\\*"))]
-    if any(minutes is not None for minutes in comparison.minutes):
-        times = ["" if each is None else f"{each:.1f} min" for each in comparison.minutes]
-        for row, cell in zip(rows, ["training", *times], strict=True):
-            row.insert(1, cell)
-    lines = _markdown_rows(rows[0], rows[1:])
-    note = f"\\*: differs from {names[0]} by both tests, p < {LEVEL}. ± is the 95 % interval."
-    lines += ["", f"{_size(comparison)} {note}", ""]
-    lines += _markdown_rows(
-        [f"p against {names[0]}", *metrics], _cells(comparison, names, _p_values)[1:]
-    )
-    lines += ["", "p-values by paired bootstrap / paired approximate randomisation.", ""]
+    rows = _with_times(comparison, [kind, *metrics], _cells(comparison, names, _scored("\\*")))
+    note = f"\\*: differs from {names[0]} by both tests, p < {LEVEL}."
+    lines = [*_markdown_rows(rows[0], rows[1:]), "", f"{_size(comparison)} {_INTERVAL} {note}", ""]
     lines += [
         f"- {each.metric} `{each.bootstrap_signature}`, `{each.randomisation_signature}`"
         for each in comparison.metrics
     ]
+    if kind == _COMMAND:
+        systems = map(markdown_text, comparison.systems)
+        lines += [f"- {name}: {system}" for name, system in zip(names, systems, strict=True)]
+    p_values = _cells(comparison, names, _p_values)[1:]
+    lines += ["", *_markdown_rows([f"p against {names[0]}", *metrics], p_values)]
+    lines += ["", "p-values by paired bootstrap / paired approximate randomisation."]
     return "\n".join(lines) + "\n"
 
 
 def to_latex(comparison: Comparison) -> str:
-    """Return the scores with intervals and marks, for the package booktabs."""
-    names = [latex_text(name) for name in comparison.systems]
+    """Return the scores with intervals, marks and times, for the package booktabs.
+
+    Systems are called as in `to_markdown`.
+    """
+    kind, names = _names(comparison, _latex_code, latex_text)
     metrics = [latex_text(each.metric) for each in comparison.metrics]
+    cells = _cells(comparison, names, _scored("$^{*}$", " $\\pm$ "))
+    head, *rows = _with_times(comparison, [kind, *metrics], cells)
     lines = [
         *(f"% {each.metric}: {each.bootstrap_signature}" for each in comparison.metrics),
         *(f"% {each.metric}: {each.randomisation_signature}" for each in comparison.metrics),
-        f"% {_size(comparison)} *: differs from the first system by both tests, p < {LEVEL}.",
-        r"\begin{tabular}{l" + "r" * len(metrics) + "}",
+        *(f"% {kind} {k}: {name}" for k, name in enumerate(_one_line(comparison), start=1)),
+        f"% {_size(comparison)} {_INTERVAL}",
+        f"% *: differs from the first {kind} by both tests, p < {LEVEL}.",
+        r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}",
         r"\toprule",
-        " & ".join(["system", *metrics]) + r" \\",
+        " & ".join(head) + r" \\",
         r"\midrule",
-        *(
-            " & ".join(row) + r" \\"
-            for row in _cells(comparison, names, _scored("$^{*}$", " $\\pm$ "))
-        ),
+        *(" & ".join(row) + r" \\" for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -76,6 +80,50 @@ def markdown_text(text: str) -> str:
 def latex_text(text: str) -> str:
     """Return a text in which no character is a command of LaTeX."""
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+
+
+def _names(
+    comparison: Comparison, code: Callable[[str], str], text: Callable[[str], str]
+) -> tuple[str, list[str]]:
+    """Return the head of the column of systems, and what each is called."""
+    commands = [each for each in comparison.commands if each]
+    if len(set(commands)) == len(comparison.systems):
+        return _COMMAND, [code(command) for command in commands]
+    return "system", [text(name) for name in comparison.systems]
+
+
+def _markdown_code(text: str) -> str:
+    """Return a text as code in a cell, or escaped where it has what ends code or a cell."""
+    line = " ".join(text.split())
+    return markdown_text(line) if set(line) & set("`|") else f"`{line}`"
+
+
+def _latex_code(text: str) -> str:
+    return rf"\texttt{{{latex_text(text)}}}"
+
+
+def _one_line(comparison: Comparison) -> list[str]:
+    return [" ".join(name.split()) for name in comparison.systems]
+
+
+def _with_times(
+    comparison: Comparison, head: Sequence[str], rows: Sequence[Sequence[str]]
+) -> list[list[str]]:
+    """Return the lines of a table, with a column for the times of trainings if one is known."""
+    table = [list(head), *(list(row) for row in rows)]
+    if any(comparison.minutes):
+        times = ["training", *map(_duration, comparison.minutes)]
+        for line, cell in zip(table, times, strict=True):
+            line.insert(1, cell)
+    return table
+
+
+def _duration(minutes: float | None) -> str:
+    """Return a time in minutes and seconds; empty if it is not known."""
+    if minutes is None:
+        return ""
+    whole, seconds = divmod(round(60 * minutes), 60)
+    return f"{whole}:{seconds:02} min"
 
 
 def _size(comparison: Comparison) -> str:

@@ -3,7 +3,9 @@
 Lines are read as sacreBLEU's command line reads them: in UTF-8, without spaces at their ends.
 """
 
-from collections.abc import Sequence
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from seq2seq_cli.config.data import DataConfig
@@ -13,6 +15,9 @@ from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.evaluation.systems import EvaluationSet
 from seq2seq_cli.work import ShowWork, show_nothing
+
+PATIENCE = 20.0
+"""Seconds in which a server must answer."""
 
 
 def read_text(path: Path) -> list[str]:
@@ -160,8 +165,9 @@ def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
         there = ", ".join(sorted(utils.get_langpairs_for_testset(name)))
         raise UsageError(f"--test-set {name}: there is no {pair} in it; there is: {there}")
     try:
-        source = Path(utils.get_source_file(name, pair))
-        references = [Path(path) for path in utils.get_reference_files(name, pair)]
+        with _giving_up():
+            source = Path(utils.get_source_file(name, pair))
+            references = [Path(path) for path in utils.get_reference_files(name, pair)]
     except (Exception, SystemExit) as error:  # sacreBLEU exits where a download is damaged
         raise DataError(
             f"--test-set {name}: sacreBLEU could not download it ({error}). Check the network, or "
@@ -169,3 +175,14 @@ def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
         ) from error
     found = read_files(source, references)
     return EvaluationSet(f"{name} {pair}", found.sources, found.references)
+
+
+@contextmanager
+def _giving_up() -> Iterator[None]:
+    """Let a server that says nothing for PATIENCE seconds be an error; sacreBLEU waits for ever."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(PATIENCE)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from seq2seq_cli.config.command import training_command
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding.loading import LoadedRun
@@ -85,11 +86,24 @@ def system_output(
     """Translate a test set by a run at one of its checkpoints."""
     translations, cut = translate_sources(translator, of.sources, show)
     search = loaded.decoding.description
-    minutes = sum(summarise(Run(path)).minutes for path in loaded.paths)
     origin: dict[str, Any] = {"run": loaded.name, "checkpoint": loaded.checkpoint}
-    origin |= {"search": search, "minutes": minutes}
+    origin |= {"search": search, **_training(loaded)}
     name = f"{loaded.name}, {loaded.checkpoint}, {search}"
     return SystemOutput(name, translations, cut, origin)
+
+
+def _training(loaded: LoadedRun) -> dict[str, Any]:
+    """Return the minutes of the training and the command that repeats it, if they are known.
+
+    Those of an ensemble are the sum of its runs' minutes. An average of checkpoints has no training
+    of its own.
+    """
+    runs = [Run(path) for path in loaded.paths]
+    minutes = [summarise(run).minutes for run in runs]
+    found: dict[str, Any] = {"minutes": sum(minutes)} if all(minutes) else {}
+    if found and len(runs) == 1 and (command := training_command(runs[0].config())):
+        found["command"] = command
+    return found
 
 
 def evaluate(

@@ -70,6 +70,18 @@ def test_files_of_lines_are_compared_on_a_given_test_set(saved, test_set, tmp_pa
     assert mixed["metrics"] == by_saved["metrics"]
 
 
+def test_metrics_are_chosen(saved):
+    every = json.loads(run("compare", *saved, *FAST, "--json"))["metrics"]
+    assert [each["metric"] for each in every] == ["BLEU", "chrF", "chrF++", "TER"]
+    chosen = ["--metric", "chrF", "--metric", "BLEU", "--metric", "chrF"]
+    assert json.loads(run("compare", *saved, *FAST, *chosen, "--json"))["metrics"] == [
+        *(every[1], every[0])
+    ]
+    assert run("compare", *saved, *FAST, *chosen, "--markdown").startswith(
+        "| system | chrF | BLEU |"
+    )
+
+
 def test_the_seed_determines_the_tests(saved):
     first, again, other = (
         json.loads(run("compare", *saved, *FAST, "--json", "--seed", seed))["metrics"]

@@ -2,11 +2,12 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
-from conftest import invoke, toy_pairs
+from conftest import invoke, s2s, toy_pairs
 
-from seq2seq_cli.errors import DataError
+from seq2seq_cli.errors import DataError, UsageError
 
 FAST = ["--resamples", "20", "--trials", "20", "--json"]
 
@@ -46,3 +47,57 @@ def test_a_run_of_another_split_is_refused(home, trained, tmp_path):
     tsv.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()[:9]), encoding="utf-8")
     record = json.loads(invoke("compare", trained.name, str(other), "--tsv", str(tsv), *FAST)[0])
     assert record["sentences"] == 9
+
+
+def test_a_corpus_that_moved_is_that_of_all_runs(home, trained, corpus, tmp_path):
+    other = Path(shutil.copytree(trained, tmp_path / "other"))
+    config = (other / "config.toml").read_text("utf-8")
+    (other / "config.toml").write_text(config.replace(str(corpus), "/no/longer/here.tsv"), "utf-8")
+    names = [trained.name, str(other)]
+    with pytest.raises(UsageError, match="/no/longer/here.tsv"):
+        invoke("compare", *names, *FAST)
+    record = json.loads(invoke("compare", *names, "--data", str(corpus), *FAST)[0])
+    assert record["metrics"][0]["systems"][1]["difference"] == 0
+
+
+def test_other_sentences_need_no_corpus(home, trained, corpus, tmp_path):
+    tsv = tmp_path / "set.tsv"
+    tsv.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()[:9]), encoding="utf-8")
+    options = ["--tsv", str(tsv), "--data", "/no/longer/here.tsv"]
+    code, out, err = s2s("compare", trained.name, trained.name, *options, *FAST)
+    assert (code, json.loads(out)["by_rarest_word"]) == (0, [])
+    assert "no table by rare words" in err
+    words = ["--training-file", str(tsv)]
+    code, out, err = s2s("compare", trained.name, trained.name, *options, *words, *FAST, "-q")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["by_rarest_word"]
+
+
+def test_saved_translations_say_which_sentences_a_run_translates(home, trained, tmp_path):
+    saved = {}
+    tsv = tmp_path / "set.tsv"
+    tsv.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()[:9]), encoding="utf-8")
+    for name, options in (("dev", ["--split", "dev"]), ("tsv", ["--tsv", str(tsv)])):
+        saved[name] = str(tmp_path / f"{name}.jsonl")
+        invoke("eval", *options, "--save-translations", saved[name])
+        record = json.loads(invoke("compare", saved[name], trained.name, *FAST)[0])
+        assert record["test_set"] == (name if name == "dev" else str(tsv))
+        assert record["metrics"][0]["systems"][1]["difference"] == 0
+        assert bool(record["by_rarest_word"]) == (name == "dev")
+    with pytest.raises(DataError, match="did not translate the same test set"):
+        invoke("compare", saved["dev"], saved["tsv"], trained.name, *FAST)
+
+
+def test_runs_have_times_and_commands(home, trained):
+    record = json.loads(invoke("compare", trained.name, f"{trained.name}@last", *FAST)[0])
+    assert all(minutes > 0 for minutes in record["minutes"])
+    assert record["commands"] == [None, None]  # the config has too many keys of its own
+
+
+def test_a_language_is_for_runs(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).write_text("a\n", encoding="utf-8")
+    files = [str(tmp_path / "one"), str(tmp_path / "two")]
+    options = ["--source-file", files[0], "--reference-file", files[0]]
+    with pytest.raises(UsageError, match="--to is for a run, and there is none"):
+        invoke("compare", *files, *options, "--to", "en")

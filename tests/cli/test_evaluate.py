@@ -66,6 +66,10 @@ def test_each_checkpoint_of_a_run_has_its_scores(home, trained):
     code, out, _ = s2s("eval", "--checkpoint", "best", "--checkpoint", there[0])
     assert code == 0
     assert out.count(there[0]) + out.count(best["checkpoint"]) >= 2
+    assert out.count("0.0% empty") == 2
+    assert "calibration" not in out
+    two = ["--checkpoint", there[0], "--checkpoint", there[-1]]
+    assert s2s("eval", *two, "--details")[1].count("expected calibration error") == 2
 
 
 def test_details_of_a_run(home):

@@ -93,13 +93,40 @@ def test_markdown_has_a_row_for_each_system_and_no_markup_in_names(compared):
     assert markdown_text("<b>[x](y)`") == r"\<b\>\[x\](y)\`"
 
 
-def test_markdown_has_the_times_of_trainings_that_are_known(compared):
+def trained(command: str | None, minutes: float) -> SystemOutput:
+    return dataclasses.replace(BETTER, origin={"minutes": minutes, "command": command})
+
+
+def test_tables_have_the_times_of_trainings_that_are_known(compared):
     assert "training" not in to_markdown(compared)
-    trained = dataclasses.replace(BETTER, origin={"minutes": 4.16})
-    head, _, first, second, *_ = to_markdown(compare(OF, [BASELINE, trained])).split("\n")
+    found = compare(OF, [BASELINE, trained(None, 4.16)], None, Resampling(20, 20))
+    head, _, first, second, *_ = to_markdown(found).split("\n")
     assert head == "| system | training | BLEU | chrF | chrF++ | TER |"
     assert first.split(" | ")[1] == ""
-    assert second.split(" | ")[1] == "4.2 min"
+    assert second.split(" | ")[1] == "4:10 min"
+    latex = to_latex(found)
+    assert r"\begin{tabular}{lrrrrr}" in latex
+    assert " & 4:10 min & " in latex
+
+
+def test_systems_are_called_by_their_commands_if_these_are_known_and_differ():
+    dot, general = (trained(f"s2s train --attention {name}", 1.0) for name in ("dot", "general"))
+    found = compare(OF, [dot, general], None, Resampling(20, 20))
+    table = to_markdown(found)
+    assert table.startswith("| command | training | BLEU ")
+    assert "| `s2s train --attention general` | 1:00 min | " in table
+    assert "differs from `s2s train --attention dot` by both tests" in table
+    assert "- `s2s train --attention general`: better\n" in table
+    latex = to_latex(found)
+    assert r"\texttt{s2s train --attention dot} & 1:00 min & " in latex
+    assert "% command 1: better\n" in latex
+    for others in ([dot, dot], [dot, trained(None, 1.0)]):
+        names = to_markdown(compare(OF, others, None, Resampling(20, 20)))
+        assert names.startswith("| system | training |")
+        assert "| better | 1:00 min |" in names
+    escaped = trained("s2s train --data 'a|b`'", 1.0)
+    table = to_markdown(compare(OF, [escaped, dot], None, Resampling(20, 20)))
+    assert r"| s2s train --data 'a\|b\`' | 1:00 min |" in table
 
 
 def test_latex_is_a_table_and_names_are_escaped(compared):

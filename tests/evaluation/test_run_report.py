@@ -34,8 +34,16 @@ def test_a_run_is_gathered_from_its_files(run):
     assert found.diagnoses == [DIAGNOSIS]
     assert found.changed == {"training.seed": 3}
     assert found.config["training.seed"] == 3
-    assert found.command == f"s2s train --config '{run.path}/config.toml'"
+    assert found.command == "s2s train --attention additive --seed 3"
     assert (found.versions, found.test) == ({}, None)
+
+
+def test_a_training_whose_command_is_long_is_repeated_by_its_config(run):
+    overrides = Overrides()
+    for name in ("embedding", "encoder", "decoder", "attention"):
+        overrides.set(f"model.{name}_units", 100, "test")
+    run.rewrite_config(load_config(overrides))
+    assert gather(run).command == f"s2s train --config '{run.path}/config.toml'"
 
 
 def test_a_damaged_config_leaves_the_rest(run):

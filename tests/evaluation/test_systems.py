@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from seq2seq_cli.errors import DataError
@@ -32,16 +35,39 @@ def test_other_files_are_not_taken_for_saved_ones(content, tmp_path):
     assert not is_saved(tmp_path / "text")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"), [('{"source": "a"}', ":3: is damaged"), ("{", ":3: ")]
-)
-def test_a_damaged_line_is_named(line, message, tmp_path):
-    path = tmp_path / "saved.jsonl"
+def damaged(path: Path, number: int, line: str) -> None:
+    """Write a file of saved translations in which a line is another one."""
     path.write_text(to_jsonl(OF, SystemOutput("mine", ["1", "2"])), encoding="utf-8")
     lines = path.read_text("utf-8").split("\n")
-    path.write_text("\n".join([*lines[:2], line]), encoding="utf-8")
-    with pytest.raises(DataError, match=message):
+    path.write_text("\n".join([*lines[: number - 1], line, *lines[number:]]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"source": 1}, {"translation": None}, {"references": []}, {"references": "x"}, {"cut": 2}],
+)
+def test_a_damaged_line_is_named(changed, tmp_path):
+    row = {"source": "a", "translation": "b", "references": ["c"], "cut": None}
+    path = tmp_path / "saved.jsonl"
+    damaged(path, 3, json.dumps({**row, **changed}))
+    (key,) = changed
+    with pytest.raises(DataError, match=rf"saved.jsonl:3: is damaged \({key}.*Save the"):
         read_translations(path)
+
+
+@pytest.mark.parametrize("line", ["{", "", '{"source": "a"}', "[]"])
+def test_a_line_that_is_no_translation_is_named(line, tmp_path):
+    damaged(tmp_path / "saved.jsonl", 2, line)
+    with pytest.raises(DataError, match="saved.jsonl:2: is damaged"):
+        read_translations(tmp_path / "saved.jsonl")
+
+
+@pytest.mark.parametrize("origin", ["[]", '{"minutes": "x"}', '{"minutes": NaN}', '{"command": 1}'])
+def test_a_damaged_head_is_named(origin, tmp_path):
+    head = '{"format": "s2s translations", "version": 1, "name": "a", "test_set": "b", "origin": '
+    damaged(tmp_path / "saved.jsonl", 1, f"{head}{origin}}}")
+    with pytest.raises(DataError, match=r"saved.jsonl:1: is damaged \(origin"):
+        read_translations(tmp_path / "saved.jsonl")
 
 
 def test_another_version_and_an_empty_file_are_refused(tmp_path):

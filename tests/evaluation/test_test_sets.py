@@ -1,3 +1,4 @@
+import socket
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,17 @@ def test_a_named_test_set_that_cannot_be_had_is_refused(library):
         read_named("wmt13", ("en", "xx"))
     with pytest.raises(UsageError, match="no such set. For en-es it has: .*wmt13"):
         read_named("wmt99", ("en", "es"))
+
+
+def test_a_server_that_says_nothing_is_given_up(tmp_path, monkeypatch):
+    from sacrebleu import DATASETS
+
+    with socket.create_server(("127.0.0.1", 0)) as server:  # it accepts, and never answers
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/dev.tgz"
+        monkeypatch.setattr(DATASETS["wmt13"], "data", [url])
+        monkeypatch.setattr(DATASETS["wmt13"], "_outdir", str(tmp_path))
+        monkeypatch.setattr(DATASETS["wmt13"], "_rawdir", str(tmp_path / "raw"))
+        monkeypatch.setattr("seq2seq_cli.evaluation.test_sets.PATIENCE", 0.1)
+        with pytest.raises(DataError, match="could not download it .*timed out"):
+            read_named("wmt13", ("en", "es"))
+    assert socket.getdefaulttimeout() is None

@@ -10,7 +10,7 @@ from conftest import invoke, s2s, tiny_config, toy_pairs
 
 from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.loading import load_ensemble, load_run
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.python import load
 from seq2seq_cli.runs.run import Run
@@ -136,6 +136,24 @@ class TestCommands:
         assert [row[0] for row in rows] == group_references(turned)[0]
         assert json.loads(line)["bleu"] > 50
 
+    def test_compare_takes_the_language(self, run, tmp_path):
+        saved = tmp_path / "saved.jsonl"
+        (line,) = invoke("eval", "--to", "en", "--json", "--save-translations", str(saved))
+        fast = ["--to", "en", "--json", "--resamples", "20", "--trials", "20"]
+        record = json.loads(invoke("compare", run.name, str(saved), *fast)[0])
+        assert record["test_set"] == "test es-en"
+        bleu, *_ = record["metrics"]
+        assert [each["score"] for each in bleu["systems"]] == [json.loads(line)["bleu"]] * 2
+        with pytest.raises(DataError, match="did not translate the same test set"):
+            invoke("compare", run.name, str(saved), *fast[2:])
+
+    def test_report_takes_the_language(self, run, tmp_path):
+        page = tmp_path / "page.html"
+        invoke("report", "--to", "en", "--output", str(page), run.name)
+        assert "test es-en: " in page.read_text("utf-8")
+        with pytest.raises(UsageError, match="--to is for the test scores"):
+            invoke("report", "--to", "en", "--no-test", "--output", str(page))
+
     @pytest.mark.parametrize("command", ["attention", "explain"])
     def test_attention_and_explain_take_the_language(self, run, command, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", str(run / "cache"))
@@ -143,9 +161,12 @@ class TestCommands:
         found = json.loads(line)
         assert found["translation"] == load(str(run), device="cpu").translate(ES[0], to="en")
 
-    @pytest.mark.parametrize("command", ["translate", "eval", "score", "attention", "explain"])
+    @pytest.mark.parametrize(
+        "command", ["translate", "eval", "score", "attention", "explain", "compare", "report"]
+    )
     def test_an_unknown_language_is_an_error_that_names_the_known(self, run, command):
-        texts = {"eval": [], "score": ["a", "b"]}.get(command, ["a"])
+        several = {"eval": [], "report": [], "score": ["a", "b"], "compare": [run.name] * 2}
+        texts = several.get(command, ["a"])
         code, _, error = s2s(command, "--to", "fr", *texts)
         assert code == 2
         assert "'fr' (--to)" in error

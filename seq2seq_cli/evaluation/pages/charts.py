@@ -142,19 +142,25 @@ def _rounded(value: float) -> float:
 
 
 def _curve(name: str, title: str, source: str, several: bool) -> dict[str, Any]:
-    """Return a line that is zoomed by the wheel, moved by dragging, and read by the pointer."""
+    """Return a line that is zoomed by the wheel, moved by dragging, and read by the pointer.
+
+    Without a key the wheel scrolls the page, which the charts would else hold up.
+    """
     x = {"field": "step", "type": "quantitative", "title": "update"}
     is_share = name.endswith(("_share", "_entropy"))
     y: dict[str, Any] = {"field": name, "type": "quantitative", "title": None}
     y |= {"axis": {"format": "%"}} if is_share else {"scale": {"zero": False}}
     colour: dict[str, Any] = {"value": "#4c78a8"}
     if several:
-        colour = {"field": "run", "type": "nominal", "legend": {"orient": "bottom", "title": None}}
+        # Two columns of short labels fit a phone.
+        legend = {"orient": "bottom", "title": None, "columns": 2, "labelLimit": 130}
+        colour = {"field": "run", "type": "nominal", "legend": legend}
     tooltip = [
         {"field": "run", "type": "nominal"},
         {"field": "step", "type": "quantitative", "title": "update"},
         {"field": name, "type": "quantitative", "title": title, "format": ".4g"},
     ]
+    zoom = {"type": "interval", "zoom": "wheel![event.ctrlKey || event.metaKey]"}
     nearest = {"name": "near", "select": {"type": "point", "nearest": True, "on": "pointermove"}}
     lit = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     return {
@@ -166,7 +172,7 @@ def _curve(name: str, title: str, source: str, several: bool) -> dict[str, Any]:
         "layer": [
             {
                 "mark": {"type": "line", "point": source == "validations"},
-                "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
+                "params": [{"name": "zoom", "select": zoom, "bind": "scales"}],
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 80},

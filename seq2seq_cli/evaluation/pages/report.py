@@ -43,11 +43,20 @@ def report_page(reports: Sequence[RunReport]) -> str:
         charts.library(),
         reports=reports,
         changed=changed_rows(reports),
-        metrics=list(METRICS),
+        signatures=_signatures(reports),
         curves=curves,
         maps=maps,
         evolutions=evolutions,
     )
+
+
+def _signatures(reports: Sequence[RunReport]) -> dict[str, list[str]]:
+    """Return the signatures of each metric; test splits of other references have other ones."""
+    found: dict[str, dict[str, None]] = {name: {} for name in METRICS}
+    for report in reports:
+        for score in report.test.scores if report.test else []:
+            found[score.metric][score.signature] = None
+    return {name: list(signatures) for name, signatures in found.items()}
 
 
 def changed_rows(reports: Sequence[RunReport]) -> list[dict[str, Any]]:

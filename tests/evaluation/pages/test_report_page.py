@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from browser import opened_browser
-from opened_pages import accessibility_problems, backgrounds, opened
+from opened_pages import WIDTH, accessibility_problems, backgrounds, opened
 from sample_evolutions import snapshots
 
 from seq2seq_cli.config.files import load_config
@@ -49,14 +49,17 @@ def make_report(path, seed: int) -> RunReport:
     run.append_metrics({"kind": "diagnosis", "step": 9, "name": "x", "text": f"bad {HOSTILE}"})
     scores = score_by(["BLEU", "chrF", "chrF++", "TER"], ["a b c"], [["a b c"]], Bootstrap(10))
     maps = [AttentionMap(["a", HOSTILE, "a"], ["x", "x"], [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])]
-    test = SplitScores("step-1", "greedy", 1, scores, Faults(0.0, 0.0, 0.0, 0.0), maps)
+    test = SplitScores("test", "step-1", "greedy", 1, scores, Faults(0.0, 0.0, 0.0, 0.0), maps)
     return gather(run, test)
 
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory) -> list[RunReport]:
     folder = tmp_path_factory.mktemp("runs")
-    return [make_report(folder / "one", 1), make_report(folder / "<i>two", 2)]
+    return [
+        make_report(folder / "one", 1),
+        make_report(folder / f"<i>two {'with a long name ' * 3}", 2),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +103,13 @@ def test_a_curve_is_read_by_value_and_zoomed(page):
     assert "Training loss" in tooltip.inner_text()
     text = "document.querySelector('#curve-0 svg').textContent"
     before = page.evaluate(text)
+    scrolled = page.evaluate("window.scrollY")
+    page.mouse.wheel(0, 40)  # the wheel alone scrolls the page
+    page.wait_for_function("before => window.scrollY != before", arg=scrolled)
+    assert page.evaluate(text) == before
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
     page.wait_for_function(f"before => {text} != before", arg=before)
 
 
@@ -132,7 +141,7 @@ def test_scores_data_and_what_differs_are_shown(page):
     assert "12,345" in page.locator("table").first.inner_text()
     marked = page.locator("tr", has_text="training.seed").first.locator("mark")
     assert [marked.nth(k).inner_text() for k in (0, 1)] == ["1", "2"]
-    assert "s2s train --config" in page.locator("main").inner_text()
+    assert "s2s train --attention additive --seed 2" in page.locator("main").inner_text()
 
 
 def test_it_fits_a_phone_and_charts_follow_light_and_dark(page):
@@ -143,6 +152,14 @@ def test_it_fits_a_phone_and_charts_follow_light_and_dark(page):
     in_dark = page.evaluate(fill)
     page.emulate_media(color_scheme="light")
     page.wait_for_function(f"before => {fill} != before", arg=in_dark)
+
+
+def test_the_names_of_runs_fit_a_phone(page):
+    page.wait_for_selector("body[data-drawn=yes]")
+    names = page.locator("#curve-0 svg .role-legend-label text")
+    assert names.count() == 2
+    box = page.locator("#curve-0 svg .role-legend").bounding_box()
+    assert box["x"] + box["width"] <= WIDTH
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch):

@@ -1,0 +1,98 @@
+"""The short command that trains with a config."""
+
+import shlex
+from typing import Any
+
+import tomli_w
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.config.files import load_config, shipped_configs
+from seq2seq_cli.config.model import DEFAULT_KIND
+from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.errors import UsageError
+
+_LONGEST = 100  # characters
+_ELSEWHERE = {"training.device", "training.trackers"}  # keys that change no result
+_OPTIONS = {
+    "data.corpus": "--data",
+    "data.source_language": "--source",
+    "data.target_language": "--target",
+    "training.epochs": "--epochs",
+    "training.steps": "--steps",
+    "training.seed": "--seed",
+}
+
+
+def training_command(config: Config) -> str:
+    """Return the `s2s train …` whose training has this config; empty if it would be long.
+
+    The device and the trackers, which change no result, are not in it.
+    """
+    wanted = _values(config)
+    for name, path in shipped_configs().items():
+        if _values(load_config(Overrides.read(path))) == wanted:
+            return f"s2s train --config {name}"
+    model = {"model.kind": config.model.kind}
+    if config.model.kind == DEFAULT_KIND:
+        model["model.attention"] = config.model.attention
+    needed = _needed(model, wanted)
+    if needed is None:
+        return ""
+    words = ["s2s", "train", *_model_option(config)]
+    for key, value in needed.items():
+        words += _option(key, value)
+    command = shlex.join(words)
+    return command if len(command) <= _LONGEST else ""
+
+
+def _needed(model: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the values that must be set beside those of the model; None if options cannot."""
+    usual = _resolved(model)
+    assert usual is not None
+    needed = {key: value for key, value in wanted.items() if value != usual[key]}
+    if None in needed.values() or _resolved({**model, **needed}) != wanted:
+        return None
+    for key in list(needed):  # what follows from another value need not be set
+        fewer = {other: value for other, value in needed.items() if other != key}
+        if _resolved({**model, **fewer}) == wanted:
+            needed = fewer
+    return needed
+
+
+def _resolved(values: dict[str, Any]) -> dict[str, Any] | None:
+    """Return all values of a config in which some are set by `--set`; None if they are invalid."""
+    overrides = Overrides()
+    for key, value in values.items():
+        overrides.set_assignment(f"{key}={_text(value)}")
+    try:
+        return _values(load_config(overrides))
+    except UsageError:
+        return None
+
+
+def _values(config: Config) -> dict[str, Any]:
+    return {key: value for key, value in config.flat().items() if key not in _ELSEWHERE}
+
+
+def _model_option(config: Config) -> list[str]:
+    if config.model.kind == DEFAULT_KIND:
+        return ["--attention", config.model.attention.replace("_", "-")]
+    return ["--model", config.model.kind.replace("_", "-")]
+
+
+def _option(key: str, value: Any) -> list[str]:
+    if key == "training.budget_seconds":
+        return ["--budget", f"{value / 60:g}m" if value % 60 == 0 else f"{value:g}s"]
+    if key in _OPTIONS:
+        return [_OPTIONS[key], str(value)]
+    return ["--set", f"{key}={_text(value)}"]
+
+
+def _text(value: Any) -> str:
+    """Return a value as `--set` takes it; a string needs quotes only if it is TOML without them."""
+    quoted = tomli_w.dumps({"value": value}).partition(" = ")[2].strip()
+    if isinstance(value, str):
+        plain = Overrides()
+        plain.set_assignment(f"key={value}")
+        return value if plain["key"] == value else quoted
+    return quoted
