@@ -153,6 +153,13 @@ class SimulatedDisk:
 
         self._change("append", path, append)
 
+    def truncate(self, path: Path, size: int) -> None:
+        def truncate() -> None:
+            file = self._file(path)
+            file.data = file.data[:size]
+
+        self._change("truncate", path, truncate)
+
     def reserve(self, path: Path, size: int) -> None:
         self.write(path, [bytes(size)])
 
@@ -171,11 +178,14 @@ class SimulatedDisk:
             parent, name = self._parent(old)
             node = self._node(old)
             other, new_name = self._parent(new)
-            assert other is parent, "only within a folder a rename is one change"
             there = parent.entries.get(new_name)
             if isinstance(there, Folder) and there.entries:
                 raise OSError(errno.ENOTEMPTY, "Directory not empty")
-            parent.change(**{name: None, new_name: node})
+            if other is parent:
+                parent.change(**{name: None, new_name: node})
+            else:  # to be careful: it may be there under both names, or under none
+                other.change(**{new_name: node})
+                parent.change(**{name: None})
 
         self._change("rename", old, rename)
 
