@@ -62,6 +62,11 @@ def write_lines(
         with writable(outputs[0]):
             for temporary, path in zip(temporaries, outputs, strict=True):
                 publish(temporary, path)
+    except BaseException:
+        for path in outputs:  # a side alone is of no use
+            with suppress(OSError):
+                path.unlink()
+        raise
     finally:
         for temporary in temporaries:
             with suppress(OSError):  # it may not exist
