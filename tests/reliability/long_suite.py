@@ -84,17 +84,18 @@ def parts(quick: bool) -> Iterator[Part]:
     fault = "two signals in each of seven phases"
     yield Part("second signals", fault, script("second_signals"), r'("signal")')
     factor = "1" if quick else "200"
-    for name in ("runs/test_disk_faults", "runs/test_power_loss", "runs/test_damage"):
-        yield pytest_part(f"tests/{name}.py", "faults of the disk: tests", factor)
-    for name in ("runs/test_mutations", "runs/test_lock", "training/test_signals"):
-        yield pytest_part(f"tests/{name}.py", "mutations, races, signals: tests", factor)
-    fault = "properties, each with 50 × S2S_FAULTS examples"
-    yield pytest_part("tests/test_arbitrary_input.py", fault, factor)
+    fault = "any bytes, values and command lines: examples of Hypothesis"
+    examples = r"(\d+) passing examples", "--hypothesis-show-statistics"
+    yield pytest_part("tests/test_arbitrary_input.py", fault, factor, *examples)
     for target in TARGETS:
         runs = 2000 if quick else 1_000_000
         folder = str(Path(".fuzzing") / target)
         command = script("fuzz", target, folder, f"-runs={runs}")
         yield Part(f"fuzz {target}", f"inputs of Atheris: {target}", command, r"Done (\d+) runs")
+    for name in ("runs/test_disk_faults", "runs/test_power_loss", "runs/test_damage"):
+        yield pytest_part(f"tests/{name}.py", "faults of the disk: tests", factor)
+    for name in ("runs/test_mutations", "runs/test_lock", "training/test_signals"):
+        yield pytest_part(f"tests/{name}.py", "mutations, races, signals: tests", factor)
 
 
 def script(name: str, *arguments: str) -> list[str]:
@@ -102,10 +103,12 @@ def script(name: str, *arguments: str) -> list[str]:
     return [f"tests/reliability/{name}.py", *arguments]
 
 
-def pytest_part(path: str, fault: str, factor: str) -> Part:
+def pytest_part(
+    path: str, fault: str, factor: str, count: str = r"(\d+) passed", *arguments: str
+) -> Part:
     """Return a part that runs the tests of a file."""
-    command = ["-m", "pytest", "-n0", "-q", "--timeout=0", path]
-    return Part(path, fault, command, r"(\d+) passed", factor)
+    command = ["-m", "pytest", "-n0", "-q", "--timeout=0", *arguments, path]
+    return Part(path, fault, command, count, factor)
 
 
 def run(part: Part) -> Outcome:
