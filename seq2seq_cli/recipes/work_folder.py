@@ -39,9 +39,6 @@ def work_folder(output: Path, settings: Mapping[str, Any]) -> Iterator[Path]:
         _check_settings(folder, json.loads(json.dumps(settings)))
         yield folder
         with writing(folder):
-            for name in files.names(folder):
-                if name != _SETTINGS:  # which go last, since they tell what the rest belongs to
-                    remove_tree(folder / name)
             remove_tree(folder)
 
 
