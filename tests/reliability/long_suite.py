@@ -92,10 +92,13 @@ def parts(quick: bool) -> Iterator[Part]:
         folder = str(Path(".fuzzing") / target)
         command = script("fuzz", target, folder, f"-runs={runs}")
         yield Part(f"fuzz {target}", f"inputs of Atheris: {target}", command, r"Done (\d+) runs")
-    for name in ("runs/test_disk_faults", "runs/test_power_loss", "runs/test_damage"):
-        yield pytest_part(f"tests/{name}.py", "faults of the disk: tests", factor)
-    for name in ("runs/test_mutations", "runs/test_lock", "training/test_signals"):
-        yield pytest_part(f"tests/{name}.py", "mutations, races, signals: tests", factor)
+    for name, fault in (("disk_faults", "the disk fails"), ("power_loss", "power is lost")):
+        cases = r"(\d+) cases", "-s"
+        yield pytest_part(f"tests/runs/test_{name}.py", f"{fault}: cases", factor, *cases)
+    for name in ("runs/test_damage", "runs/test_mutations", "runs/test_lock"):
+        yield pytest_part(f"tests/{name}.py", "damage, mutations, races: tests", factor)
+    for name in ("training/test_signals", "training/test_determinism"):
+        yield pytest_part(f"tests/{name}.py", "signals, determinism: tests", factor)
 
 
 def script(name: str, *arguments: str) -> list[str]:
