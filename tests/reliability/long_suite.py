@@ -185,14 +185,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path, help="JSON; what passed in it is not run again")
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--only", default="", help="only parts whose names begin so")
+    parser.add_argument(
+        "--only", default="", help="only parts whose names begin so; 'kills 1 ' is one"
+    )
     parser.add_argument("--table", action="store_true", help="print the results and run nothing")
     given = parser.parse_args()
     outcomes = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
     if given.table:
         print(table(outcomes))
         return
-    chosen = [part for part in parts(given.quick) if part.name.startswith(given.only)]
+    chosen = [part for part in parts(given.quick) if f"{part.name} ".startswith(given.only)]
     for number, part in enumerate(chosen, start=1):
         key = _key(part, given.quick)
         if outcomes.get(key, {}).get("passed"):
