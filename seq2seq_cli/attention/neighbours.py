@@ -11,6 +11,7 @@ import numpy as np
 
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.splits import normalise
+from seq2seq_cli.runs.disk import publish
 
 MOST_PAIRS = 1_000_000  # that are indexed; of a larger corpus an even selection
 _READ_AT_ONCE = 4096
@@ -110,7 +111,7 @@ class Index:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npz")
         np.savez(part, format=np.array(_FORMAT), **self._arrays)
-        part.replace(path)
+        publish(part, path)
 
     @classmethod
     def load(cls, path: Path) -> "Index | None":

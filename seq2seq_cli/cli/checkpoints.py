@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from seq2seq_cli.runs.listing import CheckpointSummary
+    from seq2seq_cli.runs.run import Run
 
 checkpoints_app = typer.Typer(
     cls=CommandGroup, no_args_is_help=True, help="List, verify, average and prune checkpoints."
@@ -30,9 +31,8 @@ RunArgument = Annotated[
 def list_checkpoints(run: RunArgument, as_json: JsonOption = False) -> None:
     """List and verify the checkpoints of a run, with update, dev BLEU, size and state."""
     from seq2seq_cli.runs.listing import summarise_checkpoints
-    from seq2seq_cli.runs.run import find_run
 
-    found = summarise_checkpoints(find_run(run))
+    found = summarise_checkpoints(_found(run))
     if as_json:
         for each in found:
             emit(Result(asdict(each), ""), as_json)
@@ -44,9 +44,8 @@ def list_checkpoints(run: RunArgument, as_json: JsonOption = False) -> None:
 def verify(run: RunArgument, as_json: JsonOption = False) -> None:
     """Check the hashes of all files of all checkpoints; the exit code is 4 if one is damaged."""
     from seq2seq_cli.runs.listing import summarise_checkpoints
-    from seq2seq_cli.runs.run import find_run
 
-    named = find_run(run)
+    named = _found(run)
     found = summarise_checkpoints(named)
     if not found:
         named.best_checkpoint(warn)  # tells what to do
@@ -81,11 +80,10 @@ def prune(
 
     from seq2seq_cli.cli import console
     from seq2seq_cli.runs.listing import removable
-    from seq2seq_cli.runs.run import find_run
     from seq2seq_cli.runs.saving import delete
     from seq2seq_cli.runs.summary import folder_size
 
-    found = find_run(run, changing=True)
+    found = _found(run, changing=True)
     training = found.config().training
     with found.lock():
         paths = removable(found, keep or training.keep_checkpoints, training.keep_best_checkpoints)
@@ -126,17 +124,30 @@ def average(
     `s2s translate --run` accepts the new run. Its training cannot be resumed.
     """
     from seq2seq_cli.runs.averaging import average_checkpoints, choose_checkpoints
-    from seq2seq_cli.runs.run import find_run
 
     number = last or best
     if number is None or (last and best):
         raise UsageError("give either --last N or --best N, to select the checkpoints to average")
-    found = find_run(run)
+    found = _found(run)
     chosen = choose_checkpoints(found, number, best is not None, warn)
     made = average_checkpoints(found, chosen, to)
     names = [checkpoint.path.name for checkpoint in chosen]
     record = {"run": str(made.path), "checkpoints": names}
     emit(Result(record, f"{made.path}: average of {', '.join(names)}"), as_json)
+
+
+def _found(name: str, changing: bool = False) -> "Run":
+    """Return a run, after checking that the folder is one's.
+
+    Raises:
+        CheckpointError: if not.
+    """
+    from seq2seq_cli.runs.run import find_run
+
+    found = find_run(name, changing=changing)
+    if not found.has_config and not found.checkpoints.is_dir():
+        found.config()  # tells what the folder is, and what to do
+    return found
 
 
 def _table(found: "list[CheckpointSummary]") -> "Table":

@@ -8,13 +8,14 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
 from seq2seq_cli.errors import DataError, DiskError, UsageError, os_reason
+from seq2seq_cli.runs.disk import write_durably
 
 InputOption = Annotated[
     Path | None, typer.Option("--input", "-i", help="Read a file, line by line.")
@@ -165,18 +166,14 @@ def check_output(path: Path, input_file: Path | None = None, option: str = "--ou
 
 
 def write_file(path: Path, content: bytes, option: str) -> None:
-    """Write a file completely, or leave the old one.
+    """Write a file completely and to the disk, or leave the old one.
 
     Raises:
         DiskError: naming the option, if it cannot be written.
     """
-    part = path.with_name(f"{path.name}.part")
     try:
-        part.write_bytes(content)
-        part.replace(path)
+        write_durably(path, content)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise DiskError(f"{option} {path}: cannot be written: {os_reason(error)}") from error
 
 

@@ -124,10 +124,11 @@ def _write(path: Path, text: str) -> None:
         UsageError: if it exists already.
         DiskError: if it cannot be written.
     """
+    from seq2seq_cli.runs.disk import write_durably
+
+    if os.path.lexists(path):
+        raise UsageError(f"{path}: exists already. Give another name")
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise UsageError(f"{path}: exists already. Give another name") from error
+        write_durably(path, text.encode())
     except OSError as error:
         raise DiskError(f"{path}: cannot be written: {os_reason(error)}") from error

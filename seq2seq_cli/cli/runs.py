@@ -1,7 +1,6 @@
 """The commands about runs: runs list, show, diff, remove, rename."""
 
 import os
-import shutil
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
@@ -178,6 +177,7 @@ def rename(
     quiet: QuietOption = False,
 ) -> None:
     """Rename a run; a run that is being trained is refused, and nothing is overwritten."""
+    from seq2seq_cli.runs.disk import make_durably, publish
     from seq2seq_cli.runs.run import find_run, run_path
 
     found, path = find_run(run, changing=True), run_path(name)
@@ -186,8 +186,8 @@ def rename(
         if os.path.lexists(path):
             raise UsageError(f"{path}: exists already. Give another name")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            found.path.rename(path)
+            make_durably(path.parent)
+            publish(found.path, path)
         except OSError as error:
             raise DiskError(
                 f"{found.path}: cannot be renamed to {path}: {os_reason(error)}"
@@ -319,10 +319,13 @@ def _check_is_run(run: "Run") -> None:
 
 def _remove(run: "Run") -> None:
     """Rename and then delete a run's folder, so that no remaining part looks like a run."""
+    from seq2seq_cli.runs import files
+    from seq2seq_cli.runs.disk import remove_tree
+
     doomed = run.path.with_name(f".removed-{run.name}-{os.getpid()}")
     try:
         with run.lock():
-            run.path.rename(doomed)
-            shutil.rmtree(doomed)
+            files.rename(run.path, doomed)
+            remove_tree(doomed)
     except OSError as error:
         raise DiskError(f"{run.path}: cannot be removed: {os_reason(error)}") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.splits import Pair, group_references
 from seq2seq_cli.errors import DiskError, UsageError, os_reason
+from seq2seq_cli.runs.disk import publish
 
 INDEX = "split.json"
 
@@ -156,7 +157,7 @@ def _complete_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(partial)
         partial.mkdir()
         yield partial
-        partial.rename(folder)
+        publish(partial, folder)
     except OSError as error:
         raise DiskError(
             f"{folder}: cannot be written: {os_reason(error)}. Free some space, or give another "

@@ -16,6 +16,7 @@ from seq2seq_cli.data.files import is_file
 from seq2seq_cli.data.pairs import Tags
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.runs.disk import publish
 
 METADATA = "metadata.json"
 WEIGHTS = "weights.npy"
@@ -178,7 +179,7 @@ class PreparedPairs:
         partial = path.with_suffix(".partial.npy")
         try:
             np.save(partial, lengths)
-            partial.replace(path)
+            publish(partial, path)
         except OSError:
             partial.unlink(missing_ok=True)
 

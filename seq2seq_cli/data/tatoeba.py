@@ -12,6 +12,7 @@ import platformdirs
 
 from seq2seq_cli.data.files import is_file, readable, writable
 from seq2seq_cli.errors import DataError
+from seq2seq_cli.runs.disk import publish
 
 TATOEBA_URL = "https://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip"
 TATOEBA_SHA256 = "f80e581ae291aa34dd3aba7bd98b5e9505234da4318e2f3295df70a1520c7f61"
@@ -77,7 +78,7 @@ def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_UR
                 "spa-eng.zip elsewhere and give it with `--data PATH/spa-eng.zip`"
             )
         with writable(path):
-            os.replace(temporary, path)
+            publish(Path(temporary), path)
     finally:
         Path(temporary).unlink(missing_ok=True)
     return path

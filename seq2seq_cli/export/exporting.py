@@ -17,7 +17,7 @@ from seq2seq_cli.export import bundle, ctranslate2
 from seq2seq_cli.export.card import NAME, Facts, model_card
 from seq2seq_cli.export.program import Agreement, Program, compare, run_translations
 from seq2seq_cli.runs.bundles import SUFFIX
-from seq2seq_cli.runs.disk import disk_errors
+from seq2seq_cli.runs.disk import disk_errors, publish
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -111,7 +111,7 @@ def export(
         program, promised = _write(loaded, run, facts, kind, quantization, made)
         agreements = compare(program, sentences, expected, promised)
         check_output(path, kind, None)  # it took some time
-        made.rename(path)
+        publish(made, path)
     return Export(path, kind, agreements)
 
 

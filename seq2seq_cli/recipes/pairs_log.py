@@ -1,7 +1,6 @@
 """A file of sentence pairs that grows by blocks and survives any interruption."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -11,7 +10,7 @@ from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.recipes.work_folder import writing
-from seq2seq_cli.runs import files
+from seq2seq_cli.runs import disk, files
 from seq2seq_cli.runs.disk import write_durably
 
 # What would end a column or a line of a TSV file, or make the line unreadable.
@@ -61,9 +60,10 @@ class PairsLog:
         self.position = self._read_position()
         with writing(path):
             files.append(path, b"")
+            files.sync(path.parent)  # or the position might be on the disk, and the file not
             size = files.size(path)
             if size > self.position.bytes:
-                os.truncate(path, self.position.bytes)
+                files.truncate(path, self.position.bytes)
         if size < self.position.bytes:
             raise self._damaged()
 
@@ -107,10 +107,10 @@ class PairsLog:
                 yield source, target
 
     def _read_position(self) -> Position:
-        if not self._position_path.exists():
+        if not files.exists(self._position_path):
             return Position()
         try:
-            return Position(**json.loads(self._position_path.read_bytes()))
+            return Position(**json.loads(files.read(self._position_path)))
         except (OSError, ValueError, TypeError) as error:
             raise self._damaged() from error
 
@@ -135,6 +135,4 @@ def publish(partial: Path, output: Path) -> None:
         DiskError: if that fails.
     """
     with writing(output):
-        files.sync(partial)
-        files.rename(partial, output)
-        files.sync(output.parent)
+        disk.publish(partial, output)

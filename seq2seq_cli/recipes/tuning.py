@@ -62,7 +62,7 @@ def tune(
     check_packages()
     with disk_errors(folder):
         make_durably(folder)
-    with locked(folder):
+    with locked(folder, "is tuning here", "give another folder"):
         file = TrialFile(folder, _asked(base, space, seed))
         for number in range(trials):
             if number < len(file.trials) and file.trials[number].state != "running":

@@ -1,15 +1,15 @@
 """The folder of a recipe's intermediate results, from which the same command continues."""
 
-import fcntl
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from seq2seq_cli.errors import DataError, DiskError, LockedError, UsageError, os_reason
+from seq2seq_cli.errors import DataError, DiskError, UsageError, os_reason
+from seq2seq_cli.runs import files
 from seq2seq_cli.runs.disk import make_durably, remove_tree, write_durably
+from seq2seq_cli.runs.lock import LOCK, locked
 
 _SETTINGS = "settings.json"
 
@@ -26,14 +26,15 @@ def work_folder(output: Path, settings: Mapping[str, Any]) -> Iterator[Path]:
 
     Raises:
         UsageError: if the output exists, or was begun with other settings.
-        LockedError: if another process is writing it.
+        DataError: if the folder is damaged, or not one that this function has made.
+        LockedError: if another process makes it.
         DiskError: if the folder cannot be written.
     """
     check_new(output)
     folder = output.with_name(f"{output.name}.partial")
     with writing(folder):
         make_durably(folder)
-    with _locked(folder, output):
+    with locked(folder, f"is making {output}", "give another --output"):
         check_new(output)  # another process may have completed it
         _check_settings(folder, json.loads(json.dumps(settings)))
         yield folder
@@ -47,7 +48,7 @@ def check_new(output: Path) -> None:
     Raises:
         UsageError: if there is.
     """
-    if os.path.lexists(output):
+    if files.exists(output):
         raise UsageError(
             f"--output {output}: exists already, and nothing is overwritten. Give another path"
         )
@@ -67,12 +68,17 @@ def writing(path: Path) -> Iterator[None]:
 
 def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / _SETTINGS
-    if not path.exists():
+    if not files.exists(path):
         with writing(folder):
+            if unknown := {*files.names(folder)} - {LOCK, f".{_SETTINGS}.partial"}:
+                raise DataError(
+                    f"{folder}: has {min(unknown)}, but no {_SETTINGS} that says what it was begun "
+                    "with. Remove it or rename it to begin anew"
+                )
             write_durably(path, json.dumps(settings, indent=1).encode())
         return
     try:
-        before = dict(json.loads(path.read_bytes()))
+        before = dict(json.loads(files.read(path)))
     except (OSError, ValueError, TypeError) as error:
         raise DataError(f"{path}: is damaged. Remove {folder} to start again") from error
     changed = [
@@ -85,21 +91,3 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
             f"{folder}: was begun with other settings:\n" + "\n".join(changed) + "\n"
             "To continue, give the same settings; or remove the folder to start again"
         )
-
-
-@contextmanager
-def _locked(folder: Path, output: Path) -> Iterator[None]:
-    """Keep other processes out; the operating system ends the lock with the process."""
-    with writing(folder):
-        file = (folder / "lock").open("a")
-    with file:
-        try:
-            with writing(folder):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except DiskError as error:
-            if not isinstance(error.__cause__, BlockingIOError):
-                raise
-            raise LockedError(
-                f"--output {output}: another process is writing it. Wait for it, or stop it"
-            ) from error
-        yield

@@ -11,7 +11,7 @@ from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.arrays import open_arrays
 from seq2seq_cli.runs.checkpoints import Checkpoint
-from seq2seq_cli.runs.run import Run, new_run
+from seq2seq_cli.runs.run import Run, new_run, run_path
 
 
 @dataclass
@@ -64,10 +64,11 @@ def choose_checkpoints(
         if len(chosen) == number:
             return chosen
     key = "keep_best_checkpoints" if best else "keep_checkpoints"
-    kind = "validated checkpoints" if best else "checkpoints"
+    kind = "validated checkpoint" if best else "checkpoint"
+    remedy = "Take fewer, or train" if len(chosen) > 1 else "Train"
     raise UsageError(
-        f"{run.path}: has {len(chosen)} valid {kind}, and {number} are wanted. Take fewer, or "
-        f"train with a larger training.{key}"
+        f"{run.path}: has {len(chosen)} valid {kind}{'s' * (len(chosen) != 1)}, and {number} are "
+        f"wanted. {remedy} with a larger training.{key}"
     )
 
 
@@ -87,6 +88,12 @@ def average_checkpoints(run: Run, chosen: Sequence[Checkpoint], name: str | None
         UsageError: if the folder of the new run has something in it.
         DiskError: if it cannot be written.
     """
+    if name is not None:
+        path = run_path(name)
+        try:
+            Run(path).check_free()
+        except UsageError:
+            raise UsageError(f"{path}: exists already. Give another name to --to") from None
     config = run.config()
     weights = _mean(chosen)
     newest = max((checkpoint.state for checkpoint in chosen), key=lambda state: state.step)

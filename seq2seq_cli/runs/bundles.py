@@ -41,6 +41,8 @@ def is_bundle(path: Path) -> bool:
 def pack(folder: Path, path: Path) -> None:
     """Write the files of a run's folder into one file. Files that no bundle has are left out.
 
+    The file is complete, and on the disk, once it was given to `publish`.
+
     Args:
         folder: the run, with one checkpoint.
         path: the file to write.
@@ -58,7 +60,6 @@ def pack(folder: Path, path: Path) -> None:
     arrays.append((MANIFEST, np.frombuffer(_MANIFEST.dump_json(manifest), np.uint8)))
     with disk_errors(path):
         files.write(path, file_parts(arrays))
-        files.sync(path)
 
 
 def unpack(path: Path) -> Path:

@@ -13,10 +13,35 @@ from seq2seq_cli.runs import files
 def write_durably(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, and have it on the disk before returning."""
     partial = path.with_name(f".{path.name}.partial")
-    files.write(partial, [data])
-    files.sync(partial)
-    files.rename(partial, path)
-    files.sync(path.parent)
+    try:
+        files.write(partial, [data])
+        publish(partial, path)
+    except BaseException:
+        with suppress(OSError):
+            files.remove(partial)
+        raise
+
+
+def publish(made: Path, path: Path) -> None:
+    """Give a complete file or folder its final name, with all of it on the disk.
+
+    Whoever looks, also after a loss of power, finds the whole of it under that name, or what was
+    there before. Nothing else in s2s gives a result its name.
+
+    Raises:
+        OSError: if that fails.
+    """
+    _sync_tree(made)
+    files.rename(made, path)
+    with suppress(PermissionError):  # a folder that can be written need not be readable
+        files.sync(path.parent)
+
+
+def _sync_tree(path: Path) -> None:
+    if files.is_folder(path):
+        for name in files.names(path):
+            _sync_tree(path / name)
+    files.sync(path)
 
 
 def make_durably(folder: Path) -> None:

@@ -37,6 +37,11 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def truncate(path: Path, size: int) -> None:
+    """Keep the first `size` bytes of a file."""
+    os.truncate(path, size)
+
+
 def reserve(path: Path, size: int) -> None:
     """Make a file for which the disk has set aside `size` bytes."""
     with path.open("wb") as file:

@@ -1,4 +1,4 @@
-"""One process at a time writes in a run's folder."""
+"""One process at a time writes in a folder: that of a run, or of a recipe."""
 
 import fcntl
 import json
@@ -19,16 +19,25 @@ _TRIES, _PAUSE = 10, 0.02  # s; until it is sure which process has the lock
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep every other process from training in a folder.
+def locked(
+    folder: Path,
+    work: str = "is training here",
+    instead: str = "train in another folder with --run",
+) -> Iterator[None]:
+    """Keep every other process from working in a folder.
 
     The operating system ends the lock with the process, however it ends: there are no stale ones.
+
+    Args:
+        folder: the folder, which exists.
+        work: what a process that has the lock does, for the message.
+        instead: what a user may do in place of waiting for it.
 
     Raises:
         LockedError: naming the process that has it, at once.
         DiskError: if the folder cannot be locked.
     """
-    with _opened(folder) as file:
+    with _opened(folder, work, instead) as file:
         with disk_errors(folder):
             file.truncate(0)
             file.write(json.dumps(_this_process()))
@@ -41,7 +50,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def is_locked(folder: Path) -> bool:
-    """Return whether another process trains in a folder."""
+    """Return whether another process works in a folder."""
     try:
         with (folder / LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -52,7 +61,7 @@ def is_locked(folder: Path) -> bool:
     return False
 
 
-def _opened(folder: Path) -> IO[str]:
+def _opened(folder: Path, work: str, instead: str) -> IO[str]:
     """Return the lock file, which is locked until it is closed."""
     for remaining in reversed(range(_TRIES)):
         with disk_errors(folder):
@@ -64,20 +73,19 @@ def _opened(folder: Path) -> IO[str]:
             file.close()  # the folder was removed meanwhile, and perhaps made anew
         except BlockingIOError as error:
             with file:
-                holder, is_sure = _holder(file)
+                holder, is_sure = _holder(file, work)
             if is_sure or not remaining:
                 raise LockedError(
-                    f"{folder}: {holder}. Wait for it, stop it, or train in another folder with "
-                    "--run"
+                    f"{folder}: {holder}. Wait for it, stop it, or {instead}"
                 ) from error
             time.sleep(_PAUSE)
         except OSError as error:
             file.close()
             raise DiskError(
-                f"{folder}: cannot be locked: {os_reason(error)}. Train in a folder of another "
-                "file system with --run"
+                f"{folder}: cannot be locked: {os_reason(error)}. Take a folder of another file "
+                "system"
             ) from error
-    raise LockedError(f"{folder}: another process removes it. Train in another folder with --run")
+    raise LockedError(f"{folder}: another process removes it. Wait for it, or {instead}")
 
 
 def _is_there(file: IO[str], folder: Path) -> bool:
@@ -92,8 +100,8 @@ def _this_process() -> dict[str, str | int]:
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
 
 
-def _holder(file: IO[str]) -> tuple[str, bool]:
-    """Return which process has locked a file, in words, and whether that is sure.
+def _holder(file: IO[str], work: str) -> tuple[str, bool]:
+    """Return which process has locked a file for some work, in words, and whether that is sure.
 
     It is not while a process ends, or has not yet written who it is.
     """
@@ -102,8 +110,8 @@ def _holder(file: IO[str]) -> tuple[str, bool]:
         holder = json.loads(file.read())
         pid, host, since = holder["pid"], holder["host"], holder["since"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        return "another process is training here", False
-    text = f"process {pid} is training here, on {host} since {since}"
+        return f"another process {work}", False
+    text = f"process {pid} {work}, on {host} since {since}"
     return text, host != socket.gethostname() or _is_alive(pid)
 
 

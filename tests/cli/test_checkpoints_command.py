@@ -133,3 +133,28 @@ def test_a_second_training_is_refused_without_importing_tensorflow(root):
     assert (code, out) == (5, "")
     assert "is training here, on" in " ".join(err.split())
     assert not [line for line in err.splitlines() if line.endswith("| tensorflow")]
+
+
+@pytest.mark.parametrize(
+    "command", [["list"], ["verify"], ["prune", "-y"], ["average", "--last", "2"]]
+)
+def test_a_folder_that_is_no_run_is_told(command, workdir):
+    Path("mine").mkdir()
+    Path("mine/file").write_text("")
+    code, out, err = s2s("checkpoints", *command, f"{workdir}/mine")
+    assert (code, out) == (4, "")
+    assert "mine: is not a run's folder, since it has no config.toml" in " ".join(err.split())
+
+
+def test_an_average_needs_two_checkpoints_and_a_new_name(root):
+    for step in (1, 2, 3):
+        damage(root / f"step-0000000{step}")
+    code, _, err = s2s("checkpoints", "average", "x", "--last", "2")
+    said = " ".join(err.split())
+    assert (code, "has 1 valid checkpoint, and 2 are wanted. Train with" in said) == (2, True)
+    Run(Path("runs/y")).write(Run(Path("runs/x")).config(), {})
+    variables = [Variable("a", np.zeros(50_000, np.float32))]
+    for step in (1, 2):
+        Run(Path("runs/y")).save(variables, variables, checkpoint_state(step))
+    code, _, err = s2s("checkpoints", "average", "y", "--last", "2", "--to", "x")
+    assert (code, err) == (2, "error: runs/x: exists already. Give another name to --to\n")

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from seq2seq_cli.errors import DataError, DiskError, LockedError, UsageError
@@ -41,6 +43,17 @@ def test_damaged_settings_are_refused(tmp_path):
         pass
 
 
+def test_a_folder_of_something_else_is_neither_used_nor_removed(tmp_path):
+    (tmp_path / "x.tsv.partial").mkdir()
+    (tmp_path / "x.tsv.partial" / "mine").write_text("1")
+    with (
+        pytest.raises(DataError, match="x.tsv.partial: has mine, but no settings.json"),
+        work_folder(tmp_path / "x.tsv", {}),
+    ):
+        pass
+    assert (tmp_path / "x.tsv.partial" / "mine").read_text() == "1"
+
+
 def test_an_output_that_exists_is_not_overwritten(tmp_path):
     (tmp_path / "x.tsv").write_text("mine")
     with pytest.raises(UsageError, match="exists already"), work_folder(tmp_path / "x.tsv", {}):
@@ -51,7 +64,7 @@ def test_an_output_that_exists_is_not_overwritten(tmp_path):
 def test_one_process_at_a_time_makes_an_output(tmp_path):
     with work_folder(tmp_path / "x.tsv", {}):
         with (
-            pytest.raises(LockedError, match="another process is writing it"),
+            pytest.raises(LockedError, match=f"process {os.getpid()} is making .*/x.tsv, on "),
             work_folder(tmp_path / "x.tsv", {}),
         ):
             pass

@@ -29,10 +29,13 @@ KINDS: dict[str, dict[str, object]] = {
 }
 """The trainings that are interrupted, by name."""
 
+SMALLEST = {"model__kind": "decoder_only", "model__layers": 1}
+"""The training that is traced in the shortest time."""
+
 Entry = tuple[str, int, float]
 
 
-def config_of(folder: Path, kind: str, steps: int) -> Config:
+def config_of(folder: Path, model: dict[str, object], steps: int) -> Config:
     """Return the config of a training that saves after each update; its corpus is in `folder`."""
     corpus = folder / "pairs.tsv"
     if not corpus.exists():
@@ -40,7 +43,8 @@ def config_of(folder: Path, kind: str, steps: int) -> Config:
         corpus.write_text("".join(lines), encoding="utf-8")
     return tiny_config(
         corpus,
-        **KINDS[kind],
+        **model,
+        tokenizer__kind="words",  # sentences of one length, for which an update is traced once
         data__dev_pairs=8,
         data__test_pairs=8,
         decoding__max_length=8,

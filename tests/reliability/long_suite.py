@@ -84,17 +84,21 @@ def parts(quick: bool) -> Iterator[Part]:
     fault = "two signals in each of seven phases"
     yield Part("second signals", fault, script("second_signals"), r'("signal")')
     factor = "1" if quick else "200"
-    for name in ("runs/test_disk_faults", "runs/test_power_loss", "runs/test_damage"):
-        yield pytest_part(f"tests/{name}.py", "faults of the disk: tests", factor)
-    for name in ("runs/test_mutations", "runs/test_lock", "training/test_signals"):
-        yield pytest_part(f"tests/{name}.py", "mutations, races, signals: tests", factor)
-    fault = "properties, each with 50 × S2S_FAULTS examples"
-    yield pytest_part("tests/test_arbitrary_input.py", fault, factor)
+    fault = "any bytes, values and command lines: examples of Hypothesis"
+    examples = r"(\d+) passing examples", "--hypothesis-show-statistics"
+    yield pytest_part("tests/test_arbitrary_input.py", fault, factor, *examples)
     for target in TARGETS:
         runs = 2000 if quick else 1_000_000
         folder = str(Path(".fuzzing") / target)
         command = script("fuzz", target, folder, f"-runs={runs}")
         yield Part(f"fuzz {target}", f"inputs of Atheris: {target}", command, r"Done (\d+) runs")
+    for name, fault in (("disk_faults", "the disk fails"), ("power_loss", "power is lost")):
+        cases = r"(\d+) cases", "-s"
+        yield pytest_part(f"tests/runs/test_{name}.py", f"{fault}: cases", factor, *cases)
+    for name in ("runs/test_damage", "runs/test_mutations", "runs/test_lock"):
+        yield pytest_part(f"tests/{name}.py", "damage, mutations, races: tests", factor)
+    for name in ("training/test_signals", "training/test_determinism"):
+        yield pytest_part(f"tests/{name}.py", "signals, determinism: tests", factor)
 
 
 def script(name: str, *arguments: str) -> list[str]:
@@ -102,10 +106,12 @@ def script(name: str, *arguments: str) -> list[str]:
     return [f"tests/reliability/{name}.py", *arguments]
 
 
-def pytest_part(path: str, fault: str, factor: str) -> Part:
+def pytest_part(
+    path: str, fault: str, factor: str, count: str = r"(\d+) passed", *arguments: str
+) -> Part:
     """Return a part that runs the tests of a file."""
-    command = ["-m", "pytest", "-n0", "-q", "--timeout=0", path]
-    return Part(path, fault, command, r"(\d+) passed", factor)
+    command = ["-m", "pytest", "-n0", "-q", "--timeout=0", *arguments, path]
+    return Part(path, fault, command, count, factor)
 
 
 def run(part: Part) -> Outcome:
@@ -179,14 +185,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path, help="JSON; what passed in it is not run again")
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--only", default="", help="only parts whose names begin so")
+    parser.add_argument(
+        "--only", default="", help="only parts whose names begin so; 'kills 1 ' is one"
+    )
     parser.add_argument("--table", action="store_true", help="print the results and run nothing")
     given = parser.parse_args()
     outcomes = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
     if given.table:
         print(table(outcomes))
         return
-    chosen = [part for part in parts(given.quick) if part.name.startswith(given.only)]
+    chosen = [part for part in parts(given.quick) if f"{part.name} ".startswith(given.only)]
     for number, part in enumerate(chosen, start=1):
         key = _key(part, given.quick)
         if outcomes.get(key, {}).get("passed"):

@@ -24,7 +24,7 @@ from seq2seq_cli.training.loop import train
 
 def whole_training(folder: Path, kind: str, steps: int) -> tuple[Config, Path]:
     """Train without interruption, keep each checkpoint; return the config and the run's folder."""
-    config = config_of(folder, kind, steps)
+    config = config_of(folder, KINDS[kind], steps)
     kept = config.training.model_copy(update={"keep_checkpoints": steps})
     config = config.model_copy(update={"training": kept})
     run, log = folder / f"whole-{kind}", folder / "log"
@@ -42,7 +42,7 @@ def moments(whole: Path, steps: int) -> Iterator[tuple[int, ...]]:
     for step in range(1, steps):
         yield (step,)
     for step in range(1, steps - 1):
-        if step % 4 == 1 and epochs[step - 1] == epochs[step]:
+        if step % 16 == 1 and epochs[step - 1] == epochs[step]:
             yield step, step + 1
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from forked import config_of, entries, forked, saved_hash, train_forked, wait_for
+from forked import SMALLEST, config_of, entries, forked, saved_hash, train_forked, wait_for
 
 from seq2seq_cli.cli import main as s2s
 from seq2seq_cli.runs import checkpoints
@@ -60,7 +60,7 @@ def check(folder: Path, phase: str, number: int, expected: tuple[str, list]) -> 
     Raises:
         AssertionError: if not.
     """
-    config = config_of(folder, "rnn", STEPS)
+    config = config_of(folder, SMALLEST, STEPS)
     text, run, log = folder / "my.toml", folder / f"{phase}-{number}", folder / "log"
     text.write_text(config.to_toml(), encoding="utf-8")
     process = forked(lambda: signalled_twice(text, run, phase, number), log)
@@ -86,7 +86,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = folder / "log"
-        wait_for(train_forked(config_of(folder, "rnn", STEPS), folder / "whole", log), log)
+        wait_for(train_forked(config_of(folder, SMALLEST, STEPS), folder / "whole", log), log)
         expected = saved_hash(folder / "whole"), entries(folder / "whole")
         for phase in PHASES:
             for number in chosen:

@@ -11,10 +11,11 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
+
+from simulated_files import File, Folder, Node, crashed
 
 from seq2seq_cli.runs import files
 
@@ -27,42 +28,6 @@ OPERATIONS = [
 
 class Killed(BaseException):
     """The process is dead: nothing catches this, and no later operation happens."""
-
-
-@dataclass
-class File:
-    """A file, and what of it is on the disk; None before the first sync."""
-
-    data: bytes = b""
-    synced: bytes | None = None
-
-
-@dataclass
-class Folder:
-    """A folder, the names that are on the disk, and the changes of names that may be.
-
-    A change is a dictionary of names and what they stand for from now on, None for nothing. It is
-    on the disk as a whole or not at all.
-    """
-
-    entries: dict[str, "Node"] = field(default_factory=dict)
-    synced: dict[str, "Node"] = field(default_factory=dict)
-    changes: list[dict[str, "Node | None"]] = field(default_factory=list)
-
-    def change(self, **nodes: "Node | None") -> None:
-        self.changes.append(nodes)
-        apply(self.entries, nodes)
-
-
-Node = File | Folder
-
-
-def apply(entries: dict[str, Node], change: dict[str, Node | None]) -> None:
-    for name, node in change.items():
-        if node is None:
-            entries.pop(name, None)
-        else:
-            entries[name] = node
 
 
 class Site(NamedTuple):
@@ -153,6 +118,13 @@ class SimulatedDisk:
 
         self._change("append", path, append)
 
+    def truncate(self, path: Path, size: int) -> None:
+        def truncate() -> None:
+            file = self._file(path)
+            file.data = file.data[:size]
+
+        self._change("truncate", path, truncate)
+
     def reserve(self, path: Path, size: int) -> None:
         self.write(path, [bytes(size)])
 
@@ -171,11 +143,14 @@ class SimulatedDisk:
             parent, name = self._parent(old)
             node = self._node(old)
             other, new_name = self._parent(new)
-            assert other is parent, "only within a folder a rename is one change"
             there = parent.entries.get(new_name)
             if isinstance(there, Folder) and there.entries:
                 raise OSError(errno.ENOTEMPTY, "Directory not empty")
-            parent.change(**{name: None, new_name: node})
+            if other is parent:
+                parent.change(**{name: None, new_name: node})
+            else:  # to be careful: it may be there under both names, or under none
+                other.change(**{new_name: node})
+                parent.change(**{name: None})
 
         self._change("rename", old, rename)
 
@@ -235,7 +210,7 @@ class SimulatedDisk:
                 place, `cut` off, `all` of it, or `mixed` by chance.
             seed: of chance.
         """
-        self.root = _crashed(self.root, names, contents, random.Random(seed), {})
+        self.root = crashed(self.root, names, contents, random.Random(seed), {})
 
     def flip(self, path: Path, position: int, mask: int) -> None:
         """Change bits of a file on the disk."""
@@ -312,37 +287,3 @@ class SimulatedDisk:
         if not isinstance(node, File):
             raise IsADirectoryError(errno.EISDIR, "Is a directory")
         return node
-
-
-def _crashed(
-    node: Node, names: str, contents: str, chance: random.Random, done: dict[int, Node]
-) -> Node:
-    """Return what is on the disk of a file or a folder after power was lost."""
-    if id(node) in done:
-        return done[id(node)]
-    if isinstance(node, File):
-        done[id(node)] = file = File(_content(node, contents, chance))
-        file.synced = file.data
-        return file
-    entries = dict(node.synced)
-    for change in node.changes:
-        if names == "all" or (names == "some" and chance.random() < 0.5):
-            apply(entries, change)
-    done[id(node)] = folder = Folder()
-    folder.entries = {
-        name: _crashed(each, names, contents, chance, done) for name, each in entries.items()
-    }
-    folder.synced = dict(folder.entries)
-    return folder
-
-
-def _content(file: File, contents: str, chance: random.Random) -> bytes:
-    if contents == "mixed":
-        contents = chance.choice(["synced", "zeros", "cut", "all"])
-    if file.synced == file.data or contents == "all":
-        return file.data
-    before = file.synced or b""
-    kept = len(before) if file.data.startswith(before) else 0
-    if contents == "zeros":
-        return file.data[:kept] + bytes(len(file.data) - kept)
-    return before if contents == "synced" else file.data[: (kept + len(file.data)) // 2]

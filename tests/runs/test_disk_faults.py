@@ -43,8 +43,10 @@ def test_without_a_fault_all_is_there(scenario):
 
 @pytest.mark.parametrize("scenario", NUMBERED)
 def test_any_operation_may_fail_once_or_from_then_on(scenario):
-    for fault in faults(scenario.operations()):
+    single = list(faults(scenario.operations()))
+    for fault in single:
         try_fault(scenario, fault)
+    print(f"{len(single)} cases")
 
 
 @pytest.mark.parametrize("scenario", NUMBERED)
@@ -59,6 +61,7 @@ def test_there_may_be_a_fault_in_recovering_from_a_fault(scenario):
         again = chance.choice(list(faults(clean.log)))
         go_on(disk, training, lambda t=training: t.train(NEXT), again)
         check_after(disk, training, f"{scenario.name}, {fault}, then {again}")
+    print(f"{DOUBLE * MORE} cases")
 
 
 def test_there_are_as_many_cases_as_documented():

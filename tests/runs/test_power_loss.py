@@ -21,16 +21,20 @@ def test_what_was_not_synced_may_be_lost_zeroed_or_cut(scenario):
         states += 1
         check_after(disk, training, text)
     assert states >= 140
+    print(f"{states} cases")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_power_may_be_lost_again_while_the_next_process_goes_on(scenario):
+    states = 0
     for number, (text, disk, training) in enumerate(power_losses(scenario)):
         if number % AGAIN:
             continue
+        states += 1
         clean = disk.copy()
         go_on(clean, training.copy(), lambda t=training: t.copy().train(NEXT))
         fault = Fault(number * 7 % len(clean.log), "kill")
         go_on(disk, training, lambda t=training: t.train(NEXT), fault)
         disk.crash("some", "mixed", number)
         check_after(disk, training, f"{text}; then {fault}")
+    print(f"{states} cases")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seq2seq_cli.data.checking.inspection import Line, LineFile
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runs.disk import publish
 
 
 def new_outputs(out: Path, lines: LineFile) -> list[Path]:
@@ -60,7 +61,12 @@ def write_lines(
                         stream.write(f"{cell}\n".encode())
         with writable(outputs[0]):
             for temporary, path in zip(temporaries, outputs, strict=True):
-                os.replace(temporary, path)
+                publish(temporary, path)
+    except BaseException:
+        for path in outputs:  # a side alone is of no use
+            with suppress(OSError):
+                path.unlink()
+        raise
     finally:
         for temporary in temporaries:
             with suppress(OSError):  # it may not exist

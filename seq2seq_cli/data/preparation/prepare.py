@@ -20,6 +20,7 @@ from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.prepared import VOCABULARY, is_prepared
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runs.disk import publish
 from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -68,10 +69,7 @@ def prepare(
                     builder.download_and_prepare()
             made = Path(builder.data_dir)
             _learn(made, config, show)
-            for file in [*made.rglob("*"), made]:
-                _sync(file)
-            made.rename(path)
-            _sync(path.parent)
+            publish(made, path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return read_corpus(config.data.moved_to(str(path)))
@@ -85,12 +83,3 @@ def _learn(made: Path, config: Config, show: ShowWork) -> None:
     for name, content in tokenizers.files().items():
         (made / VOCABULARY / name).write_bytes(content)
     token_lengths(train, tokenizers, show)
-
-
-def _sync(path: Path) -> None:
-    """Flush a file or a folder to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
