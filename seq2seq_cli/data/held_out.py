@@ -34,7 +34,8 @@ class HeldOut:
             distinct = side if side is None else list(dict.fromkeys(side))
             reader.dropped["duplicate"] += len(side or []) - len(distinct or [])
             sides.append(distinct)
-        return cls(*sides, config.target_first)
+        dev, test = sides
+        return cls(dev, test, config.target_first)
 
     def to_split_off(self, config: DataConfig) -> tuple[int, int]:
         """Return how many dev and how many test pairs to split off the corpus itself."""
