@@ -24,10 +24,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 from keras import layers
-from tutorial import fit_for, read_lines, translate
+from tutorial import fit_for, read_lines, read_train, translate
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.pairs import Pairs, PairsInMemory
+from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
@@ -126,7 +126,7 @@ def main() -> None:
     use_device("cpu")
     tokenizer = {"vocabulary_size": 8000, "model": options.tokenizer}
     config = Config.model_validate({"tokenizer": tokenizer})
-    pairs = PairsInMemory(*(read_lines(options.split / f"train.{side}") for side in ("en", "es")))
+    pairs = read_train(options.split)
     tokenizers = learn_tokenizers(pairs, config.tokenizer)
     model = KerasExample(tokenizers.target.vocabulary_size)
     ids = tf.ones([1, 2], tf.int32)

@@ -259,6 +259,11 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text("utf-8").split("\n")[:-1]
 
 
+def read_train(split: Path) -> Pairs:
+    """Return the training pairs of a folder of s2s export-split."""
+    return PairsInMemory(read_lines(split / "train.en"), read_lines(split / "train.es"))
+
+
 def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> float:
     """Return the pairs per second of the loop of s2s."""
     updater = Updater(model, config.training, shards=most_shards(config.training))
@@ -297,9 +302,7 @@ def main() -> None:
         share_threads(most_shards(config.training))
 
     if options.split:
-        pairs: Pairs = PairsInMemory(
-            *(read_lines(options.split / f"train.{side}") for side in ("en", "es"))
-        )
+        pairs: Pairs = read_train(options.split)
     else:
         pairs = read_corpus(config.data).train
     tokenizers = learn_tokenizers(pairs, config.tokenizer)

@@ -67,6 +67,7 @@ MetricOption = Annotated[
         "--metric",
         case_sensitive=False,
         help="Compare by BLEU, chrF, chrF++ or TER alone; several are allowed.",
+        metavar="METRIC",
     ),
 ]
 HTMLOption = Annotated[

@@ -1,5 +1,6 @@
 """The command that makes a page about runs: report."""
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -74,8 +75,8 @@ def make_report(
             find_data(each.data, quiet)
         start_tensorflow(device or "auto")
     with work_progress(not quiet) as show:
-        tests = [_test_scores(each, to, show) for each in tested] or [None] * len(found)
-        reports = [gather(run, test) for run, test in zip(found, tests, strict=True)]
+        tests = [_test_scores(each, to, show) for each in tested]
+        reports = [gather(run, test) for run, test in zip_longest(found, tests)]
     write_file(output, report_page(reports).encode(), "--output")
     print_line(str(output))
 

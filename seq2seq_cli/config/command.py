@@ -7,7 +7,7 @@ import tomli_w
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import load_config, shipped_configs
-from seq2seq_cli.config.model import DEFAULT_KIND
+from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 
@@ -32,8 +32,8 @@ def training_command(config: Config) -> str:
     for name, path in shipped_configs().items():
         if _values(load_config(Overrides.read(path))) == wanted:
             return f"s2s train --config {name}"
-    model = {"model.kind": config.model.kind}
-    if config.model.kind == DEFAULT_KIND:
+    model: dict[str, Any] = {"model.kind": config.model.kind}
+    if isinstance(config.model, RNNConfig):
         model["model.attention"] = config.model.attention
     needed = _needed(model, wanted)
     if needed is None:
@@ -75,7 +75,7 @@ def _values(config: Config) -> dict[str, Any]:
 
 
 def _model_option(config: Config) -> list[str]:
-    if config.model.kind == DEFAULT_KIND:
+    if isinstance(config.model, RNNConfig):
         return ["--attention", config.model.attention.replace("_", "-")]
     return ["--model", config.model.kind.replace("_", "-")]
 

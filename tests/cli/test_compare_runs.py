@@ -54,7 +54,7 @@ def test_a_corpus_that_moved_is_that_of_all_runs(home, trained, corpus, tmp_path
     config = (other / "config.toml").read_text("utf-8")
     (other / "config.toml").write_text(config.replace(str(corpus), "/no/longer/here.tsv"), "utf-8")
     names = [trained.name, str(other)]
-    with pytest.raises(UsageError, match="/no/longer/here.tsv"):
+    with pytest.raises(DataError, match="/no/longer/here.tsv"):
         invoke("compare", *names, *FAST)
     record = json.loads(invoke("compare", *names, "--data", str(corpus), *FAST)[0])
     assert record["metrics"][0]["systems"][1]["difference"] == 0
