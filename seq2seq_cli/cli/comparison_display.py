@@ -37,7 +37,7 @@ def drawn_comparison(found: "Comparison") -> Group:
 
 
 def _score_table(found: "Comparison") -> Table:
-    table = Table("", box=None, header_style=_HEAD)
+    table = Table("", box=None, pad_edge=False, header_style=_HEAD)
     for metric in found.metrics:
         table.add_column(metric.metric, justify="right")
         table.add_column("p", justify="right", style="dim")
@@ -58,7 +58,7 @@ def _score_cells(score: "SystemScore") -> tuple[str, str]:
 def _group_table(name: str, groups: "Sequence[GroupComparison]", systems: int) -> Table:
     letters = [chr(ord("A") + k) for k in range(systems)]
     scores = [f"{metric} {letter}" for metric in ("BLEU", "chrF") for letter in letters]
-    table = Table(name, "sentences", *scores, box=None, header_style=_HEAD)
+    table = Table(name, "sentences", *scores, box=None, pad_edge=False, header_style=_HEAD)
     for column in table.columns[1:]:
         column.justify = "right"
     for group in groups:
@@ -88,7 +88,7 @@ def _difference(found: "Difference", letter: str) -> list[RenderableType]:
 
 
 def _ngram_table(title: str, ngrams: "Sequence[NgramDifference]", letter: str) -> Table:
-    table = Table(title, "A", letter, box=None, header_style=_HEAD)
+    table = Table(title, "A", letter, box=None, pad_edge=False, header_style=_HEAD)
     for column in table.columns[1:]:
         column.justify = "right"
     for each in ngrams:

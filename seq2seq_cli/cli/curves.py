@@ -32,7 +32,7 @@ def drawn_curves(title: str, series: Mapping[str, Points], to: Console, height: 
     figure.with_colors = bool(to.color_system)
     figure.x_label, figure.y_label = "update", title
     figure.y_ticks_fkt = _tick
-    figure.x_ticks_fkt = _tick
+    figure.x_ticks_fkt = _update
     figure.set_y_limits(*_limits([value for _, points in drawn for _, value in points]))
     figure.set_x_limits(0, max(update for _, points in drawn for update, _ in points) or 1)
     for number, (name, points) in enumerate(drawn):
@@ -48,6 +48,10 @@ def _limits(values: Sequence[float]) -> tuple[float, float]:
     """Return the lowest and the highest value of an axis; zero if there are no values."""
     low, high = min(values), max(values)
     return (low, high) if high > low else (low - 1, high + 1)
+
+
+def _update(value: float, _: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _tick(value: float, _: float) -> str:

@@ -99,12 +99,14 @@ def fault_row(faults: "Faults") -> tuple[str, str]:
 def score_table(results: "Sequence[ScoredOutput]") -> RenderableType:
     """Return the scores of several checkpoints as a table; signatures and faults below."""
     first = results[0].scores
-    table = Table("", *(each.metric for each in first), box=None, header_style="bold cyan")
+    table = Table(
+        "", *(each.metric for each in first), box=None, pad_edge=False, header_style="bold cyan"
+    )
     for column in table.columns[1:]:
         column.justify = "right"
     for scored in results:
         table.add_row(Text(scored.output.name), *(score_text(each) for each in scored.scores))
-    faults = Table("outputs", "", box=None, header_style="bold cyan")
+    faults = Table("outputs", "", box=None, pad_edge=False, header_style="bold cyan")
     for scored in results:
         faults.add_row(Text(scored.output.name), fault_row(scored.faults)[1])
     return Group(table, two_columns([(each.metric, each.signature) for each in first]), faults)
@@ -123,7 +125,9 @@ def drawn_details(details: "Details") -> Group:
 
 
 def _group_table(name: str, groups: "Sequence[GroupScore]") -> Table:
-    table = Table(name, "sentences", "BLEU", "chrF", box=None, header_style="bold cyan")
+    table = Table(
+        name, "sentences", "BLEU", "chrF", box=None, pad_edge=False, header_style="bold cyan"
+    )
     for column in table.columns[1:]:
         column.justify = "right"
     for group in groups:
@@ -133,7 +137,9 @@ def _group_table(name: str, groups: "Sequence[GroupScore]") -> Table:
 
 
 def _calibration_table(calibration: "Calibration") -> Group:
-    table = Table("confidence", "tokens", "mean", "right", box=None, header_style="bold cyan")
+    table = Table(
+        "confidence", "tokens", "mean", "right", box=None, pad_edge=False, header_style="bold cyan"
+    )
     for column in table.columns[1:]:
         column.justify = "right"
     for each in calibration.bins:

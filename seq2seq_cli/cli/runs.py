@@ -217,7 +217,7 @@ def _run_table(summaries: "list[RunSummary]", width: int) -> "Table":
 
     left_out = {"attention"} if width < _WIDE else set()
     left_out |= {"size"} if width < _NARROW else set()
-    table = Table(box=None, header_style="bold cyan")
+    table = Table(box=None, pad_edge=False, header_style="bold cyan")
     for name in ("run", "state", "model", "attention", "data"):
         if name not in left_out:
             no_wrap = name in ("state", "model")
@@ -279,7 +279,7 @@ def _difference_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("", box=None, header_style="bold cyan")
+    table = Table("", box=None, pad_edge=False, header_style="bold cyan")
     for name in names:
         table.add_column(Text(name))
     for key, values in keys.items():

@@ -76,6 +76,7 @@ class Comparison:
         systems: the names, the baseline first.
         minutes: of each system's training; None if they are not known.
         commands: that train the systems; None if one is not known, or long.
+        trained_on: device, precision and versions of each training; None if they are not known.
         metrics: scores, intervals and p-values.
         by_length, by_rarest_word: scores of groups, as in `breakdown`.
         differences: of each system but the baseline.
@@ -87,6 +88,7 @@ class Comparison:
     systems: list[str]
     minutes: list[float | None]
     commands: list[str | None]
+    trained_on: list[str | None]
     metrics: list[MetricComparison]
     by_length: list[GroupComparison]
     by_rarest_word: list[GroupComparison]
@@ -118,6 +120,7 @@ def compare(
         [output.name for output in outputs],
         [output.minutes for output in outputs],
         [output.command for output in outputs],
+        [output.trained_on for output in outputs],
         compare_scores(of, outputs, resampling or Resampling(), metrics),
         _compare_groups(by_length(of.sources), of, outputs),
         _compare_groups(rarity, of, outputs),

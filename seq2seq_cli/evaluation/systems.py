@@ -55,6 +55,11 @@ class SystemOutput:
         """The command that trains the system, if it is known and short."""
         return self.origin.get("command")
 
+    @property
+    def trained_on(self) -> str | None:
+        """The device, the precision and the versions of the training, if they are known."""
+        return self.origin.get("trained_on")
+
 
 def to_jsonl(of: EvaluationSet, output: SystemOutput) -> str:
     """Return a test set and a system's translations of it as JSON Lines."""
@@ -96,6 +101,7 @@ class _Origin(BaseModel, strict=True, extra="allow"):
 
     minutes: float | None = Field(None, ge=0, allow_inf_nan=False)
     command: str | None = None
+    trained_on: str | None = None
 
 
 class _Head(BaseModel, strict=True):

@@ -32,14 +32,18 @@ def to_markdown(comparison: Comparison) -> str:
     metrics = [each.metric for each in comparison.metrics]
     rows = _with_times(comparison, [kind, *metrics], _cells(comparison, names, _scored("\\*")))
     note = f"\\*: differs from {names[0]} by both tests, p < {LEVEL}."
-    lines = [*_markdown_rows(rows[0], rows[1:]), "", f"{_size(comparison)} {_INTERVAL} {note}", ""]
+    lines = [
+        *_markdown_rows(rows[0], rows[1:]),
+        "",
+        f"{markdown_text(_size(comparison))} {_INTERVAL} {note}",
+        "",
+    ]
     lines += [
         f"- {each.metric} `{each.bootstrap_signature}`, `{each.randomisation_signature}`"
         for each in comparison.metrics
     ]
-    if kind == _COMMAND:
-        systems = map(markdown_text, comparison.systems)
-        lines += [f"- {name}: {system}" for name, system in zip(names, systems, strict=True)]
+    described = [markdown_text(text) for text in _described(comparison, kind == _COMMAND)]
+    lines += [f"- {name}: {text}" for name, text in zip(names, described, strict=True) if text]
     p_values = _cells(comparison, names, _p_values)[1:]
     lines += ["", *_markdown_rows([f"p against {names[0]}", *metrics], p_values)]
     lines += ["", "p-values by paired bootstrap / paired approximate randomisation."]
@@ -58,7 +62,7 @@ def to_latex(comparison: Comparison) -> str:
     lines = [
         *(f"% {each.metric}: {each.bootstrap_signature}" for each in comparison.metrics),
         *(f"% {each.metric}: {each.randomisation_signature}" for each in comparison.metrics),
-        *(f"% {kind} {k}: {name}" for k, name in enumerate(_one_line(comparison), start=1)),
+        *(f"% {kind} {k}: {text}" for k, text in enumerate(_described(comparison, True), start=1)),
         f"% {_size(comparison)} {_INTERVAL}",
         f"% *: differs from the first {kind} by both tests, p < {LEVEL}.",
         r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}",
@@ -102,8 +106,24 @@ def _latex_code(text: str) -> str:
     return rf"\texttt{{{latex_text(text)}}}"
 
 
-def _one_line(comparison: Comparison) -> list[str]:
-    return [" ".join(name.split()) for name in comparison.systems]
+def _described(comparison: Comparison, with_names: bool) -> list[str]:
+    """Return what is to be said of each system: its name, and on what it was trained.
+
+    What all have in common is in `_size`.
+    """
+    found = []
+    for name, machine in zip(comparison.systems, comparison.trained_on, strict=True):
+        parts = [" ".join(name.split())] * with_names
+        if machine and not _common_machine(comparison):
+            parts.append(f"trained on {' '.join(machine.split())}")
+        found.append("; ".join(parts))
+    return found
+
+
+def _common_machine(comparison: Comparison) -> str | None:
+    """Return the device, the precision and the versions of all trainings, if these are the same."""
+    (machine, *others) = set(comparison.trained_on)
+    return None if others or not machine else " ".join(machine.split())
 
 
 def _with_times(
@@ -127,7 +147,10 @@ def _duration(minutes: float | None) -> str:
 
 
 def _size(comparison: Comparison) -> str:
-    return f"{comparison.sentences:,} sentences, {comparison.references:,} references."
+    size = f"{comparison.sentences:,} sentences, {comparison.references:,} references"
+    machine = _common_machine(comparison)
+    trained = f" Trained on {machine}." if machine else ""
+    return f"{' '.join(comparison.test_set.split())}: {size}.{trained}"
 
 
 def _cells(

@@ -13,7 +13,7 @@ from seq2seq_cli.evaluation.metrics import Scores, score
 from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
 from seq2seq_cli.evaluation.test_sets import read_split
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.runs.summary import summarise
+from seq2seq_cli.runs.summary import summarise, trained_on
 from seq2seq_cli.work import ShowWork, show_nothing
 
 TRANSLATING = "Translating"
@@ -93,7 +93,7 @@ def system_output(
 
 
 def _training(loaded: LoadedRun) -> dict[str, Any]:
-    """Return the minutes of the training and the command that repeats it, if they are known.
+    """Return the minutes of the training, the command and the machine, if they are known.
 
     Those of an ensemble are the sum of its runs' minutes. An average of checkpoints has no training
     of its own.
@@ -103,6 +103,9 @@ def _training(loaded: LoadedRun) -> dict[str, Any]:
     found: dict[str, Any] = {"minutes": sum(minutes)} if all(minutes) else {}
     if found and len(runs) == 1 and (command := training_command(runs[0].config())):
         found["command"] = command
+    machines = [machine for run in runs if (machine := trained_on(run))]
+    if found and len(machines) == len(runs):
+        found["trained_on"] = "; ".join(dict.fromkeys(machines))
     return found
 
 

@@ -89,6 +89,19 @@ def run_name(run: Run) -> str:
     return run.name if run.path.parent == RUNS else str(run.path)
 
 
+def trained_on(run: Run) -> str:
+    """Return the device, the precision and the versions of a training; empty in earlier runs."""
+    start = next((entry for entry in run.metrics() if entry.get("kind") == "start"), {})
+    computation = start.get("computation")
+    if not isinstance(computation, dict):
+        return ""
+    found = [str(computation[key]) for key in ("device", "precision") if key in computation]
+    versions = computation.get("versions")
+    if isinstance(versions, dict):
+        found += [f"{name} {version}" for name, version in versions.items()]
+    return ", ".join(found)
+
+
 def folder_size(path: Path) -> int:
     """Return the bytes of the files in a folder; those that vanish meanwhile do not count."""
     total = 0

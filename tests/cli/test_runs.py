@@ -101,6 +101,8 @@ def test_the_keys_and_curves_of_two_runs():
     assert "training.seed" in text
     assert "(dev BLEU)" in text
     assert any("\u2800" < character <= "\u28ff" for character in text)  # a braille dot
+    (axis, _) = (line for line in text.splitlines() if line.startswith("           | 0"))
+    assert "." not in axis  # there are no parts of updates
     with pytest.raises(UsageError, match="name two or more"):
         runs("diff", "001-rnn")
 

@@ -109,6 +109,23 @@ def test_tables_have_the_times_of_trainings_that_are_known(compared):
     assert " & 4:10 min & " in latex
 
 
+def test_tables_say_on_what_the_systems_were_trained():
+    here, there = (
+        dataclasses.replace(BETTER, origin={"minutes": 1.0, "trained_on": name})
+        for name in ("CPU (x_y, 2 cores), bfloat16", "GPU")
+    )
+    table = to_markdown(compare(OF, [here, here], None, Resampling(20, 20)))
+    size = "small: 4 sentences, 5 references. Trained on CPU (x\\_y, 2 cores), bfloat16."
+    assert f"{size} ± is the 95 % interval" in table
+    assert "- better" not in table
+    both = compare(OF, [here, there, BETTER], None, Resampling(20, 20))
+    assert "small: 4 sentences, 5 references. ± is" in to_markdown(both)
+    assert "- better: trained on CPU (x\\_y, 2 cores), bfloat16\n- better: trained on GPU\n\n" in (
+        to_markdown(both)
+    )
+    assert "% system 2: better; trained on GPU\n% system 3: better\n" in to_latex(both)
+
+
 def test_systems_are_called_by_their_commands_if_these_are_known_and_differ():
     dot, general = (trained(f"s2s train --attention {name}", 1.0) for name in ("dot", "general"))
     found = compare(OF, [dot, general], None, Resampling(20, 20))

@@ -62,7 +62,9 @@ def test_a_line_that_is_no_translation_is_named(line, tmp_path):
         read_translations(tmp_path / "saved.jsonl")
 
 
-@pytest.mark.parametrize("origin", ["[]", '{"minutes": "x"}', '{"minutes": NaN}', '{"command": 1}'])
+@pytest.mark.parametrize(
+    "origin", ["[]", '{"minutes": "x"}', '{"minutes": NaN}', '{"command": 1}', '{"trained_on": []}']
+)
 def test_a_damaged_head_is_named(origin, tmp_path):
     head = '{"format": "s2s translations", "version": 1, "name": "a", "test_set": "b", "origin": '
     damaged(tmp_path / "saved.jsonl", 1, f"{head}{origin}}}")

@@ -13,7 +13,7 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.runs import saving
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position, State
-from seq2seq_cli.runs.summary import all_runs, changed_keys, differing_keys, summarise
+from seq2seq_cli.runs.summary import all_runs, changed_keys, differing_keys, summarise, trained_on
 
 
 def config(**settings: object) -> Config:
@@ -54,6 +54,20 @@ def test_figures_of_a_run_that_ended(tmp_path):
     assert (found.data, found.changed) == ("phrasebook", "2026-02-01T00:00:00+00:00")
     files = [path for path in run.path.rglob("*") if path.is_file()]
     assert found.size == sum(path.stat().st_size for path in files)
+
+
+def test_on_what_a_run_was_trained(tmp_path):
+    versions = {"tensorflow": "2.21.0", "keras": "3.15.1"}
+    computation = {"device": "CPU (2 cores)", "precision": "bfloat16", "versions": versions}
+    cases = {
+        "known": (computation, "CPU (2 cores), bfloat16, tensorflow 2.21.0, keras 3.15.1"),
+        "in part": ({"device": "CPU", "versions": 3}, "CPU"),
+        "damaged": ("CPU", ""),
+    }
+    for name, (given, wanted) in cases.items():
+        run = make_run(tmp_path / name, entry("start", 0, computation=given), TRAINING)
+        assert trained_on(run) == wanted
+    assert trained_on(make_run(tmp_path / "earlier", TRAINING)) == ""
 
 
 def test_a_run_without_an_end_is_interrupted(tmp_path):

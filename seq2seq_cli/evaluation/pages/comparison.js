@@ -2,6 +2,7 @@
 const list = document.getElementById("sentences");
 const order = document.getElementById("order");
 const filter = document.getElementById("filter");
+const differing = document.getElementById("differing");
 const count = document.getElementById("count");
 const articles = Array.from(list.children);
 const texts = new Map(articles.map((each) => [each, each.textContent.toLowerCase()]));
@@ -10,7 +11,7 @@ const value = (each, key) => Number(each.dataset[key]);
 const orders = {
   number: (a, b) => value(a, "number") - value(b, "number"),
   gain: (a, b) => value(b, "gain") - value(a, "gain"),
-  loss: (a, b) => value(a, "gain") - value(b, "gain"),
+  loss: (a, b) => value(a, "loss") - value(b, "loss"),
 };
 
 function sort() {
@@ -22,7 +23,8 @@ function show() {
   const wanted = filter.value.toLowerCase();
   let shown = 0;
   for (const each of articles) {
-    each.hidden = !texts.get(each).includes(wanted);
+    const isLeftOut = differing.checked && !("differs" in each.dataset);
+    each.hidden = isLeftOut || !texts.get(each).includes(wanted);
     shown += each.hidden ? 0 : 1;
   }
   count.textContent = `${shown} of ${articles.length} sentences`;
@@ -30,4 +32,5 @@ function show() {
 
 order.addEventListener("change", sort);
 filter.addEventListener("input", show);
+differing.addEventListener("change", show);
 show();

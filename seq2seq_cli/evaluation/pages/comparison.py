@@ -64,7 +64,9 @@ def _rows(of: EvaluationSet, outputs: Sequence[SystemOutput]) -> Iterator[dict]:
             "number": i + 1,
             "source": source,
             "references": of.references[i],
-            "gain": gains[1],
+            "gain": max(gains[1:]),
+            "loss": min(gains[1:]),
+            "differs": len(set(texts)) > 1,
             "outputs": [
                 {
                     "chrf": chrf[k][i],

@@ -5,7 +5,7 @@ from browser import opened_browser
 from opened_pages import accessibility_problems, backgrounds, opened
 
 from seq2seq_cli.evaluation.comparison import compare
-from seq2seq_cli.evaluation.pages.comparison import comparison_page, marked
+from seq2seq_cli.evaluation.pages.comparison import _rows, comparison_page, marked
 from seq2seq_cli.evaluation.significance import Resampling
 from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
 
@@ -14,10 +14,12 @@ HOSTILE = "<script>document.title='taken'</script><img src=x onerror=\"document.
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
-    of = EvaluationSet(f"small {HOSTILE}", ["a", HOSTILE, "c"], [["uno dos"], [HOSTILE], ["tres"]])
+    sources = ["a", HOSTILE, "c", "d"]
+    references = [["uno dos"], [HOSTILE], ["tres"], ["no"]]
+    of = EvaluationSet(f"small {HOSTILE}", sources, references)
     outputs = [
-        SystemOutput(f"A {HOSTILE}", ["uno tres", "x", "tres"]),
-        SystemOutput("B", ["uno dos", HOSTILE, "cuatro"]),
+        SystemOutput(f"A {HOSTILE}", ["uno tres", "x", "tres", "no"]),
+        SystemOutput("B", ["uno dos", HOSTILE, "cuatro", "no"]),
     ]
     compared = compare(of, outputs, None, Resampling(20, 20))
     path = tmp_path_factory.mktemp("page") / "page.html"
@@ -58,14 +60,27 @@ def test_sentences_are_sorted_and_filtered(page):
     def numbers() -> list[str]:
         return page.locator("article:visible").evaluate_all("all => all.map(a => a.dataset.number)")
 
-    assert numbers() == ["1", "2", "3"]
+    assert numbers() == ["1", "2", "3", "4"]
     page.select_option("#order", "loss")
-    assert numbers() == ["3", "1", "2"]
+    assert numbers() == ["3", "4", "1", "2"]
     page.select_option("#order", "gain")
+    assert numbers() == ["2", "1", "4", "3"]
+    page.check("#differing")
     assert numbers() == ["2", "1", "3"]
     page.fill("#filter", "TRES")
     assert numbers() == ["1", "3"]
-    assert page.locator("#count").inner_text() == "2 of 3 sentences"
+    assert page.locator("#count").inner_text() == "2 of 4 sentences"
+    page.fill("#filter", "")
+    page.uncheck("#differing")
+    assert page.locator("#count").inner_text() == "4 of 4 sentences"
+
+
+def test_gain_and_loss_of_several_systems_are_the_largest():
+    of = EvaluationSet("small", ["a"], [["uno dos tres"]])
+    texts = ["uno dos", "uno", "uno dos tres"]
+    outputs = [SystemOutput(text, [text]) for text in texts]
+    (row,) = _rows(of, outputs)
+    assert row["gain"] > 0 > row["loss"]
 
 
 def test_words_are_marked_beside_each_other(page):
