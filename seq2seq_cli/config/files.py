@@ -99,7 +99,7 @@ def find_config(name: str) -> Path:
     Raises:
         UsageError: if there is no such file.
     """
-    if os.path.isfile(name):  # False for a path that cannot be looked up
+    if os.path.isfile(name):  # False for an invalid path
         return Path(name)
     shipped = shipped_configs()
     if name in shipped:
