@@ -30,8 +30,8 @@ else:
 __all__ = ["Attention", "Model", "ScoredTranslation", "load"]
 
 # XLA leaves some sums to the library YNNPACK, whose initialisation at the first use is not
-# thread-safe: two threads at once end the process with a segmentation fault. XLA reads the flag when
-# it first compiles, so TensorFlow may already have been imported.
+# thread-safe: two threads at once end the process with a segmentation fault. XLA reads the flag
+# when it first compiles, so TensorFlow may already have been imported.
 set_flag("XLA_FLAGS", "--xla_disable_hlo_passes=dot-library-rewriter")
 
 
