@@ -29,9 +29,9 @@ else:
 
 __all__ = ["Attention", "Model", "ScoredTranslation", "load"]
 
-# Sums that XLA leaves to the library YNNPACK are made ready when they first run, by code that two
-# threads must not run at once: where they do, the process ends by a segmentation fault. XLA reads
-# the flag when it first compiles, so that TensorFlow may have been imported before.
+# XLA leaves some sums to the library YNNPACK, whose initialisation at the first use is not
+# thread-safe: two threads at once end the process with a segmentation fault. XLA reads the flag
+# when it first compiles, so TensorFlow may already have been imported.
 set_flag("XLA_FLAGS", "--xla_disable_hlo_passes=dot-library-rewriter")
 
 

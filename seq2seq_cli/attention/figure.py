@@ -14,10 +14,10 @@ from seq2seq_cli.attention.themes import GAMMA, Theme, theme_for
 from seq2seq_cli.errors import UsageError
 
 _CELL = 0.42  # inches
-_LARGEST = 40.0  # inches of a side; cells become smaller where there are more words
+_LARGEST = 40.0  # inches of a side; cells become smaller if there are more words
 _DOTS = 200  # per inch, of a PNG
 _CELLS_WITH_NUMBERS = 400
-# The first comes with matplotlib; of the others those that are installed have further scripts.
+# The first comes with matplotlib; the others, if installed, have further scripts.
 _FONTS = (
     *("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Arabic"),
     *("Noto Sans Hebrew", "Noto Sans Devanagari", "Arial Unicode MS", "Hiragino Sans"),

@@ -15,7 +15,7 @@ import numpy as np
 from seq2seq_cli.attention.labels import shortened
 from seq2seq_cli.attention.themes import Theme, rgb
 
-_CELL = 30  # pixels of a side, where the map is not large
+_CELL = 30  # pixels of a side, if the map is not large
 _SMALLEST_CELL = 4
 _LARGEST = 1200  # pixels of a side of all cells
 _GAP = 2

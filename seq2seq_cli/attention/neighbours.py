@@ -16,7 +16,7 @@ from seq2seq_cli.runs.disk import publish
 MOST_PAIRS = 1_000_000  # that are indexed; of a larger corpus an even selection
 _READ_AT_ONCE = 4096
 _MOST_WORDS = 12  # of a sentence that are compared in pairs: the rarest
-_FORMAT = 1  # of the file; to be raised where it changes
+_FORMAT = 1  # of the file; raise it when the format changes
 
 
 class Neighbour(NamedTuple):
@@ -128,7 +128,7 @@ class Index:
         """Return the training pairs whose sources are most similar to a sentence, best first."""
         words = dict.fromkeys(normalise(sentence).split())
         known = [self._numbers[word] for word in words if word in self._numbers]
-        # A word that no pair has counts as one that a single pair has.
+        # A word that occurs in no pair counts like one that occurs in a single pair.
         own = float(self._weights[known].sum()) + (len(words) - len(known)) * np.log1p(self.pairs)
         shared = np.zeros(self.pairs)
         for word in known:

@@ -78,7 +78,7 @@ def bench_train(
     )
     resolved = load_config(*layers)
     find_data(resolved.data, quiet)
-    # Lines, since a display that moves would slow the trials.
+    # Lines, because a live display would slow down the trials.
     display = TrainingDisplay(quiet=quiet, is_live=False)
     display(Phase("Starting TensorFlow"))
     device_used = start_tensorflow(resolved.training.device, resolved.training)

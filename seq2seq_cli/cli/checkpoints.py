@@ -48,7 +48,7 @@ def verify(run: RunArgument, as_json: JsonOption = False) -> None:
     named = _found(run)
     found = summarise_checkpoints(named)
     if not found:
-        named.best_checkpoint(warn)  # tells what to do
+        named.best_checkpoint(warn)  # says what to do
     for each in found:
         emit(Result(asdict(each), f"{each.name}: {each.problem or 'whole'}"), as_json)
     damaged = [each for each in found if each.problem]

@@ -138,7 +138,7 @@ def evaluate(
     of, results = _score(asked, found, corpus, hypotheses, languages, quiet)
     shown = results if details else [replace(scored, details=None) for scored in results]
     _show(asked, of, shown, device_used, as_json)
-    # The scores have been printed, whatever happens to the files.
+    # The scores have been printed, even if writing the files fails.
     _write(of, results, output, save_translations, html)
 
 

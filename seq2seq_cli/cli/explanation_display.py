@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seq2seq_cli.attention.explanation import Explanation, Hypothesis
     from seq2seq_cli.attention.neighbours import Neighbour
 
-_SURE = 0.5  # the probability from which on a word is not marked
+_SURE = 0.5  # words with at least this probability are not marked
 _STYLES = {"kept": "", "finished": "bold green", "dropped": "dim"}
 
 

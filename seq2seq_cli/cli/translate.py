@@ -177,7 +177,7 @@ class _Writer(NamedTuple):
         if self.config.n_best > 1:
             record["others"] = [_record(other) for other in translation.others]
         found = [translation, *translation.others]
-        # The same number of lines for each sentence, however many translations were found.
+        # The same number of lines for each sentence, regardless of the number of translations.
         missing = [""] * (self.config.n_best - len(found))
         lines = [*map(self._line, found), *missing]
         emit(Result(record, "\n".join(lines)), self.as_json, self.write)

@@ -99,7 +99,7 @@ def find_config(name: str) -> Path:
     Raises:
         UsageError: if there is no such file.
     """
-    if os.path.isfile(name):  # False for a path that cannot be looked up
+    if os.path.isfile(name):  # False for an invalid path
         return Path(name)
     shipped = shipped_configs()
     if name in shipped:
@@ -107,6 +107,6 @@ def find_config(name: str) -> Path:
     near = difflib.get_close_matches(name, shipped, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UsageError(
-        f"--config {name}: there is no such file and no shipped config of that name{hint} "
+        f"--config {name}: no such file, and no shipped config of that name{hint} "
         f"Shipped configs: {', '.join(shipped) or 'none'}"
     )

@@ -20,7 +20,7 @@ from seq2seq_cli.errors import DataError, UsageError
 
 Skip = Callable[[str], None]
 _LARGE = 10**9  # bytes of a text in a zip that are not suspicious
-_HIGHEST_RATIO = 200  # of a text's size and its size in a zip; that of sentences is about 4
+_HIGHEST_RATIO = 200  # of a text's size and its size in a zip; about 4 for sentences
 
 
 def read_pairs(

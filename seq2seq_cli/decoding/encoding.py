@@ -14,7 +14,7 @@ from seq2seq_cli.runtime import memory
 from seq2seq_cli.runtime.parallel import parts_at_once
 from seq2seq_cli.special_tokens import EOS, PAD
 
-_FEW = 16  # sentences that are worth a batch of their own
+_FEW = 16  # sentences that are worth a separate batch
 
 
 class EncodedSentence(NamedTuple):

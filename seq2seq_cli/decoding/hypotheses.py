@@ -70,7 +70,7 @@ def empty_hypotheses(
 ) -> Tensors:
     """Return the live hypotheses before the first token."""
     live = no_hypotheses(beams, sizes, config, with_attention)
-    # All samples begin; beams would all be the same, so only the first does.
+    # All samples start; hypotheses of a beam would all be equal, so only the first starts.
     total_K = [0.0 if k == 0 or config.sample else IMPOSSIBLE for k in range(beams)]
     live["total"] = tf.zeros([sizes.batch, 1]) + tf.constant(total_K)
     if "model_total" in live:

@@ -86,6 +86,6 @@ def _within_limit(raw: bytes) -> bytes:
     if len(raw) <= _LONGEST_LINE:
         return raw
     end = _LONGEST_LINE
-    while raw[end] & 0xC0 == 0x80:  # in the midst of a character
+    while raw[end] & 0xC0 == 0x80:  # in the middle of a character
         end -= 1
     return raw[:end]

@@ -76,7 +76,7 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
         logits_BKV, tokens_BKV = options.logits_BKV / temperature, None
         if top_k is not None or top_p < 1:
             logits_BKV, tokens_BKV = tf.math.top_k(logits_BKV, min(top_k or vocabulary, vocabulary))
-        # No float32 sum of thousands of probabilities tells the smallest apart.
+        # A float32 sum of thousands of probabilities cannot distinguish the smallest.
         summed_BKV = tf.cumsum(tf.cast(tf.nn.softmax(logits_BKV), tf.float64), axis=-1)
         if top_p < 1:
             before_BKV = tf.pad(summed_BKV[..., :-1], [[0, 0], [0, 0], [1, 0]])

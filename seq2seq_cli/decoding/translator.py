@@ -189,7 +189,8 @@ class Translator:
         ids, scores, log_probabilities, attention = (tensor.numpy() for tensor in found)
         number = ids.shape[1]
         texts = self._tokenizers.target.detokenize(ids.reshape(-1, ids.shape[2]).tolist())
-        # A vocabulary of bytes has the line feed, too. A line out for each line in is promised.
+        # A vocabulary of bytes also has the line feed. But each input line must give one output
+        # line.
         texts = [text.replace("\n", " ").replace("\r", " ") for text in texts]
         translations = []
         for b, source in enumerate(encoded):
@@ -213,7 +214,7 @@ class Translator:
 
     def _least_risk(self, found: list[Translation]) -> list[Translation]:
         """Return the hypotheses of a sentence that are most similar to all, the best first."""
-        # It imports sacreBLEU, which other searches do without.
+        # It imports sacreBLEU, which other searches do not need.
         from seq2seq_cli.decoding.minimum_risk import expected_utilities
 
         if not found:
@@ -255,7 +256,7 @@ class Translator:
             )
         if self._replace_unknown:
             text = copy_unknown(self._tokenizers, sentence, text, ids, attention_TS)
-        # One line of text for each sentence, whatever bytes the model composed.
+        # One line of text for each sentence, regardless of the bytes that the model composed.
         text = " ".join(text.replace("\0", "\N{REPLACEMENT CHARACTER}").split())
         return Translation(text, ids=ids, cut=source.cut, alignment=alignment)
 

@@ -31,6 +31,6 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies, seed: int | Non
 
 def count_weights(config: ModelConfig, vocabularies: Vocabularies) -> int:
     """Return the number of trainable weights of a model, without allocating them."""
-    with tf.Graph().as_default():  # where variables are described and not made
+    with tf.Graph().as_default():  # in which variables are described but not allocated
         model = build_model(config, vocabularies)
     return sum(math.prod(variable.shape) for variable in model.trainable_variables)

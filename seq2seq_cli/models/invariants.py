@@ -114,7 +114,7 @@ def _reversed(tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
 
 
 def _largest(differences: list[float]) -> float:
-    return float(np.max(differences))  # unlike max() it keeps what is not a number
+    return float(np.max(differences))  # unlike max(), it keeps NaN
 
 
 def _difference(a: tf.Tensor | np.ndarray, b: tf.Tensor | np.ndarray | int) -> float:

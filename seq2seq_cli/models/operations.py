@@ -52,7 +52,7 @@ def _rnn(config: RNNConfig, source: int, target: int) -> int:
     else:
         keys, score = (v * d if config.attention == "general" else 0), d
     if config.wiring == "bahdanau":
-        attended = cell.gates * d  # the context enters the cell by way of the projected values
+        attended = cell.gates * d  # the context enters the cell through the projected values
         readout = (d + config.embedding_units + v) * config.embedding_units
         step = source * (score + attended + v) + readout
     else:

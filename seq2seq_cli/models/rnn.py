@@ -47,7 +47,7 @@ class RNN(Seq2Seq):
             return [make_dropout(config.dropout) for _ in range(number)]
 
         def embedding(vocabulary: int, name: str) -> keras.layers.Embedding:
-            # Much smaller embeddings leave every tanh near 0, and attention takes long to form.
+            # Much smaller embeddings leave every tanh near 0, and attention then forms slowly.
             layer = keras.layers.Embedding(
                 vocabulary,
                 config.embedding_units,
@@ -64,7 +64,7 @@ class RNN(Seq2Seq):
         self.target_embedding = embedding(vocabularies.target, "target_embedding")
         encoder_dropouts = dropouts(config.encoder_layers - 1)
         self.encoder = Encoder(config, encoder_dropouts, generator, name="encoder")
-        # For each tensor of the decoder's state the bridge has a map of its own.
+        # The bridge has a separate map for each tensor of the decoder's state.
         letters = CELLS[config.cell].state_names
         names = [f"{name}{i}" for i in range(1, config.decoder_layers + 1) for name in letters]
         self.decoder_units = config.decoder_units

@@ -73,7 +73,7 @@ def _rnn_outputs(model: RNN, source_BS: Tensor, target_BT: Tensor) -> TextbookOu
         tf.tanh(last[i % len(last)] @ bridge.kernel + bridge.bias)
         for i, bridge in enumerate(model.bridges)
     ]
-    # The fed vector begins at 0. Without bridges all of the state does.
+    # The fed vector starts at 0. Without bridges the whole state does.
     zeros_BD = tf.zeros([source_BS.shape[0], model.decoder_units])
     state += [zeros_BD] * (len(model.decoder.state_names) - len(state))
 
@@ -116,7 +116,7 @@ def _decoder_only_outputs(
     """Run the stack once over source and target side by side: L positions in all."""
     length, target_length = source_BS.shape[1], target_BT.shape[1]
     mask_BS = source_BS != PAD
-    # The target's positions count on from the source's real length.
+    # The target's positions continue from the source's real length.
     real_B1 = tf.reduce_sum(tf.cast(mask_BS, tf.int32), axis=1, keepdims=True)
     tables, positions = model.embeddings, model.positions
     parts = [

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FEW = 8
 """Sentences that are translated before a graph is compiled, which takes a second or more."""
 
-_KEPT_TRANSLATORS = 8  # each may have a graph of its own
+_KEPT_TRANSLATORS = 8  # each may have its own graph
 
 
 class ScoredTranslation(NamedTuple):

@@ -13,7 +13,7 @@ from seq2seq_cli.recipes.work_folder import writing
 from seq2seq_cli.runs import disk, files
 from seq2seq_cli.runs.disk import write_durably
 
-# What would end a column or a line of a TSV file, or make the line unreadable.
+# Characters that would end a column or a line of a TSV file, or make the line unreadable.
 _NOT_IN_TSV = str.maketrans({"\t": " ", "\n": " ", "\r": " ", "\0": "\N{REPLACEMENT CHARACTER}"})
 
 

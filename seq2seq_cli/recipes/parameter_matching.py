@@ -50,7 +50,7 @@ def fit_parameters(
         UsageError: if no widths come within 3 % of that.
     """
     best = _nearest(model, _scaled, wanted, count)
-    if not isinstance(best, RNNConfig):  # its units are a multiple of its heads, thus far apart
+    if not isinstance(best, RNNConfig):  # its units are multiples of its heads
         best = _nearest(best, _scaled_inside, wanted, count)
     if abs(count(best) / wanted - 1) > TOLERANCE:
         raise UsageError(

@@ -24,7 +24,7 @@ TOO_LONG = "too long"
 NOT_TRANSLATED = "without a complete translation"
 
 _WINDOW = 4096  # sentences that are translated and recorded together
-_FREE = {"batch_sentences", "batch_tokens"}  # keys of [decoding] that change no result
+_FREE = {"batch_sentences", "batch_tokens"}  # keys of [decoding] that do not change results
 
 
 class Sentence(NamedTuple):

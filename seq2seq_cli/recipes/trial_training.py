@@ -25,8 +25,8 @@ from seq2seq_cli.work import ShowWork, show_nothing
 STEPS = 20
 """Number of updates of the run."""
 
-_SAVED, _KILLED = 8, 10  # updates after which it is saved and killed
-_LONGEST = 300  # seconds until the killed process is given up
+_SAVED, _KILLED = 8, 10  # updates after which the run is saved and killed
+_LONGEST = 300  # seconds to wait for the killed process
 _WORDS = ("one two three four", "red blue green grey", "cats dogs birds fish", "see eat run sing")
 _SETTINGS = {
     "data.dev_pairs": 20,

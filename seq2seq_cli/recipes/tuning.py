@@ -24,7 +24,7 @@ NEVER_STOPPED = 4
 """Number of trials that are never stopped, so that the median rule has a basis."""
 
 _FIRST_JUDGED = 1  # counted from 0: a first validation says little
-_DRAWS = 50  # before a space is taken to have no new values
+_DRAWS = 50  # before a space counts as exhausted
 
 
 def tune(

@@ -11,12 +11,12 @@ import tensorflow as tf
 Clock = Callable[[], float]
 
 BUDGET_SECONDS = 0.3  # about the time of all measurements of one process
-# Another choice than the default must be faster by these factors. A gain that matters is larger.
-# Where the gain is small, the same seed should train the same model each time. A process that is
-# busy for a moment makes several parts seem slower than one, but not by so much.
+# A choice other than the default must be faster by these factors. A gain that matters is larger. If
+# the gain is small, the same seed should always train the same model. A process that is busy for a
+# moment makes several parts seem slower than one, but not by that much.
 PRECISION_MARGIN = 1.25
 SHARDS_MARGIN = 2.0
-_ROWS = 256  # of a measured product; more rows take longer and give the same answer
+_ROWS = 256  # of a measured product; more rows take longer and give the same result
 _WIDEST = 1024
 PRECISIONS = ("float32", "bfloat16")  # the default first
 

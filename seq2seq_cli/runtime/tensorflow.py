@@ -26,12 +26,12 @@ def import_tensorflow(warn: Callable[[str], None] | None = lambda text: None) ->
         import tensorflow as tf
         import tensorflow_text  # noqa: F401  (registers the tokenizer's operations)
 
-        tf.config.list_physical_devices()  # the search for a GPU prints too
+        tf.config.list_physical_devices()  # the search for a GPU also prints
 
 
 def _keep_compiled(warn: Callable[[str], None]) -> None:
     cache = xla_cache_folder()
-    # XLA would compile nothing with a cache folder that it cannot write to.
+    # With a cache folder that is not writable, XLA would not compile at all.
     if reason := cache_problem(cache):
         warn(
             f"{cache}: {reason}. So XLA compiles again at each start. To cache compiled code, "

@@ -14,7 +14,7 @@ import platformdirs
 
 from seq2seq_cli.runtime.machine import processor_features
 
-_LEAST_FREE = 100_000_000  # bytes; a training's first start may add about half of them
+_LEAST_FREE = 100_000_000  # bytes; the first start of a run may add about half of this
 
 
 def xla_cache_folder() -> Path:

@@ -14,7 +14,7 @@ class Adam(keras.optimizers.Adam):
 
     def apply(self, grads: list, trainable_variables: list | None = None) -> None:
         """See keras.optimizers.Optimizer.apply."""
-        steps = tf.cast(self.iterations + 1, tf.float32)  # once, and not for each weight
+        steps = tf.cast(self.iterations + 1, tf.float32)  # once, instead of for each weight
         self._powers = self.beta_1**steps, self.beta_2**steps
         super().apply(grads, trainable_variables)
 

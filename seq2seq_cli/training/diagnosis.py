@@ -14,15 +14,15 @@ UPDATES = 500
 """Number of updates after which outputs, attention and loss are checked."""
 
 _MOST_SAME = 0.9  # share of the dev sentences with the same output
-_MOST_UNKNOWN = 0.5  # share of outputs of unknown tokens alone
+_MOST_UNKNOWN = 0.5  # share of outputs with unknown tokens only
 _MOST_COPIED = 0.3  # share of outputs that are their source
-_FLAT = 0.97  # entropy of attention, of the largest possible one
+_FLAT = 0.97  # entropy of attention, as a share of the maximum
 _STILL = 0.9  # share of sentences in which attention stays on one position
 _EXPLODING = 10.0  # times the usual gradient norm
 _PADDING = 0.3
 _UNTRAINED = 0.25  # share of the pieces
 _SLOW = 0.5  # of the usual speed
-_WINDOW = 300  # entries in which the usual norm and speed are looked for
+_WINDOW = 300  # entries that determine the usual norm and speed
 
 
 @dataclass(frozen=True)

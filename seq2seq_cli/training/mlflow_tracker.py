@@ -26,7 +26,7 @@ class MLflowTracker:
     """
 
     def __init__(self, name: str, config: Mapping[str, Any], found: Mapping[str, str]):
-        # MLflow refuses a folder otherwise, in favour of a database; stdout is for results only.
+        # Otherwise MLflow refuses a folder, in favour of a database; stdout is for results only.
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
         os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
         from mlflow import MlflowClient

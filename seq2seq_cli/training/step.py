@@ -171,8 +171,8 @@ class Updater:
             with tf.GradientTape() as tape:
                 loss = self.loss(*ids, tokens=tokens)
             gradients = tape.gradient(loss, self._weights)
-        # Embeddings' gradients come as slices with repeated rows, of which neither the norm nor
-        # a second moment would be right. A dense tensor sums the repeated rows.
+        # Gradients of embeddings come as slices with repeated rows, whose norm and second moment
+        # would be wrong. A dense tensor sums the repeated rows.
         return [tf.convert_to_tensor(gradient) for gradient in gradients], loss
 
     def loss(self, *ids: tf.Tensor, tokens: Tokens | None = None) -> tf.Tensor:

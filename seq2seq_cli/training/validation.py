@@ -28,7 +28,7 @@ from seq2seq_cli.work import ShowWork, show_nothing
 
 VALIDATING = "Validating"
 
-_ENOUGH = 10  # sentences whose translations are compared with each other
+_ENOUGH = 10  # minimum number of sentences for comparing translations with each other
 _UNKNOWN = {"<unk>", "[UNK]", "⁇"}  # the tokenizers' text of an unknown token
 
 

@@ -88,7 +88,7 @@ def test_a_dry_run_of_a_resumed_training_is_refused(workdir):
         (
             ["--config", "none"],
             2,
-            "--config none: there is no such file and no shipped config",
+            "--config none: no such file, and no shipped config of that",
         ),
         (["--budget", "soon"], 2, "--budget soon: expected a time such as 90s, 10m or 1.5h"),
         (["--steps", "0"], 2, "--steps: training.steps must be a whole number from 1"),

@@ -74,7 +74,9 @@ def test_every_name_that_a_config_keeps_is_that_of_a_corpus():
 
 
 def test_the_phrasebook_has_no_other_languages():
-    with pytest.raises(UsageError, match=r"train\.tsv\.gz: its columns are en and es"):
+    with pytest.raises(
+        UsageError, match=r"train\.tsv\.gz: data.columns says that its columns are en and es"
+    ):
         read_config(DataConfig(target_language="fr"))
 
 

@@ -81,7 +81,7 @@ def _sentence(runs: Sequence[ReadRun], number: int) -> dict[str, Any]:
 
 
 def _read(attention: Attention, explanation: dict[str, Any] | None) -> dict[str, Any]:
-    logs = np.nan_to_num(attention.log_probabilities, nan=-1e9, neginf=-1e9)  # as JSON has it
+    logs = np.nan_to_num(attention.log_probabilities, nan=-1e9, neginf=-1e9)  # as a JSON value
     return {
         "translation": attention.translation,
         "confidence": float(np.exp(logs.mean())),

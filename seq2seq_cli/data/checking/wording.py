@@ -13,7 +13,7 @@ EXAMPLES = 3
 """Number of examples of each kind."""
 
 _SHOWN_CHARACTERS = 60
-_STRETCH_GAP = 20  # lines; what lies further apart is another stretch
+_STRETCH_GAP = 20  # lines; a larger gap begins another range
 
 
 def findings_of(file: FlaggedFile) -> tuple[list[Finding], list[Counter[str]]]:
@@ -73,7 +73,7 @@ def _describe(line: Line) -> str:
 
 def _stretches(rows: np.ndarray, lags: np.ndarray) -> list[tuple[str, str]]:
     """Return the ranges in which one side is shifted: line numbers, and a description."""
-    # A line that is left out in between, such as a duplicate, does not end a stretch.
+    # A line that is left out in between, such as a duplicate, does not end a range.
     ends = np.flatnonzero((np.diff(rows) > _STRETCH_GAP) | (np.diff(lags) != 0))
     starts = [0, *(ends + 1).tolist()][: len(rows)]
     return [

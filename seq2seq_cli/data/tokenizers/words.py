@@ -19,9 +19,9 @@ from seq2seq_cli.special_tokens import UNK
 _SPELLINGS = {"\ue000": "\ue000\ue000", SPACE: "\ue000\ue001", "\0": "\ue000\ue002"}
 _SPELLED = {spelling: character for character, spelling in _SPELLINGS.items()}
 # A word: letters, accents and digits, with apostrophes and hyphens between them; or any one other
-# character. One space before it belongs to it. Further spaces are words of their own.
+# character. One space before it belongs to it. Further spaces are separate words.
 _WORD = rf"{SPACE}?(?:[\pL\pM\pN]+(?:['’-][\pL\pM\pN]+)*|[^{SPACE}])|{SPACE}"
-# A word after one of these has no space before it, but shall be the same word as elsewhere.
+# A word after one of these has no space before it, but must be the same word as elsewhere.
 _OPENING = r"[¿¡(\[{]"
 
 _CONTINUES = "##"

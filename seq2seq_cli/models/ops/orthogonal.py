@@ -21,7 +21,7 @@ def orthogonalise(x: tf.Tensor, precision: str = "float32") -> tf.Tensor:
     tall = x.shape[-2] > x.shape[-1]  # then A is X^T X, of the smaller side
     norm = tf.sqrt(tf.reduce_sum(x**2, axis=[-2, -1], keepdims=True))
     x = tf.cast(x / (norm + 1e-7), precision)
-    # Where the sides differ much, products of the smaller side are cheaper. In bfloat16 they would
+    # If the sides differ widely, products of the smaller side are cheaper. In bfloat16 they would
     # lose the small singular values.
     if larger > 2 * smaller and precision == "float32":
         return _by(_product_of_polynomials(_gram(x, tall)), x, tall)

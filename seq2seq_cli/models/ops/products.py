@@ -99,7 +99,7 @@ def _batched(
     return tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=a.dtype, adj_x=transpose_a, adj_y=transpose_b)
 
 
-# TensorFlow's gradients would be of tf.matmul.
+# TensorFlow's own gradients would use tf.matmul.
 @tf.custom_gradient
 def _by_plain(a: tf.Tensor, b: tf.Tensor) -> tuple:
     def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

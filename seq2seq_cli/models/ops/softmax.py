@@ -14,6 +14,6 @@ def masked_softmax(scores: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor:
     scores = tf.cast(scores, tf.float32)
     if mask is not None:
         scores = tf.where(mask, scores, _LOWEST)
-    # On a CPU this takes a fraction of the time of tf.nn.softmax, where there are few keys.
+    # On a CPU with few keys, this takes a fraction of the time of tf.nn.softmax.
     weights = tf.exp(tf.nn.log_softmax(scores))
     return weights if mask is None else tf.where(mask, weights, 0.0)
