@@ -168,11 +168,16 @@ def check_output(path: Path, input_file: Path | None = None, option: str = "--ou
 def write_file(path: Path, content: bytes, option: str) -> None:
     """Write a file completely and to the disk, or leave the old one.
 
+    What a link points to is written, and the link stays. A pipe or a device gets the content.
+
     Raises:
         DiskError: naming the option, if it cannot be written.
     """
     try:
-        write_durably(path, content)
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            write_durably(Path(os.path.realpath(path)), content)
     except OSError as error:
         raise DiskError(f"{option} {path}: cannot be written: {os_reason(error)}") from error
 

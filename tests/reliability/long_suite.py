@@ -8,6 +8,7 @@ of each part. `--table` prints the results as a table for docs/reliability.md.
 
 import argparse
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
@@ -77,21 +78,21 @@ def parts(quick: bool) -> Iterator[Part]:
         arguments = ["--count", str(kills), "--in-saves", str(saves), "--seed", str(number + 1)]
         name, fault = f"kills {number + 1}", "kill -9 of a training at random moments"
         yield Part(name, fault, script("kills", *arguments), r'"count": (\d+)(?!.*"count")')
-    for kind in KINDS:
-        arguments = ["--kind", kind, "--steps", "48", "--every", "29" if quick else "1"]
+    for kind, number in itertools.product(KINDS, range(1 if quick else 4)):
+        arguments = ["--kind", kind, "--steps", "48", "--every", "29" if quick else "4"]
+        command = script("resumptions", *arguments, "--first", str(number))
         fault = f"a training is resumed after each update ({kind})"
-        yield Part(f"resume {kind}", fault, script("resumptions", *arguments), r'"count": (\d+)')
+        yield Part(f"resume {kind} {number + 1}", fault, command, r'"count": (\d+)')
     fault = "two signals in each of seven phases"
     yield Part("second signals", fault, script("second_signals"), r'("signal")')
-    factor = "1" if quick else "200"
-    fault = "any bytes, values and command lines: examples of Hypothesis"
-    examples = r"(\d+) passing examples", "--hypothesis-show-statistics"
-    yield pytest_part("tests/test_arbitrary_input.py", fault, factor, *examples)
-    for target in TARGETS:
-        runs = 2000 if quick else 1_000_000
-        folder = str(Path(".fuzzing") / target)
+    yield from properties("1" if quick else "200")
+    for target, number in itertools.product(TARGETS, range(1 if quick else 4)):
+        runs = 2000 if quick else 250_000
+        folder = str(Path(".fuzzing") / target)  # the next part goes on from the inputs in it
         command = script("fuzz", target, folder, f"-runs={runs}")
-        yield Part(f"fuzz {target}", f"inputs of Atheris: {target}", command, r"Done (\d+) runs")
+        name, fault = f"fuzz {target} {number + 1}", f"inputs of Atheris: {target}"
+        yield Part(name, fault, command, r"Done (\d+) runs")
+    factor = "1" if quick else "20"
     for name, fault in (("disk_faults", "the disk fails"), ("power_loss", "power is lost")):
         cases = r"(\d+) cases", "-s"
         yield pytest_part(f"tests/runs/test_{name}.py", f"{fault}: cases", factor, *cases)
@@ -99,6 +100,15 @@ def parts(quick: bool) -> Iterator[Part]:
         yield pytest_part(f"tests/{name}.py", "damage, mutations, races: tests", factor)
     for name in ("training/test_signals", "training/test_determinism"):
         yield pytest_part(f"tests/{name}.py", "signals, determinism: tests", factor)
+
+
+def properties(factor: str) -> Iterator[Part]:
+    """Yield a part for each property of any input, which is tried 50 × `factor` times."""
+    path = "tests/test_arbitrary_input.py"
+    for name in re.findall(r"^def (test_any_\w+)", (ROOT / path).read_text("utf-8"), re.MULTILINE):
+        count = r"(\d+) passing examples"
+        fault = f"examples of Hypothesis: {name.removeprefix('test_').replace('_', ' ')}"
+        yield pytest_part(f"{path}::{name}", fault, factor, count, "--hypothesis-show-statistics")
 
 
 def script(name: str, *arguments: str) -> list[str]:

@@ -81,11 +81,11 @@ def forget_after(run: Path, step: int) -> None:
     log.write_text("".join(line for line in lines if json.loads(line)["step"] <= step + 1), "utf-8")
 
 
-def check_kind(folder: Path, kind: str, steps: int, every: int = 1) -> int:
-    """Check the resumptions of a kind of training, or each of `every`; return their number."""
+def check_kind(folder: Path, kind: str, steps: int, every: int = 1, first: int = 0) -> int:
+    """Check the resumptions of a kind of training, or one of `every`; return their number."""
     config, whole = whole_training(folder, kind, steps)
     assert epoch_after(whole, steps) > 0, "the training ends in its first epoch"
-    chosen = list(moments(whole, steps))[::every]
+    chosen = list(moments(whole, steps))[first::every]
     for stops in chosen:
         check_resumption(folder, config, whole, stops)
     return len(chosen)
@@ -96,11 +96,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=48)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="of each EVERY, from 0")
     parser.add_argument("--kind", choices=[*KINDS])
     given = parser.parse_args()
     for kind in [given.kind] if given.kind else KINDS:
         with tempfile.TemporaryDirectory() as folder:
-            count = check_kind(Path(folder), kind, given.steps, given.every)
+            count = check_kind(Path(folder), kind, given.steps, given.every, given.first)
             print(json.dumps({"kind": kind, "count": count}), flush=True)
 
 

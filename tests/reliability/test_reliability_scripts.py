@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from long_suite import ROOT, Part, parts, run, table
+from long_suite import ROOT, TARGETS, Part, parts, run, table
 
 RECORDED = ROOT / "docs/reliability.md"
 
@@ -73,9 +73,12 @@ def test_the_suite_has_the_documented_counts():
     kills = [part.command for part in long if part.name.startswith("kills")]
     assert sum(int(each[each.index("--count") + 1]) for each in kills) == 1000
     assert sum(int(each[each.index("--in-saves") + 1]) for each in kills) == 300
-    fuzzing = [part.command[-1] for part in long if part.name.startswith("fuzz")]
-    assert set(fuzzing) == {"-runs=1000000"}
-    assert all((ROOT / part.command[0]).exists() for part in long if part.command[0] != "-m")
+    for target in TARGETS:
+        fuzzing = [part.command[-1] for part in long if part.name.startswith(f"fuzz {target} ")]
+        assert sum(int(each.removeprefix("-runs=")) for each in fuzzing) == 1_000_000
+    assert sum("examples of Hypothesis" in part.fault for part in long) == 8
+    scripts = [part.command[0 if part.command[0] != "-m" else -1] for part in long]
+    assert all((ROOT / name.split("::")[0]).exists() for name in scripts)
     command = re.search(r"python (tests/reliability/\S+) \S+", RECORDED.read_text("utf-8"))
     assert command
     assert (ROOT / command[1]).exists()

@@ -125,3 +125,18 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         disk.write_durably(path, b"after")
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"x": "before"}
+
+
+def test_what_a_link_points_to_is_written_and_a_pipe_gets_the_content(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "file")
+    for content in (b"new", b"newer"):
+        write_file(tmp_path / "link", content, "--output")
+        assert (tmp_path / "there" / "file").read_bytes() == content
+    assert (tmp_path / "link").is_symlink()
+    reading, writing = os.pipe()
+    write_file(Path(f"/dev/fd/{writing}"), b"drawn", "--output")
+    assert os.read(reading, 9) == b"drawn"
+    os.close(reading)
+    os.close(writing)
+    assert sorted(os.listdir(tmp_path)) == ["link", "there"]
