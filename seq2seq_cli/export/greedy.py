@@ -68,6 +68,9 @@ class GreedyDecoder:
             logits_1V = exclude_special_tokens(logits_1V, self._model.target_tags)
             token_1 = tf.argmax(logits_1V, axis=1, output_type=tf.int32)
             ids_T = tf.where(tf.range(maximum) == t, token_1, ids_T)
+            token_1.set_shape([1])
+            for name, tensor in state.items():
+                after[name].set_shape(tensor.shape)
             return t + 1, token_1, ids_T, *(after[name] for name in state)
 
         begun = (tf.constant(0), tf.constant([BOS]), tf.fill([maximum], PAD), *state.values())

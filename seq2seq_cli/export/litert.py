@@ -1,6 +1,7 @@
 """A model for LiteRT, the runtime for phones and small machines, with a script that translates."""
 
 import runpy
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -9,6 +10,7 @@ import tensorflow as tf
 
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.export.format import LIMITS, Format, sentencepieces, write_texts
+from seq2seq_cli.export.functions import save_functions
 from seq2seq_cli.export.greedy import GreedyDecoder
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.runs.run import Run
@@ -65,16 +67,15 @@ class LiteRT(Format):
         """Return the model's file."""
         config = self.search(loaded.decoding, beam=1)
         tokenizers = sentencepieces(loaded.tokenizers, self.name)
-        module = tf.Module()
-        module.weights = [weight.value for weight in loaded.model.variables]
-        module.translate = tf.function(
+        translate = tf.function(
             GreedyDecoder(loaded.model, *tokenizers, config).__call__,
             input_signature=[tf.TensorSpec([None], tf.int32, "pieces")],
             autograph=False,
         )
-        converter = tf.lite.TFLiteConverter.from_concrete_functions(
-            [module.translate.get_concrete_function()], module
-        )
-        if quantization == "int8":
-            converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        return converter.convert()
+        functions = {"translate": translate.get_concrete_function()}
+        with tempfile.TemporaryDirectory() as folder:
+            save_functions(functions, loaded.model, [], Path(folder))
+            converter = tf.lite.TFLiteConverter.from_saved_model(folder, list(functions))
+            if quantization == "int8":
+                converter.optimizations = [tf.lite.Optimize.DEFAULT]
+            return converter.convert()

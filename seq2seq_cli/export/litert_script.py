@@ -26,7 +26,7 @@ class Translator:
             sentencepiece.SentencePieceProcessor(str(folder / f"{side}.spm"))
             for side in ("source", "target")
         )
-        self._run = Interpreter(str(folder / "model.tflite")).get_signature_runner()
+        self._run = Interpreter(str(folder / "model.tflite")).get_signature_runner("translate")
 
     def translate(self, sentence: str) -> str:
         """Return the translation, on one line."""

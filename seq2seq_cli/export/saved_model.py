@@ -9,6 +9,7 @@ from tensorflow.types.experimental import ConcreteFunction
 
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.export.format import LIMITS, Format, write_texts
+from seq2seq_cli.export.functions import save_functions
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.export.signatures import Signatures
 from seq2seq_cli.runs.run import Run
@@ -63,19 +64,13 @@ class SavedModel(Format):
         self, loaded: LoadedRun, run: Run, texts: dict[str, str], quantization: str, path: Path
     ) -> None:
         """See Format.write."""
-        signatures = self._signatures(loaded)
-        module = tf.Module()
-        # What the functions read has to be found from what is saved.
-        module.weights = [weight.value for weight in loaded.model.variables]
-        module.tokenizers = [
-            *loaded.tokenizers.source.resources,
-            *loaded.tokenizers.target.resources,
-        ]
+        source, target = loaded.tokenizers.source, loaded.tokenizers.target
+        resources = [*source.resources, *target.resources]
         path.mkdir()
-        tf.saved_model.save(module, str(path / VERSION), signatures)
+        save_functions(self._functions(loaded), loaded.model, resources, path / VERSION)
         write_texts(path, texts)
 
-    def _signatures(self, loaded: LoadedRun) -> dict[str, ConcreteFunction]:
+    def _functions(self, loaded: LoadedRun) -> dict[str, ConcreteFunction]:
         """Return the functions by their names, those of further target languages included."""
         config = self.search(loaded.decoding, beam=1)
         functions = Signatures(loaded.model, loaded.tokenizers, config).functions()

@@ -24,7 +24,6 @@ MODELS = {
         "tokenizer__kind": "bpe",
         "tokenizer__vocabularies": "separate",
     },
-    "Transformer": {"model__kind": "transformer"},
     "decoder-only": {
         "model__kind": "decoder_only",
         "model__positions": "learned",
@@ -35,35 +34,48 @@ TEXTS = [*SOURCES[:12], "", " e\u0301l come\u3000", "¿Ñandú? 日本 🙂", "x
 FORMAT = LiteRT()
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_it_translates_as_the_run_does(name, tmp_path):
-    loaded = random_model(decoding__max_source_tokens=20, **MODELS[name])
-    FORMAT.write(loaded, Run(tmp_path), {}, "float32", tmp_path / "a")
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """A model, and the folder of its export."""
+    loaded, folder = random_model(decoding__max_source_tokens=20), tmp_path_factory.mktemp("litert")
+    FORMAT.write(loaded, Run(folder), {}, "float32", folder / "a")
+    return loaded, folder / "a"
+
+
+def assert_alike(loaded, path):
     expected = FORMAT.expected(loaded, TEXTS)
     assert len(set(expected["greedy"])) > 3
-    compare(FORMAT.program(tmp_path / "a", loaded), TEXTS, expected, 1.0)
+    compare(FORMAT.program(path, loaded), TEXTS, expected, 1.0)
 
 
-def test_int8_makes_the_model_smaller_and_leaves_it_usable(tmp_path):
-    loaded = random_model(model__units=64, model__inner_units=256)
-    sizes = {}
-    for each in FORMAT.promised:
-        FORMAT.write(loaded, Run(tmp_path), {}, each, tmp_path / each)
-        sizes[each] = (tmp_path / each / "model.tflite").stat().st_size
-    assert sizes["int8"] < 0.6 * sizes["float32"]
-    assert len(FORMAT.program(tmp_path / "int8", loaded)(TEXTS, 1)) == len(TEXTS)
+def test_a_transformer_translates_as_the_run_does(usual):
+    assert_alike(*usual)
 
 
-def test_the_script_is_short_and_needs_neither_s2s_nor_tensorflow(tmp_path):
-    assert SCRIPT.read_text().count("\n") <= 60
-    loaded = random_model()
+@pytest.mark.parametrize("name", MODELS)
+def test_other_models_do_so_too(name, tmp_path):
+    loaded = random_model(decoding__max_source_tokens=20, **MODELS[name])
     FORMAT.write(loaded, Run(tmp_path), {}, "float32", tmp_path / "a")
-    expected = FORMAT.program(tmp_path / "a", loaded)(SOURCES[:2], 1)
-    # Whatever the script imports of these is an error.
+    assert_alike(loaded, tmp_path / "a")
+
+
+def test_int8_makes_the_model_smaller_and_leaves_it_usable(usual, tmp_path):
+    loaded, path = usual
+    FORMAT.write(loaded, Run(tmp_path), {}, "int8", tmp_path / "a")
+    before, after = ((folder / "model.tflite").stat().st_size for folder in (path, tmp_path / "a"))
+    assert after < before - 20_000  # most of three quarters of the table of embeddings
+    assert len(FORMAT.program(tmp_path / "a", loaded)(TEXTS, 1)) == len(TEXTS)
+
+
+def test_the_script_is_short_and_needs_neither_s2s_nor_tensorflow(usual, tmp_path):
+    assert SCRIPT.read_text().count("\n") <= 60
+    loaded, path = usual
+    expected = FORMAT.program(path, loaded)(SOURCES[:2], 1)
+    # What the script imports of these is an error.
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\nsys.modules.update(seq2seq_cli=None, tensorflow=None, keras=None)\n"
     )
-    script = [sys.executable, str(tmp_path / "a" / "translate.py")]
+    script = [sys.executable, str(path / "translate.py")]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for arguments, given in ((SOURCES[:2], ""), ([], "\n".join(SOURCES[:2]))):
         done = subprocess.run(

@@ -38,7 +38,7 @@ MODELS = {
     "decoder-only, bytes": {"model__kind": "decoder_only", "tokenizer__kind": "bytes"},
 }
 ODD = ["", "  e\u0301l\tcome\u3000 libros. ", "¿Ñandú? 日本 🙂", "x" * 60]
-TEXTS = [*SOURCES[:6], *ODD]
+TEXTS = [*SOURCES[:3], *ODD]
 LIMITS = {"max_source_tokens": 20, "max_length_ratio": 1.5, "max_length_extra": 3}
 
 
@@ -62,13 +62,13 @@ class TestEveryModel:
     def test_greedy_decoding_is_that_of_the_translator(self, loaded, functions):
         found = functions["translate"](text=tf.constant(TEXTS))
         config = DecodingConfig(length_penalty=0, **LIMITS)
-        wanted = loaded.translator(config).translate(TEXTS)
+        wanted = loaded.translator(config, compiled=False).translate(TEXTS)
         assert words(found["translation"]) == [each.text for each in wanted]
         expected = [each.log_probability for each in wanted]
         np.testing.assert_allclose(found["log_probability"], expected, atol=1e-4)
 
     def test_one_graph_searches_with_every_beam(self, loaded, functions):
-        for beam, n_best, penalty in ((1, 1, 0.0), (3, 2, 0.6), (5, 5, 1.0)):
+        for beam, n_best, penalty in ((1, 1, 0.0), (4, 3, 0.6)):
             found = functions["translate_beam"](
                 text=tf.constant(TEXTS),
                 beam=tf.constant(beam),
@@ -76,7 +76,8 @@ class TestEveryModel:
                 length_penalty=tf.constant(penalty),
             )
             config = DecodingConfig(beam=beam, n_best=n_best, length_penalty=penalty, **LIMITS)
-            for b, best in enumerate(loaded.translator(config).translate(TEXTS)):
+            translator = loaded.translator(config, compiled=False)
+            for b, best in enumerate(translator.translate(TEXTS)):
                 wanted = [best, *best.others]
                 size = len(wanted)
                 assert words(found["translations"][b])[:size] == [each.text for each in wanted]
@@ -89,7 +90,7 @@ class TestEveryModel:
         found = functions["score"](text=tf.constant(texts), translation=tf.constant(translations))[
             "log_probability"
         ]
-        scorer = loaded._replace(decoding=DecodingConfig(**LIMITS)).scorer()
+        scorer = loaded._replace(decoding=DecodingConfig(**LIMITS)).scorer(compiled=False)
         pairs = list(zip(texts, translations, strict=True))
         expected = [each.log_probability for each in scorer.score(pairs)]
         np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-5)
@@ -116,7 +117,8 @@ def test_penalties_of_the_run_are_kept():
         n_best=tf.constant(1),
         length_penalty=tf.constant(0.6),
     )
-    wanted = loaded.translator(loaded.decoding.model_copy(update={"beam": 3})).translate(TEXTS)
+    config = loaded.decoding.model_copy(update={"beam": 3})
+    wanted = loaded.translator(config, compiled=False).translate(TEXTS)
     assert words(found["translations"]) == [each.text for each in wanted]
     np.testing.assert_allclose(found["scores"][:, 0], [each.score for each in wanted], atol=1e-4)
 
@@ -130,7 +132,8 @@ def test_a_model_of_both_directions_has_functions_for_each(tmp_path):
     found = {}
     for name, language in (("translate", "es"), ("translate_to_en", "en")):
         found[language] = words(functions[name](text=tf.constant(SOURCES))["translation"])
-        translator = loaded.towards(language).translator(saved.search(loaded.decoding, 1))
+        search = saved.search(loaded.decoding, 1)
+        translator = loaded.towards(language).translator(search, compiled=False)
         assert found[language] == [each.text for each in translator.translate(SOURCES)]
     assert found["es"] != found["en"]
 
