@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.export.format import LIMITS, Format, sentencepieces, write_texts
-from seq2seq_cli.export.functions import save_functions
 from seq2seq_cli.export.greedy import GreedyDecoder
 from seq2seq_cli.export.program import Program
+from seq2seq_cli.export.saved_functions import save_functions
 from seq2seq_cli.runs.run import Run
 
 SCRIPT = Path(__file__).with_name("litert_script.py")

@@ -9,9 +9,9 @@ from tensorflow.types.experimental import ConcreteFunction
 
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.export.format import LIMITS, Format, write_texts
-from seq2seq_cli.export.functions import save_functions
 from seq2seq_cli.export.program import Program
-from seq2seq_cli.export.signatures import Signatures
+from seq2seq_cli.export.saved_functions import save_functions
+from seq2seq_cli.export.text_functions import TextFunctions
 from seq2seq_cli.runs.run import Run
 
 VERSION = "1"
@@ -36,7 +36,7 @@ found = model.signatures["translate"](text=tf.constant(["A sentence."]))
 print([text.decode() for text in found["translation"].numpy()])
 ```
 
-The signatures `translate` (greedy, also called `serving_default`), `translate_beam` and `score`
+The functions `translate` (greedy, also called `serving_default`), `translate_beam` and `score`
 take batches of any size. The weights are {quantization}."""
 
 
@@ -67,16 +67,16 @@ class SavedModel(Format):
         source, target = loaded.tokenizers.source, loaded.tokenizers.target
         resources = [*source.resources, *target.resources]
         path.mkdir()
-        save_functions(self._functions(loaded), loaded.model, resources, path / VERSION)
+        save_functions(self.functions(loaded), loaded.model, resources, path / VERSION)
         write_texts(path, texts)
 
-    def _functions(self, loaded: LoadedRun) -> dict[str, ConcreteFunction]:
+    def functions(self, loaded: LoadedRun) -> dict[str, ConcreteFunction]:
         """Return the functions by their names, those of further target languages included."""
         config = self.search(loaded.decoding, beam=1)
-        functions = Signatures(loaded.model, loaded.tokenizers, config).functions()
+        functions = TextFunctions(loaded.model, loaded.tokenizers, config).functions()
         functions["serving_default"] = functions["translate"]
         for language in _further_languages(loaded):
-            towards = Signatures(loaded.model, loaded.tokenizers.towards(language), config)
+            towards = TextFunctions(loaded.model, loaded.tokenizers.towards(language), config)
             functions |= {f"{n}_to_{language}": each for n, each in towards.functions().items()}
         return functions
 

@@ -63,7 +63,7 @@ def test_int8_makes_the_model_smaller_and_leaves_it_usable(usual, tmp_path):
     loaded, path = usual
     FORMAT.write(loaded, Run(tmp_path), {}, "int8", tmp_path / "a")
     before, after = ((folder / "model.tflite").stat().st_size for folder in (path, tmp_path / "a"))
-    assert after < before - 20_000  # most of three quarters of the table of embeddings
+    assert after < 0.9 * before  # most of this file is no weights
     assert len(FORMAT.program(tmp_path / "a", loaded)(TEXTS, 1)) == len(TEXTS)
 
 

@@ -45,7 +45,7 @@ class AnyBeamSearch(Search):
         self._config = config.model_copy(update={"length_penalty": length_penalty})
 
 
-class Signatures:
+class TextFunctions:
     """The functions of a SavedModel, for batches of every size.
 
     Args:
