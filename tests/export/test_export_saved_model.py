@@ -39,6 +39,7 @@ MODELS = {
 }
 ODD = ["", "  e\u0301l\tcome\u3000 libros. ", "¿Ñandú? 日本 🙂", "x" * 60]
 TEXTS = [*SOURCES[:3], *ODD]
+TOY = ["nosotros querer dos libros.", "", "ella comer muchos manzanas."]
 LIMITS = {"max_source_tokens": 20, "max_length_ratio": 1.5, "max_length_extra": 3}
 
 
@@ -110,14 +111,15 @@ def test_penalties_of_the_run_are_kept():
         decoding__repetition_penalty=1.5, decoding__coverage_penalty=0.3, decoding__min_length=6
     )
     config = SavedModel().search(loaded.decoding, 1)
+    texts = TEXTS[:3]
     found = TextFunctions(loaded.model, loaded.tokenizers, config).translate_beam(
-        text=tf.constant(TEXTS),
+        text=tf.constant(texts),
         beam=tf.constant(3),
         n_best=tf.constant(1),
         length_penalty=tf.constant(0.6),
     )
     config = loaded.decoding.model_copy(update={"beam": 3})
-    wanted = loaded.translator(config, compiled=False).translate(TEXTS)
+    wanted = loaded.translator(config, compiled=False).translate(texts)
     assert words(found["translations"]) == [each.text for each in wanted]
     np.testing.assert_allclose(found["scores"][:, 0], [each.score for each in wanted], atol=1e-4)
 
@@ -155,6 +157,29 @@ def test_the_folder_is_laid_out_for_tensorflow_serving(exported):
     assert (exported / "1" / "saved_model.pb").is_file()
     signatures = tf.saved_model.load(str(exported / "1")).signatures
     assert set(signatures) == {"serving_default", "translate", "translate_beam", "score"}
+
+
+def test_it_runs_in_a_session_as_tensorflow_serving_runs_it(exported):
+    with tf.compat.v1.Session(graph=tf.Graph()) as session:
+        saved = tf.compat.v1.saved_model.load(session, ["serve"], str(exported / "1"))
+
+        def run(name, **values):
+            function = saved.signature_def[name]
+            fed = {function.inputs[key].name: value for key, value in values.items()}
+            wanted = {key: output.name for key, output in function.outputs.items()}
+            return session.run(wanted, fed)
+
+        numbers = {"beam": 3, "n_best": 2, "length_penalty": 0.6}
+        for texts in (["we want two books.", "", "she eats many apples."], []):
+            greedy = run("serving_default", text=texts)
+            best = run("translate_beam", text=texts, **numbers)
+            scores = run("score", text=texts, translation=greedy["translation"])
+            expected = TOY[: len(texts)]
+            assert [text.decode() for text in greedy["translation"]] == expected
+            assert [text.decode() for text in best["translations"][:, 0]] == expected
+            np.testing.assert_allclose(
+                scores["log_probability"][::2], greedy["log_probability"][::2], atol=1e-4
+            )
 
 
 def test_it_translates_where_s2s_cannot_be_imported(exported, trained):
