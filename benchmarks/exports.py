@@ -1,11 +1,11 @@
 """Size, agreement and speed of the exports of runs.
 
-    python benchmarks/exports.py runs/001-rnn-additive runs/002-transformer
+    taskset -c 0 python benchmarks/exports.py runs/001-rnn-additive runs/002-transformer
 
 Each run is exported in every format and with every type of weights that it can have. Agreement is
 that of `s2s export`, of dev sentences. The time is that of one sentence after the other, greedily,
-in this process: the mean of `--sentences` dev sentences after the first, which is not counted, and
-the median of `--trials` passes over them. `s2s` is the run itself, in the same way.
+on the cores that the process has: the mean of `--sentences` dev sentences after the first, which is not counted, and
+the median of `--trials` passes over them. A bundle is translated by s2s itself.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from seq2seq_cli.export.exporting import FORMATS, export
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.runs.run import Run, find_run
 from seq2seq_cli.runtime.devices import use_device
-from seq2seq_cli.runtime.parallel import share_threads
+from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 
 def main() -> None:
@@ -33,16 +33,14 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=100)
     parser.add_argument("--trials", type=int, default=3)
     arguments = parser.parse_args()
+    import_tensorflow()
     print(use_device("cpu"))
-    share_threads(1)
     print("| run | format | weights | MB | equal | ms per sentence |\n|---|---|---|---|---|---|")
     for name in arguments.runs:
         run = find_run(name)
         loaded = load_run(run, print)
         of, _ = read_split(loaded.data, loaded.state.data_fingerprint, name, "dev")
         sentences = of.sources[: arguments.sentences + 1]
-        itself = milliseconds(own_program(loaded), sentences, arguments.trials)
-        print(f"| {run.path.name} | s2s | float32 | | | {itself:.1f} |", flush=True)
         for kind in arguments.formats:
             for row in rows(run, loaded, kind, sentences, arguments.trials):
                 print(f"| {run.path.name} | {kind} | {row} |", flush=True)
@@ -67,12 +65,6 @@ def rows(
             equal = ", ".join(f"{a.search}: {a.equal} of {a.sentences}" for a in made.agreements)
             taken = milliseconds(form.program(path, loaded), sentences, trials)
             yield f"{quantization} | {size:.1f} | {equal} | {taken:.1f}"
-
-
-def own_program(loaded: LoadedRun) -> Program:
-    """Return the run's own translator, of greedy decoding."""
-    translator = loaded.translator(FORMATS["bundle"].search(loaded.decoding, 1))
-    return lambda sentences, beam: [each.text for each in translator.translate(sentences)]
 
 
 def milliseconds(program: Program, sentences: Sequence[str], trials: int) -> float:

@@ -1,10 +1,12 @@
 """The export as one file, which s2s itself reads; see `runs.bundles`."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
 from seq2seq_cli.decoding.loading import LoadedRun, load_run
+from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.export.format import Format, write_texts
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.runs import bundles
@@ -49,8 +51,11 @@ class Bundle(Format):
         """See Format.program."""
         unpacked = load_run(Run(bundles.unpack(path)), print)
 
+        @cache
+        def translator(beam: int) -> Translator:
+            return unpacked.translator(self.search(loaded.decoding, beam))
+
         def translate(sentences: Sequence[str], beam: int) -> list[str]:
-            found = unpacked.translator(self.search(loaded.decoding, beam)).translate(sentences)
-            return [each.text for each in found]
+            return [each.text for each in translator(beam).translate(sentences)]
 
         return translate
