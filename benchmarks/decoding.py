@@ -31,7 +31,7 @@ from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.decoding.search import Search
-from seq2seq_cli.export.ctranslate2 import convert
+from seq2seq_cli.export.ctranslate2_weights import convert
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run, run_path

@@ -27,7 +27,9 @@ class Kind(str, Enum):
     """The values of --to."""
 
     bundle = "bundle"
+    saved_model = "saved-model"
     ctranslate2 = "ctranslate2"
+    litert = "litert"
 
 
 class Quantization(str, Enum):
@@ -50,7 +52,7 @@ def export(
     to: Annotated[Kind, typer.Option("--to", help="The format.")],
     quantization: Annotated[
         Quantization | None,
-        typer.Option(help="Type of the weights, for ctranslate2; the default is float32."),
+        typer.Option(help="Type of the weights, for ctranslate2 and litert; the default is float32."),
     ] = None,
     data: DataOption = None,
     source: SourceOption = None,

@@ -48,7 +48,9 @@ def first_capacity(longest: tf.Tensor) -> tf.Tensor:
     return tf.minimum(longest, _CAPACITY_STEP)
 
 
-def run_compacted(progress: Progress, model: Seq2Seq, beams: int, advance: Advance) -> Tensors:
+def run_compacted(
+    progress: Progress, model: Seq2Seq, beams: int | tf.Tensor, advance: Advance
+) -> Tensors:
     """Advance until every sentence is done, and return the `results`.
 
     Args:
@@ -97,11 +99,9 @@ def _advance_until_compaction(p: Progress, memory: Memory, advance: Advance) -> 
     return after._replace(memory=p.memory, results=results)
 
 
-def _without_done(p: Progress, beams: int) -> Progress:
-    left = tf.where(tf.logical_not(p.sentences["done_B"]))[:, 0]
-    hypotheses_left = tf.reshape(
-        left[:, tf.newaxis] * beams + tf.range(beams, dtype=tf.int64), [-1]
-    )
+def _without_done(p: Progress, beams: int | tf.Tensor) -> Progress:
+    left = tf.cast(tf.where(tf.logical_not(p.sentences["done_B"]))[:, 0], tf.int32)
+    hypotheses_left = tf.reshape(left[:, tf.newaxis] * beams + tf.range(beams), [-1])
     return p._replace(
         memory=gather_rows(p.memory, left),
         state=gather_rows(p.state, hypotheses_left),

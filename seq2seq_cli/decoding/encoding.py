@@ -1,5 +1,6 @@
 """Encodes sentences as ids, in batches of similar length."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
@@ -73,6 +74,23 @@ def padded(rows: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
     for target, row in zip(array, rows, strict=True):
         target[: len(row)] = row
     return array
+
+
+def length_limits(
+    lengths: np.ndarray, config: DecodingConfig, prefix: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the maximum and the minimum length of a translation, int32, in tokens with EOS.
+
+    Args:
+        lengths: of the sources, in tokens with EOS.
+        config: has the ratios and the limits.
+        prefix: tokens that every translation begins with.
+    """
+    maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
+    maximum = np.minimum(maximum, config.max_length or math.inf)
+    maximum = np.maximum(maximum, prefix + 1)
+    minimum = np.maximum(np.ceil(lengths * config.min_length_ratio), config.min_length)
+    return maximum.astype(np.int32), np.minimum(minimum, maximum).astype(np.int32)
 
 
 def memory_errors(

@@ -50,7 +50,7 @@ class Sizes(NamedTuple):
 
 
 def no_hypotheses(
-    number: int, sizes: Sizes, config: DecodingConfig, with_attention: bool
+    number: int | tf.Tensor, sizes: Sizes, config: DecodingConfig, with_attention: bool
 ) -> Tensors:
     """Return placeholders for `number` hypotheses of each sentence."""
     batch, longest, source_length = sizes
@@ -66,13 +66,13 @@ def no_hypotheses(
 
 
 def empty_hypotheses(
-    beams: int, sizes: Sizes, config: DecodingConfig, with_attention: bool
+    beams: int | tf.Tensor, sizes: Sizes, config: DecodingConfig, with_attention: bool
 ) -> Tensors:
     """Return the live hypotheses before the first token."""
     live = no_hypotheses(beams, sizes, config, with_attention)
     # All samples start; hypotheses of a beam would all be equal, so only the first starts.
-    total_K = [0.0 if k == 0 or config.sample else IMPOSSIBLE for k in range(beams)]
-    live["total"] = tf.zeros([sizes.batch, 1]) + tf.constant(total_K)
+    begins_K = (tf.range(beams) == 0) | config.sample
+    live["total"] = tf.zeros([sizes.batch, 1]) + tf.where(begins_K, 0.0, IMPOSSIBLE)
     if "model_total" in live:
         live["model_total"] = live["total"]
     live["token"] = tf.fill([sizes.batch, beams], BOS)
@@ -106,8 +106,8 @@ def continued(
     ids_BCT = tf.where(is_here_T, token_BC[..., tf.newaxis], parents["ids"])
     candidates = {**parents, "ids": ids_BCT, "token": token_BC, "total": total_BC}
     if "model_total" in parents:
-        beams, vocabulary = logits_BKV.shape[1:]
-        logs_BX = tf.reshape(tf.nn.log_softmax(logits_BKV), [-1, beams * vocabulary])
+        batch, beams, vocabulary = tf.unstack(tf.shape(logits_BKV))
+        logs_BX = tf.reshape(tf.nn.log_softmax(logits_BKV), [batch, beams * vocabulary])
         parent = tf.range(beams) if parent_BC is None else parent_BC
         chosen_BC = parent * vocabulary + token_BC
         candidates["model_total"] += tf.gather(logs_BX, chosen_BC, batch_dims=1)

@@ -7,7 +7,6 @@ those of `hypotheses`.
 
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config.decoding import DecodingConfig
@@ -62,8 +61,8 @@ class Search:
         if config.precision == "auto":
             self._precision = choose_decoding_precision(config.precision, model)
         self._keeps_attention = attention
-        self._results = config.n_best
-        self._beams = config.n_best if config.sample else config.beam
+        self._results: int | tf.Tensor = config.n_best
+        self._beams: int | tf.Tensor = config.n_best if config.sample else config.beam
         self._choose: Choose = beam if config.beam > 1 else greedy
         if config.sample:
             self._choose = sampling(config.temperature, config.top_k, config.top_p)
@@ -92,13 +91,13 @@ class Search:
             number_B: int32, the sentence's number in the whole input, which determines samples;
                 counted from 0 if not given.
         """
-        batch = len(source_BS)
+        batch = tf.shape(source_BS)[0]
         arguments = (
             source_BS,
             maximum_B,
-            np.zeros([batch]) if minimum_B is None else minimum_B,
-            np.zeros([batch, 0]) if prefix_BP is None else prefix_BP,
-            np.arange(batch) if number_B is None else number_B,
+            tf.zeros([batch]) if minimum_B is None else minimum_B,
+            tf.zeros([batch, 0]) if prefix_BP is None else prefix_BP,
+            tf.range(batch) if number_B is None else number_B,
         )
         return self._run(*(tf.cast(argument, tf.int32) for argument in arguments))
 
@@ -207,7 +206,7 @@ class Search:
         """Return which candidates end, the best N finished, and how many have finished."""
         token_BC, total_BC = candidates["token"], candidates["total"]
         ends_BC = (token_BC == EOS) | (p.t + 1 >= p.sentences["maximum_B"])[:, tf.newaxis]
-        is_best_C = tf.range(token_BC.shape[1]) < self._beams
+        is_best_C = tf.range(tf.shape(token_BC)[1]) < self._beams
         enters_BC = ends_BC & (total_BC > IMPOSSIBLE) & is_best_C
         entered_B = tf.reduce_sum(tf.cast(enters_BC, tf.int32), axis=1)
         score_BC = scores(

@@ -51,7 +51,11 @@ def beam(options: Options) -> Candidates:
     K of them may end here, and at least K remain to continue.
     """
     beams, vocabulary = options.logits_BKV.shape[1:]
-    wanted = min(2 * beams, vocabulary)
+    if beams is None:  # which only a search of any beam does not know in advance
+        beams = tf.shape(options.logits_BKV)[1]
+        wanted = tf.minimum(2 * beams, vocabulary)
+    else:
+        wanted = min(2 * beams, vocabulary)
     logits_RC, tokens_RC = top(tf.reshape(options.logits_BKV, [-1, vocabulary]), wanted)
     logits_BKC = tf.reshape(logits_RC, [-1, beams, wanted])
     totals_BKC = (options.total_BK - options.normaliser_BK)[..., tf.newaxis] + logits_BKC
@@ -93,11 +97,13 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
     return choose
 
 
-def top(logits_RV: tf.Tensor, number: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the highest logits of each row and their tokens, like tf.math.top_k, but faster.
+def top(logits_RV: tf.Tensor, number: int | tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the highest logits of each row and their tokens, as tf.math.top_k does, but faster.
 
     They are in the blocks with the highest maxima.
     """
+    if not isinstance(number, int):
+        return tf.math.top_k(logits_RV, number)
     vocabulary = logits_RV.shape[1]
     sizes = [size for size in range(16, 257) if vocabulary % size == 0]
     size = min(sizes, key=lambda size: abs(size * size - vocabulary), default=vocabulary)

@@ -15,6 +15,7 @@ from seq2seq_cli.decoding.encoding import (
     EncodedSentence,
     batches,
     encode_sentences,
+    length_limits,
     memory_errors,
     padded_batch,
     token_ids,
@@ -176,8 +177,9 @@ class Translator:
     def _translate_batch(
         self, sentences: list[str], encoded: list[EncodedSentence], numbers: np.ndarray
     ) -> list[Translation]:
-        maximum, minimum = self._length_limits(encoded)
-        longest = max(each.length for each in encoded)
+        lengths = np.array([each.length for each in encoded])
+        maximum, minimum = length_limits(lengths, self._config, len(self._prefix))
+        longest = int(lengths.max())
         with memory_errors(len(encoded), longest, self._config):
             found = self._search(
                 padded_batch(encoded),
@@ -226,16 +228,6 @@ class Translator:
         utilities = expected_utilities(texts, weights, self._config.mbr_utility)
         best = np.argsort(-utilities, kind="stable")[: self._config.n_best]
         return [found[i] for i in best]
-
-    def _length_limits(self, encoded: list[EncodedSentence]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the maximum and the minimum length of each translation, int32, in tokens."""
-        config = self._config
-        lengths = np.array([each.length for each in encoded])
-        maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
-        maximum = np.minimum(maximum, config.max_length or math.inf)
-        maximum = np.maximum(maximum, len(self._prefix) + 1)
-        minimum = np.maximum(np.ceil(lengths * config.min_length_ratio), config.min_length)
-        return maximum.astype(np.int32), np.minimum(minimum, maximum).astype(np.int32)
 
     def _translation(
         self,

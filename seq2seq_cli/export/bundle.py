@@ -1,51 +1,61 @@
 """The export as one file, which s2s itself reads; see `runs.bundles`."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from seq2seq_cli.decoding.loading import LoadedRun, load_run
-from seq2seq_cli.export.program import Program, comparable
+from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.export.format import Format, write_texts
+from seq2seq_cli.export.program import Program
 from seq2seq_cli.runs import bundles
 from seq2seq_cli.runs.averaging import Tensor
 from seq2seq_cli.runs.run import Run
 
-PROMISED = 1.0
-USAGE = """Give the file wherever s2s takes a run:
+_USAGE = """Give the file wherever s2s takes a run:
 
 ```sh
 s2s translate --run {name} "A sentence."
 ```"""
 
 
-def write_bundle(loaded: LoadedRun, run: Run, extra: dict[str, str], path: Path) -> None:
-    """Write a bundle.
+class Bundle(Format):
+    """A run without the state of its training."""
 
-    Args:
-        loaded: the run's model.
-        run: the run.
-        extra: contents of further files, by name.
-        path: the file to write; a folder with its name and ".folder" is made beside it.
-    """
-    folder = path.with_name(f"{path.name}.folder")
-    made = Run(folder)
-    tokenizer = {each.name: each.read_bytes() for each in run.tokenizer.iterdir()}
-    made.write(run.config(), tokenizer)
-    weights = [Tensor(v.path, v.numpy()) for v in loaded.model.trainable_variables]
-    made.save(weights, [], loaded.state)
-    for name in ("metrics.jsonl", "computation.json"):
-        if (run.path / name).is_file():
-            (folder / name).write_bytes((run.path / name).read_bytes())
-    for name, text in extra.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    bundles.pack(folder, path)
+    name = "bundle"
+    suffix = bundles.SUFFIX
+    promised: ClassVar = {"float32": 1.0}
 
+    def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
+        """See Format.usage."""
+        return _USAGE.format(name=name)
 
-def bundle_program(path: Path) -> Program:
-    """Return the translator of a bundle."""
-    loaded = load_run(Run(bundles.unpack(path)), print)
+    def write(
+        self, loaded: LoadedRun, run: Run, texts: dict[str, str], quantization: str, path: Path
+    ) -> None:
+        """See Format.write. A folder with the path's name and ".folder" is made beside it."""
+        folder = path.with_name(f"{path.name}.folder")
+        made = Run(folder)
+        tokenizer = {each.name: each.read_bytes() for each in run.tokenizer.iterdir()}
+        made.write(run.config(), tokenizer)
+        weights = [Tensor(v.path, v.numpy()) for v in loaded.model.trainable_variables]
+        made.save(weights, [], loaded.state)
+        for name in ("metrics.jsonl", "computation.json"):
+            if (run.path / name).is_file():
+                (folder / name).write_bytes((run.path / name).read_bytes())
+        write_texts(folder, texts)
+        bundles.pack(folder, path)
 
-    def translate(sentences: Sequence[str], beam: int) -> list[str]:
-        found = loaded.translator(comparable(beam)).translate(list(sentences))
-        return [each.text for each in found]
+    def program(self, path: Path, loaded: LoadedRun) -> Program:
+        """See Format.program."""
+        unpacked = load_run(Run(bundles.unpack(path)), print)
 
-    return translate
+        @cache
+        def translator(beam: int) -> Translator:
+            return unpacked.translator(self.search(loaded.decoding, beam))
+
+        def translate(sentences: Sequence[str], beam: int) -> list[str]:
+            return [each.text for each in translator(beam).translate(sentences)]
+
+        return translate

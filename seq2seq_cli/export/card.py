@@ -78,7 +78,8 @@ Licence of the data: {" ".join(licences)}
 
 ## Scores
 
-On {facts.sentences} sentences of the dev split, which training did not read:
+Of the run, in float32, on {facts.sentences} sentences of the dev split, which training did not
+read:
 
 | search | BLEU | chrF |
 |---|---|---|

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.errors import ExportError
 
 SEARCHES = {"greedy": 1, "beam 5": 5}
@@ -38,19 +36,6 @@ class Agreement:
     def __str__(self) -> str:
         """Return the numbers in words."""
         return f"{self.search}: {self.equal} of {self.sentences} translations equal"
-
-
-def comparable(beam: int) -> DecodingConfig:
-    """Return the search of the comparisons: in float32, without a length penalty."""
-    return DecodingConfig(beam=beam, length_penalty=0.0, precision="float32")
-
-
-def run_translations(loaded: LoadedRun, sentences: Sequence[str]) -> dict[str, list[str]]:
-    """Return the run's own translations by the name of the search."""
-    return {
-        name: [each.text for each in loaded.translator(comparable(beam)).translate(list(sentences))]
-        for name, beam in SEARCHES.items()
-    }
 
 
 def compare(

@@ -82,7 +82,7 @@ class AttentionStack(Seq2Seq):
             after |= cache_tensors(i, layer_cache(state, i).grow(max_length))
         return after
 
-    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+    def repeat_for_beams(self, memory: Memory, times: int | tf.Tensor) -> Memory:
         """See Seq2Seq.repeat_for_beams. The rows of a sentence attend to the same keys."""
         del times
         return memory

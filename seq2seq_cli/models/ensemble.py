@@ -42,7 +42,7 @@ class Ensemble(Seq2Seq):
         """See Seq2Seq.initial_state."""
         return _join([m.initial_state(part, max_length) for m, part in self._parts(memory)])
 
-    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+    def repeat_for_beams(self, memory: Memory, times: int | tf.Tensor) -> Memory:
         """See Seq2Seq.repeat_for_beams."""
         return _join([m.repeat_for_beams(part, times) for m, part in self._parts(memory)])
 

@@ -107,7 +107,7 @@ class Seq2Seq(keras.Model):
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """Return the state before the first token of at most `max_length`."""
 
-    def repeat_for_beams(self, memory: Memory, times: int) -> Memory:
+    def repeat_for_beams(self, memory: Memory, times: int | tf.Tensor) -> Memory:
         """Return the memory that `decode_step` takes for `times` rows of each sentence."""
         return {name: tf.repeat(tensor, times, axis=0) for name, tensor in memory.items()}
 

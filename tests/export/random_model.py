@@ -7,6 +7,7 @@ from conftest import checkpoint_state, tiny_config, toy_pairs
 from seq2seq_cli.data.tokenizers.pair import train_tokenizers
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.models import build_model
+from seq2seq_cli.special_tokens import TO
 
 SOURCES = [source for source, _ in toy_pairs()[::17]]
 
@@ -16,6 +17,9 @@ def random_model(**settings: object) -> LoadedRun:
     config = tiny_config(None, **{"model__kind": "transformer", **settings})
     sources, targets = zip(*toy_pairs(), strict=True)
     tokenizers = train_tokenizers(sources, targets, config.tokenizer)
+    if config.data.both_directions:
+        tags = [TO + language for language in config.data.directions]
+        tokenizers = tokenizers.with_tags(tags).towards(config.data.target_language)
     model = build_model(config.model, tokenizers.vocabularies, seed=3)
     return LoadedRun(
         (Path("run"),),

@@ -9,6 +9,7 @@ from conftest import invoke, s2s
 
 from seq2seq_cli.errors import CheckpointError, ExportError, UsageError
 from seq2seq_cli.export import exporting
+from seq2seq_cli.export.bundle import Bundle
 from seq2seq_cli.export.program import compare
 from seq2seq_cli.runs import bundles, files
 from seq2seq_cli.runs.arrays import file_parts, open_arrays
@@ -71,7 +72,7 @@ def test_an_export_that_translates_otherwise_is_refused_and_leaves_nothing(
     trained, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(
-        exporting.bundle, "bundle_program", lambda path: lambda texts, beam: ["x"] * len(texts)
+        Bundle, "program", lambda self, path, loaded: lambda texts, beam: ["x"] * len(texts)
     )
     with pytest.raises(ExportError, match="greedy: 0 of .* promised"):
         exporting.export(Run(trained), tmp_path / "b.s2s", "bundle", "")

@@ -8,8 +8,9 @@ import pytest
 from random_model import SOURCES, random_model
 
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.export import ctranslate2 as exported
-from seq2seq_cli.export.program import compare, run_translations
+from seq2seq_cli.export.ctranslate2 import CTranslate2
+from seq2seq_cli.export.program import compare
+from seq2seq_cli.runs.run import Run
 
 pytest.importorskip("ctranslate2")
 MODELS = {
@@ -34,6 +35,14 @@ MODELS = {
     },
 }
 
+FORMAT = CTranslate2()
+
+
+def exported(loaded, quantization, path):
+    """Write an export, and return its translator."""
+    FORMAT.write(loaded, Run(path), {}, quantization, path)
+    return FORMAT.program(path, loaded)
+
 
 @pytest.fixture(scope="module")
 def usual():
@@ -43,11 +52,10 @@ def usual():
 @pytest.mark.parametrize("name", MODELS)
 def test_greedy_and_beam_search_translate_alike_in_float32(name, tmp_path):
     loaded = random_model(**MODELS[name])
-    exported.write_ctranslate2(loaded, "float32", tmp_path)
-    program = exported.ctranslate2_program(tmp_path, loaded.tokenizers)
-    expected = run_translations(loaded, SOURCES)
+    program = exported(loaded, "float32", tmp_path / "a")
+    expected = FORMAT.expected(loaded, SOURCES)
     assert len(set(expected["greedy"])) > 1
-    compare(program, SOURCES, expected, exported.PROMISED["float32"])
+    compare(program, SOURCES, expected, FORMAT.promised["float32"])
 
 
 @pytest.mark.parametrize("quantization", ["int8", "int16", "bfloat16"])
@@ -56,28 +64,24 @@ def test_a_quantization_makes_the_weights_smaller_and_leaves_them_usable(
 ):
     sizes = {}
     for each in ("float32", quantization):
-        (tmp_path / each).mkdir()
-        exported.write_ctranslate2(usual, each, tmp_path / each)
+        program = exported(usual, each, tmp_path / each)
         sizes[each] = (tmp_path / each / "model.bin").stat().st_size
     assert sizes[quantization] < 0.7 * sizes["float32"]
-    program = exported.ctranslate2_program(tmp_path / quantization, usual.tokenizers)
     assert len(program(SOURCES[:3], 5)) == 3
 
 
 def test_the_code_of_the_card_translates_without_s2s(usual, tmp_path):
-    exported.write_ctranslate2(usual, "float32", tmp_path)
-    (code,) = re.findall(
-        r"```python\n(.*?)```", exported.usage(usual.tokenizers, "float32"), re.DOTALL
-    )
+    program = exported(usual, "float32", tmp_path / "a")
+    usage = FORMAT.usage(usual, "a", "float32")
+    (code,) = re.findall(r"```python\n(.*?)```", usage, re.DOTALL)
     assert code.count("\n") <= 13
     code = code.replace('"A sentence."', repr(SOURCES[0]))
     code = code.replace("beam_size=5", "beam_size=5, length_penalty=0, max_decoding_length=24")
     blocked = f"import sys; sys.modules['seq2seq_cli'] = None\n{code}"
     done = subprocess.run(
-        [sys.executable, "-c", blocked], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", blocked], cwd=tmp_path / "a", capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    program = exported.ctranslate2_program(tmp_path, usual.tokenizers)
     (expected,) = program(SOURCES[:1], 5)
     (printed,) = eval(done.stdout)
     assert printed
@@ -88,7 +92,7 @@ def test_what_ctranslate2_has_no_layers_for_is_refused():
     for kind in ("rnn", "decoder_only"):
         loaded = random_model(model__kind=kind)
         with pytest.raises(UsageError, match="no layers for a model of this kind"):
-            exported.check_model(loaded.model, loaded.tokenizers)
+            FORMAT.check_model(loaded)
     loaded = random_model(tokenizer__kind="words")
     with pytest.raises(UsageError, match="'words'"):
-        exported.check_model(loaded.model, loaded.tokenizers)
+        FORMAT.check_model(loaded)

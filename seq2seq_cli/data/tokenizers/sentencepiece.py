@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sentencepiece
@@ -122,12 +123,30 @@ class SentencePiece(Tokenizer):
 
     def _ids(self, sentences: tf.Tensor) -> tf.RaggedTensor:
         ids = self._graph_tokenizer.tokenize(sentences)
-        if self._is_shifted:
-            ids = ids.with_flat_values(tf.gather(self._ours, ids.flat_values))
-        return ids
+        return ids.with_flat_values(self.from_model(ids.flat_values))
 
     def _texts(self, ids: Sequence[Sequence[int]]) -> list[str]:
         return self._processor.decode([[self._models[i] for i in row] for row in ids])
+
+    def _graph_texts(self, ids: tf.Tensor) -> tf.Tensor:
+        kept = tf.ragged.boolean_mask(ids, ids != PAD)
+        kept = kept.with_flat_values(self.to_model(kept.flat_values))
+        return self._graph_tokenizer.detokenize(kept)
+
+    def from_model(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return our ids for those of the model's file, int32 of any shape."""
+        return tf.gather(self._ours, ids) if self._is_shifted else ids
+
+    def to_model(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return the ids of the model's file for ours; 0 for a special one that it lacks."""
+        if not self._is_shifted:
+            return ids
+        return tf.gather([self._models.get(i, 0) for i in range(self.text_size)], ids)
+
+    @property
+    def resources(self) -> list[Any]:
+        """See Tokenizer.resources."""
+        return [self._graph_tokenizer]
 
     def _piece(self, i: int) -> str:
         return self._processor.id_to_piece(self._models[i])

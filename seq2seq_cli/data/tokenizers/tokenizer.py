@@ -4,7 +4,9 @@ import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, TO
@@ -45,8 +47,17 @@ class Tokenizer(ABC):
         """Return the text of each sequence, which has no tags, and no special ids except UNK."""
 
     @abstractmethod
+    def _graph_texts(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return the text of each row, in the graph; PAD, which may stand anywhere, gives none."""
+
+    @abstractmethod
     def _piece(self, i: int) -> str:
         """Return the written form of an id that is neither special nor a tag's."""
+
+    @property
+    def resources(self) -> list[Any]:
+        """What a SavedModel has to contain besides the graph: models and tables."""
+        return []
 
     @property
     def text_size(self) -> int:
@@ -104,6 +115,19 @@ class Tokenizer(ABC):
                 for row in ids
             ]
         )
+
+    def detokenize_in_graph(self, ids: tf.Tensor) -> tf.Tensor:
+        """Return what `detokenize` does for rows of ids, as a vector of strings, in the graph.
+
+        A NUL reads U+FFFD.
+
+        Args:
+            ids: int32, one row for each sequence, padded with PAD.
+        """
+        has_ended = tf.cumsum(tf.cast(ids == EOS, tf.int32), axis=1) > 0
+        no_text = has_ended | (ids == PAD) | (ids == BOS) | (ids >= self.text_size)
+        texts = self._graph_texts(tf.where(no_text, PAD, ids))
+        return tf.strings.regex_replace(texts, r"\x00", "\N{REPLACEMENT CHARACTER}")
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the readable form of each id: ▁ is a space."""
@@ -163,6 +187,13 @@ class Bytes(Tokenizer):
         """Return the texts; invalid UTF-8 becomes U+FFFD."""
         first = len(SPECIAL_PIECES)
         return [bytes(i - first for i in row if i >= first).decode(errors="replace") for row in ids]
+
+    def _graph_texts(self, ids: tf.Tensor) -> tf.Tensor:
+        special = [b""] * len(SPECIAL_PIECES)
+        # An array of objects: one of strings would lose the byte 0.
+        strings = np.array([*special, *(bytes([i]) for i in range(256))], object)
+        texts = tf.strings.reduce_join(tf.gather(tf.constant(strings, tf.string), ids), axis=1)
+        return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
 
     def _piece(self, i: int) -> str:
         """Return the ASCII character, or the byte's number."""

@@ -66,6 +66,14 @@ class Words(Tokenizer):
             for sequence in ids
         ]
 
+    def _graph_texts(self, ids: tf.Tensor) -> tf.Tensor:
+        return _join_in_graph(["", SPACE + self._pieces[UNK], *self._pieces[UNK + 1 :]], ids)
+
+    @property
+    def resources(self) -> list[Any]:
+        """See Tokenizer.resources."""
+        return [self._table]
+
     def _piece(self, i: int) -> str:
         return self._pieces[i]
 
@@ -85,8 +93,9 @@ class WordPiece(Tokenizer):
     def __init__(self, vocabulary: Sequence[str]):
         self._pieces = [*SPECIAL_PIECES, *vocabulary]
         self.vocabulary_size = len(self._pieces)
+        self._table = _table(vocabulary)
         self._graph_tokenizer = tf_text.WordpieceTokenizer(
-            _table(vocabulary),
+            self._table,
             suffix_indicator=_CONTINUES,
             max_bytes_per_word=_MAX_WORD_BYTES,
             token_out_type=tf.int32,
@@ -105,6 +114,15 @@ class WordPiece(Tokenizer):
         return [
             _join(self._pieces[i].removeprefix(_CONTINUES) for i in sequence) for sequence in ids
         ]
+
+    def _graph_texts(self, ids: tf.Tensor) -> tf.Tensor:
+        pieces = [piece.removeprefix(_CONTINUES) for piece in self._pieces]
+        return _join_in_graph(["", *pieces[UNK:]], ids)
+
+    @property
+    def resources(self) -> list[Any]:
+        """See Tokenizer.resources."""
+        return [self._table]
 
     def _piece(self, i: int) -> str:
         return self._pieces[i]
@@ -188,6 +206,23 @@ def _join(words: Iterable[str]) -> str:
     text = re.sub(f"({_OPENING}){SPACE}", r"\1", "".join(words))
     text = text.removeprefix(SPACE).replace(SPACE, " ")
     return re.sub("\ue000[\ue000-\ue002]", lambda spelling: _SPELLED[spelling[0]], text)
+
+
+def _join_in_graph(pieces: Sequence[str], ids: tf.Tensor) -> tf.Tensor:
+    """Do what `_join` does for rows of ids, of which 0 gives no text. A NUL reads U+FFFD."""
+    texts = tf.strings.reduce_join(tf.gather(tf.constant(list(pieces), tf.string), ids), axis=1)
+    texts = tf.strings.regex_replace(texts, f"({_OPENING}){SPACE}", r"\1")
+    texts = tf.strings.regex_replace(texts, f"^{SPACE}", "")
+    # The character that spells is told from one that is spelled by NUL, which no piece contains.
+    for spelling, character in (
+        (SPACE, " "),
+        ("\ue000\ue000", "\0"),
+        ("\ue000\ue001", SPACE),
+        ("\ue000\ue002", "\N{REPLACEMENT CHARACTER}"),
+        ("\0", "\ue000"),
+    ):
+        texts = tf.strings.regex_replace(texts, spelling, character)
+    return texts
 
 
 def _table(vocabulary: Sequence[str]) -> Any:

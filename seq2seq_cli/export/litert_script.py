@@ -1,0 +1,45 @@
+"""Translate with a model for LiteRT.
+
+`python translate.py "A sentence."` translates its arguments, or else the lines of stdin. It needs
+the packages ai-edge-litert and sentencepiece, and model.tflite, source.spm and target.spm beside
+it.
+"""
+
+import sys
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from ai_edge_litert.interpreter import Interpreter
+
+
+class Translator:
+    """Translates one sentence after the other, greedily.
+
+    Args:
+        folder: has the files.
+    """
+
+    def __init__(self, folder: Path):
+        self._source, self._target = (
+            sentencepiece.SentencePieceProcessor(str(folder / f"{side}.spm"))
+            for side in ("source", "target")
+        )
+        self._run = Interpreter(str(folder / "model.tflite")).get_signature_runner("translate")
+
+    def translate(self, sentence: str) -> str:
+        """Return the translation, on one line."""
+        text = unicodedata.normalize("NFC", sentence.strip())
+        if not text:
+            return ""
+        pieces = [*self._source.encode(text), 0]  # the model puts the end of the sentence there
+        found = self._run(pieces=np.array(pieces, np.int32))["translation"]
+        translation = self._target.decode(found.tolist())
+        return " ".join(translation.replace("\0", "\N{REPLACEMENT CHARACTER}").split())
+
+
+if __name__ == "__main__":
+    translator = Translator(Path(__file__).parent)
+    for line in sys.argv[1:] or sys.stdin:
+        print(translator.translate(line), flush=True)

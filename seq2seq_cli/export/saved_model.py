@@ -1,0 +1,109 @@
+"""A SavedModel: a folder for TensorFlow Serving, or any program with TensorFlow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import tensorflow as tf
+from tensorflow.types.experimental import ConcreteFunction
+
+from seq2seq_cli.decoding.loading import LoadedRun
+from seq2seq_cli.export.format import LIMITS, Format, write_texts
+from seq2seq_cli.export.program import Program
+from seq2seq_cli.export.saved_functions import save_functions
+from seq2seq_cli.export.text_functions import TextFunctions
+from seq2seq_cli.runs.run import Run
+
+VERSION = "1"
+"""The name of the folder with the model: TensorFlow Serving loads the highest number."""
+
+_BATCH = 64  # sentences that are compared at a time
+
+_USAGE = """In TensorFlow Serving, under the name `{name}`:
+
+```sh
+docker run -p 8501:8501 -v "$PWD/{name}:/models/{name}" -e MODEL_NAME={name} tensorflow/serving
+curl http://localhost:8501/v1/models/{name}:predict -d '{{"instances": ["A sentence."]}}'
+```
+
+In Python with `pip install tensorflow tensorflow-text`, beside this folder:
+
+```python
+import tensorflow as tf
+import tensorflow_text  # registers the operations of the tokenizer
+model = tf.saved_model.load("{name}/{version}")
+found = model.signatures["translate"](text=tf.constant(["A sentence."]))
+print([text.decode() for text in found["translation"].numpy()])
+```
+
+The functions `translate` (greedy, also called `serving_default`), `translate_beam` and `score`
+take batches of any size. The weights are {quantization}."""
+
+
+class SavedModel(Format):
+    """A SavedModel with the tokenizers in it."""
+
+    name = "saved-model"
+    kept: ClassVar = (
+        *LIMITS,
+        "min_length",
+        "min_length_ratio",
+        "length_penalty_kind",
+        "coverage_penalty",
+        "repetition_penalty",
+        "no_repeat_ngram",
+    )
+
+    def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
+        """See Format.usage."""
+        usage = _USAGE.format(name=name, version=VERSION, quantization=quantization)
+        further = [f"`translate_to_{language}`" for language in _further_languages(loaded)]
+        return f"{usage} For other languages: {', '.join(further)}." if further else usage
+
+    def write(
+        self, loaded: LoadedRun, run: Run, texts: dict[str, str], quantization: str, path: Path
+    ) -> None:
+        """See Format.write."""
+        source, target = loaded.tokenizers.source, loaded.tokenizers.target
+        resources = [*source.resources, *target.resources]
+        path.mkdir()
+        save_functions(self.functions(loaded), loaded.model, resources, path / VERSION)
+        write_texts(path, texts)
+
+    def functions(self, loaded: LoadedRun) -> dict[str, ConcreteFunction]:
+        """Return the functions by their names, those of further target languages included."""
+        config = self.search(loaded.decoding, beam=1)
+        functions = TextFunctions(loaded.model, loaded.tokenizers, config).functions()
+        functions["serving_default"] = functions["translate"]
+        for language in _further_languages(loaded):
+            towards = TextFunctions(loaded.model, loaded.tokenizers.towards(language), config)
+            functions |= {f"{n}_to_{language}": each for n, each in towards.functions().items()}
+        return functions
+
+    def program(self, path: Path, loaded: LoadedRun) -> Program:
+        """See Format.program."""
+        signatures = tf.saved_model.load(str(path / VERSION)).signatures
+
+        def translate(sentences: Sequence[str], beam: int) -> list[str]:
+            found: list[str] = []
+            for first in range(0, len(sentences), _BATCH):
+                text = tf.constant(sentences[first : first + _BATCH])
+                if beam == 1:
+                    texts = signatures["translate"](text=text)["translation"]
+                else:
+                    texts = signatures["translate_beam"](
+                        text=text,
+                        beam=tf.constant(beam),
+                        n_best=tf.constant(1),
+                        length_penalty=tf.constant(0.0),
+                    )["translations"][:, 0]
+                found += [each.decode() for each in texts.numpy()]
+            return found
+
+        return translate
+
+
+def _further_languages(loaded: LoadedRun) -> list[str]:
+    """Return the target languages that have tags, without the run's usual one."""
+    _, usual = loaded.languages
+    return [language for language in loaded.tokenizers.source.languages if language != usual]
