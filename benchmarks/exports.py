@@ -4,8 +4,8 @@
 
 Each run is exported in every format and with every type of weights that it can have. Agreement is
 that of `s2s export`, of dev sentences. The time is that of one sentence after the other, greedily,
-on the cores that the process has: the mean of `--sentences` dev sentences after the first, which is not counted, and
-the median of `--trials` passes over them. A bundle is translated by s2s itself.
+on the cores that the process has: the mean of `--sentences` dev sentences after the first, which is
+not counted, and the median of `--trials` passes over them. A bundle is translated by s2s itself.
 """
 
 import argparse

@@ -52,7 +52,7 @@ def export(
     to: Annotated[Kind, typer.Option("--to", help="The format.")],
     quantization: Annotated[
         Quantization | None,
-        typer.Option(help="Type of the weights, for ctranslate2 and litert; the default is float32."),
+        typer.Option(help="Type of the weights, for ctranslate2 and litert; float32 by default."),
     ] = None,
     data: DataOption = None,
     source: SourceOption = None,
