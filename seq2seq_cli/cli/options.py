@@ -1,5 +1,6 @@
 """Options and first steps that several commands share."""
 
+import logging
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -295,6 +296,8 @@ def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> s
     from seq2seq_cli.runtime import devices, parallel, tensorflow
 
     tensorflow.import_tensorflow(warn if training else None)
+    # Its warnings are for programmers, such as that several models have a graph each.
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     description = devices.use_device(device)
     parallel.share_threads(parallel.most_shards(training) if training else parallel.parts_at_once())
     return description

@@ -1,6 +1,7 @@
 """The command `translate`."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -24,6 +25,12 @@ def test_no_input_is_overwritten(home, tmp_path):
         assert code == 2
         assert "is also the --input, which would be overwritten" in error
     assert path.read_text() == "one cat\n"
+
+
+def test_warnings_of_tensorflow_are_not_shown(home):
+    logging.getLogger("tensorflow").setLevel(logging.WARNING)
+    invoke("translate", SENTENCE)
+    assert not logging.getLogger("tensorflow").isEnabledFor(logging.WARNING)
 
 
 def test_a_pipe_is_an_input(home, tmp_path):
