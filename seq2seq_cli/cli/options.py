@@ -84,7 +84,7 @@ AttentionOption = Annotated[
     str | None,
     typer.Option(
         "--attention",
-        help="Score: additive, dot, general, concat, scaled-dot; bahdanau or luong.",
+        help="Score: additive, dot, general, concat, scaled-dot, none; bahdanau or luong.",
         autocompletion=completion.attentions,
     ),
 ]

@@ -48,6 +48,15 @@ class Config(Table):
         return self
 
     @model_validator(mode="after")
+    def _coverage_needs_attention(self) -> "Config":
+        if self.decoding.coverage_penalty and not self.model.has_attention:
+            raise ValueError(
+                f"decoding.coverage_penalty ({self.decoding.coverage_penalty}) counts attention, "
+                "and model.attention is 'none'. Set one of them"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _both_directions_need_one_vocabulary(self) -> "Config":
         if self.data.both_directions and self.tokenizer.vocabularies == "separate":
             raise ValueError(

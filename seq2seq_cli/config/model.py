@@ -54,15 +54,18 @@ class RNNConfig(Table):
     """Number of layers of the decoder. From the third on, each adds its input to its output."""
     bidirectional: bool = True
     """Each layer of the encoder reads in both directions, which doubles the width of its values."""
-    attention: Literal["additive", "dot", "general", "concat", "scaled_dot"] = "additive"
+    attention: Literal["additive", "dot", "general", "concat", "scaled_dot", "none"] = "additive"
     """How a query is scored against a key (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al.
-    2017)."""
+    2017). `none`: no attention; all that the decoder gets of a source is the encoder's last states
+    (Sutskever et al. 2014; in Bahdanau's wiring Cho et al. 2014)."""
     wiring: Literal["bahdanau", "luong"] = Field(default_factory=_default_wiring)
     """What the query is. `bahdanau`: the decoder's previous state, and the context vector is an
     input of the cell; the default for `additive`. `luong`: the cell's new state; the default for
-    the other scores."""
+    the other scores. Without attention, `bahdanau` gives the encoder's last states to each decoding
+    step, and `luong` to the decoder's initial state alone."""
     input_feeding: bool = True
-    """In Luong's wiring, the cell reads the attentional vector of the previous decoding step."""
+    """In Luong's wiring, the cell reads the attentional vector of the previous decoding step.
+    Without attention there is no such vector."""
     bridge: Literal["projection", "zero"] = "projection"
     """The decoder's initial state: a projection of the encoder's last state, or zeros."""
     embedding_units: int = Field(256, ge=1, le=MOST_UNITS)
@@ -101,6 +104,21 @@ class RNNConfig(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _a_way_from_source_to_target(self) -> "RNNConfig":
+        if (self.attention, self.wiring, self.bridge) == ("none", "luong", "zero"):
+            raise ValueError(
+                "model.bridge 'zero' leaves the decoder nothing of the source, since "
+                "model.attention is 'none' and model.wiring 'luong'. Set model.bridge to "
+                "'projection' or model.wiring to 'bahdanau'"
+            )
+        return self
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether the decoder attends to the source."""
+        return self.attention != "none"
+
     @property
     def value_units(self) -> int:
         """Width of the encoder's values, which the decoder attends to."""
@@ -114,13 +132,15 @@ class RNNConfig(Table):
     @property
     def description(self) -> str:
         """A one-line description."""
-        return f"rnn, {self.attention} attention, {self.wiring} wiring"
+        attention = self.attention if self.has_attention else "no"
+        return f"rnn, {attention} attention, {self.wiring} wiring"
 
 
 class AttentionStackConfig(Table):
     """The keys of every `[model]` that is made of Transformer blocks."""
 
     training_defaults: ClassVar[dict[str, Any]] = {"peak_learning_rate": 2e-3}
+    has_attention: ClassVar[bool] = True
 
     kind: Literal["transformer", "decoder_only"]
     """The kind of model."""

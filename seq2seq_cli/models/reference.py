@@ -1,6 +1,6 @@
 """The papers' equations in plain TensorFlow, and nothing else.
 
-This file has three uses. It is the place to learn how attention works: read it first, with the
+This file has three uses. Its sister `reference_variants` has what other papers change. It is the place to learn how attention works: read it first, with the
 papers open. The tests compare the outputs and the gradients of the fast layers with it. `s2s
 selftest` does the same with the weights of a run.
 
@@ -84,15 +84,16 @@ def unroll(x_BSD: Tensor, mask_BS: Tensor, state: State, f: Cell) -> tuple[Tenso
 
 def annotations(
     x_BSD: Tensor, mask_BS: Tensor, state: State, forward: Cell, backward: Cell
-) -> tuple[Tensor, State]:
+) -> tuple[Tensor, State, State]:
     """h_j = [forward h_j; backward h_j]: Bahdanau et al. (2015), equation 7.
 
-    Returns h_BSD, and the backward cell's last state, which it has at the first word.
+    Returns h_BSD, the backward cell's last state, which it has at the first word, and the forward
+    cell's.
     Fast: encoder.EncoderLayer.
     """
-    forward_BSD, _ = unroll(x_BSD, mask_BS, state, forward)
+    forward_BSD, end = unroll(x_BSD, mask_BS, state, forward)
     backward_BSD, last = unroll(tf.reverse(x_BSD, [1]), tf.reverse(mask_BS, [1]), state, backward)
-    return tf.concat([forward_BSD, tf.reverse(backward_BSD, [1])], axis=-1), last
+    return tf.concat([forward_BSD, tf.reverse(backward_BSD, [1])], axis=-1), last, end
 
 
 def additive(

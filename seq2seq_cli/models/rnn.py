@@ -1,21 +1,28 @@
-"""A recurrent encoder-decoder with attention."""
+"""A recurrent encoder-decoder, with attention or without."""
 
 import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.cells import CELLS
-from seq2seq_cli.models.layers.decoders import BahdanauDecoder, LuongDecoder
+from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder, LuongDecoder
 from seq2seq_cli.models.layers.encoder import Encoder
 from seq2seq_cli.models.layers.initialisers import normal, seed_generator
 from seq2seq_cli.models.layers.linear import Linear, joined
+from seq2seq_cli.models.layers.plain_decoders import ChoDecoder, SutskeverDecoder
 from seq2seq_cli.models.layers.regularisation import Dropout, dropout_maker, penalise
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import dense, to_product_dtype
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
 from seq2seq_cli.vocabularies import Vocabularies
 
-DECODERS = {"bahdanau": BahdanauDecoder, "luong": LuongDecoder}
+DECODERS: dict[tuple[str, bool], type[Decoder]] = {
+    ("bahdanau", True): BahdanauDecoder,
+    ("luong", True): LuongDecoder,
+    ("bahdanau", False): ChoDecoder,
+    ("luong", False): SutskeverDecoder,
+}
+"""For a wiring, with attention and without."""
 
 
 class RNN(Seq2Seq):
@@ -30,6 +37,9 @@ class RNN(Seq2Seq):
     or, with the bridge `zero`, 0. The wirings: BahdanauDecoder, LuongDecoder. An affine map leads
     from the decoder's outputs to the vocabulary.
 
+    Without attention the decoder gets the encoder's last states instead of its values, those of
+    both directions: SutskeverDecoder, ChoDecoder.
+
     Args:
         config: widths, layers and options.
         vocabularies: their sizes.
@@ -40,6 +50,7 @@ class RNN(Seq2Seq):
         super().__init__("rnn")
         generator = seed_generator(seed)
         self.activation_penalty = config.activation_penalty
+        self.has_attention = config.has_attention
 
         make_dropout = dropout_maker(self.dropout_key, config.variational_dropout)
 
@@ -68,12 +79,14 @@ class RNN(Seq2Seq):
         letters = CELLS[config.cell].state_names
         names = [f"{name}{i}" for i in range(1, config.decoder_layers + 1) for name in letters]
         self.decoder_units = config.decoder_units
+        last_units = config.encoder_units if config.has_attention else config.value_units
         self.bridges = [
-            Linear(config.decoder_units, config.encoder_units, generator, name=f"bridge_{name}")
+            Linear(config.decoder_units, last_units, generator, name=f"bridge_{name}")
             for name in (names if config.bridge == "projection" else [])
         ]
         decoder_dropouts = dropouts(config.decoder_layers - 1)
-        self.decoder = DECODERS[config.wiring](config, decoder_dropouts, generator, name="decoder")
+        decoder = DECODERS[config.wiring, config.has_attention]
+        self.decoder = decoder(config, decoder_dropouts, generator, name="decoder")
         self.output_projection = Linear(
             vocabularies.target, self.decoder.output_units, generator, name="output_projection"
         )
@@ -84,8 +97,11 @@ class RNN(Seq2Seq):
         mask_BS = padding_mask(source_BS)
         embedded_BSD = self.source_dropout(self.source_embedding(source_BS), training=training)
         values_BSD, last = self.encoder(embedded_BSD, mask_BS, training=training)
+        if not self.has_attention:  # one value stands for the whole sentence
+            values_BSD = last[0][:, tf.newaxis]
         if training:
-            values_BSD = penalise(values_BSD, mask_BS, self.activation_penalty)
+            of_values = mask_BS if self.has_attention else mask_BS[:, :1]
+            values_BSD = penalise(values_BSD, of_values, self.activation_penalty)
         values_BSD = self.value_dropout(values_BSD, training=training)
         zeros_BD = tf.zeros([tf.shape(source_BS)[0], self.decoder_units], values_BSD.dtype)
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}

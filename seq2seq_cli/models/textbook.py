@@ -77,6 +77,8 @@ def _rnn_outputs(model: RNN, source_BS: Tensor, target_BT: Tensor) -> TextbookOu
     zeros_BD = tf.zeros([source_BS.shape[0], model.decoder_units])
     state += [zeros_BD] * (len(model.decoder.state_names) - len(state))
 
+    if not model.has_attention:
+        h_BSD = last[0][:, tf.newaxis]
     step = decoding_step_of(model.decoder, h_BSD, mask_BS)
     outputs, attention = [], []
     for y_BD in tf.unstack(_lookup(model.target_embedding.embeddings, target_BT), axis=1):
@@ -85,7 +87,8 @@ def _rnn_outputs(model: RNN, source_BS: Tensor, target_BT: Tensor) -> TextbookOu
         attention.append(weights_BS)
     kernel, bias = affine_of(model.output_projection)
     logits_BTV, weights_BTS = tf.stack(outputs, axis=1) @ kernel + bias, tf.stack(attention, axis=1)
-    return TextbookOutputs(logits_BTV, weights_BTS, {"cross": [weights_BTS[:, tf.newaxis]]})
+    maps = {"cross": [weights_BTS[:, tf.newaxis]]} if model.has_attention else {}
+    return TextbookOutputs(logits_BTV, weights_BTS, maps)
 
 
 def _transformer_outputs(

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow import Tensor
 
 from seq2seq_cli.models import reference
+from seq2seq_cli.models import reference_variants as variants
 from seq2seq_cli.models.layers.blocks import Block, FeedForward
 from seq2seq_cli.models.layers.cells import Cell, GRUCell
 from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder
@@ -17,6 +18,8 @@ from seq2seq_cli.models.layers.encoder import EncoderLayer
 from seq2seq_cli.models.layers.linear import Linear
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.plain_decoders import ChoDecoder, SutskeverDecoder
+from seq2seq_cli.models.layers.readout import Readout
 from seq2seq_cli.models.layers.scores import AdditiveScore, DotScore, GeneralScore, Score
 
 # (y_BD, state) -> output_BD, weights_BS and the next state
@@ -63,13 +66,21 @@ def stack_of(cells: Sequence[reference.Cell]) -> reference.Cell:
 def encode_by(
     layer: EncoderLayer, x_BSD: Tensor, mask_BS: Tensor
 ) -> tuple[Tensor, reference.State]:
-    """Return h_BSD, and the last state of the backward cell (else of the only one)."""
+    """Return h_BSD, and the last state of the backward cell (else of the only one).
+
+    Where the layer has `both_ends`, it is that of the forward cell and of the backward one.
+    """
     forward, backward = layer.forward_cell, layer.backward_cell
     zeros_BD = tf.zeros([x_BSD.shape[0], forward.recurrent_kernel.shape[0]])
     state = [zeros_BD] if isinstance(forward, GRUCell) else [zeros_BD, zeros_BD]
     if backward is None:
         return reference.unroll(x_BSD, mask_BS, state, cell_of(forward))
-    return reference.annotations(x_BSD, mask_BS, state, cell_of(forward), cell_of(backward))
+    h_BSD, last, end = reference.annotations(
+        x_BSD, mask_BS, state, cell_of(forward), cell_of(backward)
+    )
+    if layer.both_ends:
+        last = [tf.concat(pair, axis=1) for pair in zip(end, last, strict=True)]
+    return h_BSD, last
 
 
 def score_of(score: Score) -> reference.Score:
@@ -92,9 +103,11 @@ def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> Decodi
     Where there are more layers, the first one's state asks in Bahdanau's wiring, and the last
     one's in Luong's. The last one's goes into the output.
     """
-    kernel = decoder.context_kernel if isinstance(decoder, BahdanauDecoder) else decoder.feed_kernel
+    kernel = decoder.gate_kernels[0] if decoder.gate_kernels else None
     first = cell_of(decoder.cell, *([] if kernel is None else [kernel]))
     f = stack_of([first, *map(cell_of, decoder.upper.cells)])
+    if isinstance(decoder, SutskeverDecoder | ChoDecoder):
+        return _plain_step_of(decoder, f, h_BSD, mask_BS)
     score = score_of(decoder.score)
 
     def bahdanau(y_BD: Tensor, state: reference.State) -> tuple:
@@ -111,6 +124,31 @@ def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> Decodi
         return output_BD, a_BS, state if kernel is None else [*state, output_BD]
 
     return bahdanau if isinstance(decoder, BahdanauDecoder) else luong
+
+
+def _plain_step_of(
+    decoder: SutskeverDecoder | ChoDecoder, f: reference.Cell, h_BSD: Tensor, mask_BS: Tensor
+) -> DecodingStep:
+    """Return the step of a decoder without attention, for which `h_BSD` holds one vector."""
+    no_weights_BS = tf.zeros(mask_BS.shape)
+
+    def sutskever(y_BD: Tensor, state: reference.State) -> tuple:
+        output_BD, (_, *state) = variants.sutskever_step(y_BD, state, f)
+        return output_BD, no_weights_BS, state
+
+    def cho(y_BD: Tensor, state: reference.State) -> tuple:
+        output_BD, (_, *state) = variants.cho_step(
+            y_BD, state, h_BSD[:, 0], f, readout_of(decoder.readout)
+        )
+        return output_BD, no_weights_BS, state
+
+    return cho if isinstance(decoder, ChoDecoder) else sutskever
+
+
+def readout_of(layer: Readout) -> variants.Readout:
+    """Return a readout."""
+    kernel, bias = affine_of(layer)
+    return functools.partial(variants.tanh_readout, W_t=kernel, b_t=bias)
 
 
 def multi_head_of(layer: MultiHeadAttention) -> MultiHead:

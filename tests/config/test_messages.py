@@ -78,7 +78,7 @@ def test_unknown_table_is_named(tmp_path):
         (
             '[model]\nattention = "flash"',
             "my.toml: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
-            "'scaled_dot'; it is 'flash'",
+            "'scaled_dot', 'none'; it is 'flash'",
         ),
         (
             '[model]\nkind = "cnn"\nheads = 4',
@@ -183,6 +183,23 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
     )
     error = error_of(text + "\nbidirectional = false", tmp_path)
     assert "of width 100 (model.encoder_units)" in error
+
+
+def test_a_decoder_that_would_see_nothing_of_the_source_is_refused(tmp_path):
+    text = '[model]\nattention = "none"\nbridge = "zero"'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.bridge 'zero' leaves the decoder nothing of the source, since "
+        "model.attention is 'none' and model.wiring 'luong'. Set model.bridge to 'projection' or "
+        "model.wiring to 'bahdanau'"
+    )
+
+
+def test_coverage_without_attention_is_refused(tmp_path):
+    text = '[model]\nattention = "none"\n[decoding]\ncoverage_penalty = 0.2'
+    assert error_of(text, tmp_path) == (
+        "my.toml: decoding.coverage_penalty (0.2) counts attention, and model.attention is 'none'. "
+        "Set one of them"
+    )
 
 
 @pytest.mark.parametrize(

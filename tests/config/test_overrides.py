@@ -64,6 +64,7 @@ def test_other_durations_are_errors(text):
         ("luong", "general", "luong"),
         ("concat", "concat", "luong"),
         ("scaled-dot", "scaled_dot", "luong"),
+        ("none", "none", "luong"),
     ],
 )
 def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_path):

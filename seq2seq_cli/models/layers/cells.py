@@ -117,14 +117,25 @@ class LSTMCell(Cell):
 CELLS: dict[str, type[Cell]] = {"gru": GRUCell, "lstm": LSTMCell}
 
 
-def run_cell(cell: Cell, inputs_BTD: tf.Tensor, state: Tensors) -> tf.Tensor:
-    """Return a cell's outputs_BTD over a whole sequence that begins in `state`."""
+def run_cell(
+    cell: Cell, inputs_BTD: tf.Tensor, state: Tensors, context: Tensors | None = None
+) -> tf.Tensor:
+    """Return a cell's outputs_BTD over a whole sequence that begins in `state`.
+
+    Args:
+        cell: the cell.
+        inputs_BTD: the sequence.
+        state: before it.
+        context: added at each position to W x + b, a tensor BD for each gate.
+    """
 
     def body(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
         recurrent = product(LINEAR, state[0], factors["kernel"], cell.gates)
         return cell.update(slices, recurrent, state), []
 
     projected = cell.project(tf.transpose(inputs_BTD, [1, 0, 2]))
+    if context is not None:
+        projected = [*map(tf.add, projected, context)]
     kernel = tf.convert_to_tensor(cell.recurrent_kernel)
     states, _ = scan(body, projected, state, {"kernel": kernel})
     return tf.transpose(states[0], [1, 0, 2])

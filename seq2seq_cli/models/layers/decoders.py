@@ -10,16 +10,16 @@ from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.attention import attend, attention_weights
 from seq2seq_cli.models.layers.cells import CELLS, UpperLayers, run_cell
 from seq2seq_cli.models.layers.initialisers import glorot
-from seq2seq_cli.models.layers.linear import Linear
+from seq2seq_cli.models.layers.readout import Readout
 from seq2seq_cli.models.layers.regularisation import Dropout
-from seq2seq_cli.models.layers.scores import make_score
+from seq2seq_cli.models.layers.scores import Score, make_score
 from seq2seq_cli.models.ops.products import dense
 from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, product, scan
 from seq2seq_cli.models.seq2seq import Memory
 
 
 class Decoder(keras.layers.Layer):
-    """What the wirings have in common: cells, a score, and a state that is a list of tensors.
+    """What the wirings have in common: cells, and a state that is a list of tensors.
 
     Args:
         config: the model's table.
@@ -28,20 +28,23 @@ class Decoder(keras.layers.Layer):
 
     Attributes:
         output_units: width of what the vocabulary is predicted from.
+        score: of the attention; a decoder without attention has none.
         gate_kernels: weights besides the cells' that hold a matrix for each gate.
         state_names: a name for each tensor of the state.
     """
 
     gate_kernels: list[keras.Variable]
     output_units: int
+    score: Score
 
     def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units = config.decoder_units
         cell = CELLS[config.cell]
-        self.score = make_score(
-            config.attention, config.attention_units, units, config.value_units, seed
-        )
+        if config.has_attention:
+            self.score = make_score(
+                config.attention, config.attention_units, units, config.value_units, seed
+            )
         self.cell = cell(units, config.embedding_units, seed, name=f"{self.name}_1")
         layers = config.decoder_layers
         self.upper = UpperLayers(cell, layers, units, dropouts, seed, name=self.name)
@@ -53,7 +56,7 @@ class Decoder(keras.layers.Layer):
         """Return all that decoding needs of the encoder's values, projected once."""
 
     def kernels(self) -> Factors:
-        """Return the weights that a scan's body multiplies by, read once."""
+        """Return the weights that a scan's body or a decoding step multiplies by, read once."""
         kernels = {"recurrent": tf.convert_to_tensor(self.cell.recurrent_kernel)}
         if self.score.query_kernel is not None:
             kernels["query"] = tf.convert_to_tensor(self.score.query_kernel)
@@ -87,10 +90,9 @@ class BahdanauDecoder(Decoder):
 
         c_i = attend(s_{i-1}, h)
         s_i = cell([y_{i-1}; c_i], s_{i-1})
-        t_i = tanh(Wt [s_i; y_{i-1}; c_i] + bt)
+        t_i = readout(s_i, y_{i-1}, c_i)
 
-    Bahdanau et al. (2015), section 3.1 and appendix A.2; t_i is the output, of the embeddings'
-    width, where the paper has a maxout. Where there are more layers, it is the first that asks (Wu
+    Bahdanau et al. (2015), section 3.1 and appendix A.2; t_i is the output. Where there are more layers, it is the first that asks (Wu
     et al. 2016, "Google's neural machine translation system", section 3), so that the others run
     over the whole target at once; s_i in t_i is the last layer's.
 
@@ -104,8 +106,7 @@ class BahdanauDecoder(Decoder):
             (config.value_units, self.cell.gates * self.units), glorot(seed), name="context_kernel"
         )
         self.gate_kernels = [self.context_kernel]
-        joined_units = self.units + config.embedding_units + config.value_units
-        self.readout = Linear(self.output_units, joined_units, seed, name="readout")
+        self.readout = Readout(config, seed, name="readout")
 
     def prepare(self, values_BSD: tf.Tensor) -> Memory:
         """See Decoder.prepare."""
@@ -132,7 +133,7 @@ class BahdanauDecoder(Decoder):
         states, (weights_TBS,) = scan(body, projected, state[:size], factors)
         outputs_BTD = self.upper.run(tf.transpose(states[0], [1, 0, 2]), state[size:], training)
         contexts_BTD = attend(tf.transpose(weights_TBS, [1, 0, 2]), memory["values"])
-        return self._read_out(outputs_BTD, embedded_BTD, contexts_BTD)
+        return self.readout(outputs_BTD, embedded_BTD, contexts_BTD)
 
     def step(
         self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
@@ -144,7 +145,7 @@ class BahdanauDecoder(Decoder):
         first, weights_BS = self._advance(projected, state[:size], factors)
         output_BD, others = self.upper.step(first[0], state[size:], [])
         context_BD = attend(weights_BS, memory["values"])
-        return self._read_out(output_BD, embedded_BD, context_BD), weights_BS, first + others
+        return self.readout(output_BD, embedded_BD, context_BD), weights_BS, first + others
 
     def _advance(
         self, y: Tensors, state: Tensors, factors: Factors, product: Product = product
@@ -162,9 +163,6 @@ class BahdanauDecoder(Decoder):
         contexts = product("bs,bsd->bd", weights_BS, factors["cell_values"], gates)
         recurrent = product(LINEAR, state[0], factors["recurrent"], gates)
         return self.cell.update([*map(tf.add, y, contexts)], recurrent, state), weights_BS
-
-    def _read_out(self, state: tf.Tensor, embedded: tf.Tensor, context: tf.Tensor) -> tf.Tensor:
-        return tf.tanh(self.readout(tf.concat([state, embedded, context], axis=-1)))
 
     def _factors(self, memory: Memory, kernels: Factors) -> Factors:
         return {name: memory[name] for name in ("keys", "mask", "cell_values")} | kernels
