@@ -66,6 +66,9 @@ class RNNConfig(Table):
     input_feeding: bool = True
     """In Luong's wiring, the cell reads the attentional vector of the previous decoding step.
     Without attention there is no such vector."""
+    readout: Literal["tanh", "maxout"] = "tanh"
+    """In Bahdanau's wiring, what the vocabulary is predicted from: a tanh layer over state, word
+    and context vector, or the paper's maxout layer (appendix A.2.2), of twice as many weights."""
     bridge: Literal["projection", "zero"] = "projection"
     """The decoder's initial state: a projection of the encoder's last state, or zeros."""
     embedding_units: int = Field(256, ge=1, le=MOST_UNITS)
@@ -111,6 +114,15 @@ class RNNConfig(Table):
                 "model.bridge 'zero' leaves the decoder nothing of the source, since "
                 "model.attention is 'none' and model.wiring 'luong'. Set model.bridge to "
                 "'projection' or model.wiring to 'bahdanau'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _readout_of_the_wiring(self) -> "RNNConfig":
+        if self.readout == "maxout" and self.wiring != "bahdanau":
+            raise ValueError(
+                f"model.readout 'maxout' needs model.wiring 'bahdanau'; it is {self.wiring!r}, in "
+                "which the attentional vector or the state is what the vocabulary is predicted from"
             )
         return self
 

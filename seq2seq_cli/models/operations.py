@@ -78,7 +78,7 @@ def _readout(config: RNNConfig) -> int:
     if config.wiring == "luong":
         return 0
     joined = config.decoder_units + config.embedding_units + config.value_units
-    return joined * config.embedding_units
+    return joined * config.embedding_units * (2 if config.readout == "maxout" else 1)
 
 
 def _stacks(config: TransformerConfig | DecoderOnlyConfig, source: int, target: int) -> int:

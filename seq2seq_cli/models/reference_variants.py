@@ -3,14 +3,10 @@
 Names, suffixes and "Fast" are those of `reference`.
 """
 
-from collections.abc import Callable
-
 import tensorflow as tf
 from tensorflow import Tensor
 
-from seq2seq_cli.models.reference import Cell, State
-
-Readout = Callable[[Tensor, Tensor, Tensor], Tensor]  # (s_BD, y_BD, c_BD) -> t_BD
+from seq2seq_cli.models.reference import Cell, Readout, State
 
 
 def sutskever_step(y_BD: Tensor, state: State, f: Cell) -> tuple[Tensor, State]:
@@ -41,9 +37,14 @@ def cho_step(
     return readout(state[0], y_BD, c_BD), state
 
 
-def tanh_readout(s_BD: Tensor, y_BD: Tensor, c_BD: Tensor, W_t: Tensor, b_t: Tensor) -> Tensor:
-    """t = tanh(W_t [s; y; c] + b_t), where the papers have a maxout.
+def maxout_readout(s_BD: Tensor, y_BD: Tensor, c_BD: Tensor, W_o: Tensor, b_o: Tensor) -> Tensor:
+    """t_i = [max(t~_{i,2j-1}, t~_{i,2j})] for j = 1 to l: Bahdanau et al. (2015), appendix A.2.2.
 
+        t~_i = U_o s_{i-1} + V_o E y_{i-1} + C_o c_i
+
+    The state is the one before the word, s_{i-1}; that of Cho et al. (2014), appendix A.1.2, is the
+    one after it. `W_o` holds U_o, V_o and C_o on top of each other. The papers have no bias.
     Fast: readout.Readout (kernel, bias).
     """
-    return tf.tanh(tf.concat([s_BD, y_BD, c_BD], axis=-1) @ W_t + b_t)
+    t_BD = tf.concat([s_BD, y_BD, c_BD], axis=-1) @ W_o + b_o
+    return tf.maximum(t_BD[:, 0::2], t_BD[:, 1::2])

@@ -108,18 +108,22 @@ def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> Decodi
     f = stack_of([first, *map(cell_of, decoder.upper.cells)])
     if isinstance(decoder, SutskeverDecoder | ChoDecoder):
         return _plain_step_of(decoder, f, h_BSD, mask_BS)
-    score = score_of(decoder.score)
+    attention = functools.partial(reference.global_attention, score=score_of(decoder.score))
 
     def bahdanau(y_BD: Tensor, state: reference.State) -> tuple:
+        readout = readout_of(decoder.readout)
+        if decoder.readout.is_maxout:  # of the state before
+            s_BD = _output_of(state, len(decoder.upper.cells) + 1)
+            readout = functools.partial(_with_state, s_BD, readout)
         t_BD, alpha_BS, (_, *state) = reference.bahdanau_step(
-            y_BD, state, h_BSD, mask_BS, f, score, affine_of(decoder.readout)
+            y_BD, state, h_BSD, mask_BS, f, attention, readout
         )
         return t_BD, alpha_BS, state
 
     def luong(y_BD: Tensor, state: reference.State) -> tuple:
         *state, fed_BD = state if kernel is not None else [*state, None]
         output_BD, a_BS, (_, *state) = reference.luong_step(
-            y_BD, state, h_BSD, mask_BS, f, score, decoder.attentional_kernel, fed_BD
+            y_BD, state, h_BSD, mask_BS, f, attention, decoder.attentional_kernel, fed_BD
         )
         return output_BD, a_BS, state if kernel is None else [*state, output_BD]
 
@@ -145,10 +149,26 @@ def _plain_step_of(
     return cho if isinstance(decoder, ChoDecoder) else sutskever
 
 
-def readout_of(layer: Readout) -> variants.Readout:
+def readout_of(layer: Readout) -> reference.Readout:
     """Return a readout."""
     kernel, bias = affine_of(layer)
-    return functools.partial(variants.tanh_readout, W_t=kernel, b_t=bias)
+    if layer.is_maxout:
+        return functools.partial(variants.maxout_readout, W_o=kernel, b_o=bias)
+    return functools.partial(reference.tanh_readout, W_t=kernel, b_t=bias)
+
+
+def _with_state(
+    old_BD: Tensor, readout: reference.Readout, s_BD: Tensor, y_BD: Tensor, c_BD: Tensor
+) -> Tensor:
+    """Return the readout of another state than `s_BD`."""
+    del s_BD
+    return readout(old_BD, y_BD, c_BD)
+
+
+def _output_of(state: reference.State, layers: int) -> Tensor:
+    """Return the output that belongs to the state of a decoder's layers; see `stack_of`."""
+    outputs = state[:: len(state) // layers]
+    return outputs[0] if layers == 1 else tf.add_n(outputs[1:])
 
 
 def multi_head_of(layer: MultiHeadAttention) -> MultiHead:

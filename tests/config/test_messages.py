@@ -194,6 +194,11 @@ def test_a_decoder_that_would_see_nothing_of_the_source_is_refused(tmp_path):
     )
 
 
+def test_a_maxout_of_the_attentional_vector_is_refused(tmp_path):
+    text = '[model]\nattention = "general"\nreadout = "maxout"'
+    assert "model.readout 'maxout' needs model.wiring 'bahdanau'" in error_of(text, tmp_path)
+
+
 def test_coverage_without_attention_is_refused(tmp_path):
     text = '[model]\nattention = "none"\n[decoding]\ncoverage_penalty = 0.2'
     assert error_of(text, tmp_path) == (

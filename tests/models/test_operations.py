@@ -25,6 +25,7 @@ CONFIGS = {
     "deep": RNNConfig(**RNN | {"attention": "general", "wiring": "bahdanau", "decoder_layers": 3}),
     "none": RNNConfig(**RNN | {"attention": "none", "decoder_layers": 2, "cell": "lstm"}),
     "none, Bahdanau": RNNConfig(**RNN | {"attention": "none", "wiring": "bahdanau"}),
+    "maxout": RNNConfig(**RNN | {"wiring": "bahdanau", "readout": "maxout"}),
     "transformer": TransformerConfig(**STACK, encoder_layers=1, decoder_layers=2),
     "swiglu": TransformerConfig(**STACK, activation="swiglu"),
     "decoder-only": DecoderOnlyConfig(**STACK, layers=2),

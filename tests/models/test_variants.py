@@ -25,6 +25,7 @@ NONE = {"attention": "none", "encoder_units": 4, "decoder_units": 7}
 SUTSKEVER, CHO = NONE | {"wiring": "luong"}, NONE | {"wiring": "bahdanau"}
 ONE_WAY, DEEP = {"bidirectional": False}, {"encoder_layers": 3, "decoder_layers": 3}
 ZERO = {"bridge": "zero"}
+MAXOUT = {"readout": "maxout", "wiring": "bahdanau"}
 RNNS = {
     "none luong": SUTSKEVER,
     "none luong deep": SUTSKEVER | DEEP | {"cell": "lstm"},
@@ -32,8 +33,12 @@ RNNS = {
     "none bahdanau": CHO | {"cell": "lstm"},
     "none bahdanau deep": CHO | DEEP | ZERO,
     "none bahdanau one way": CHO | ONE_WAY | {"decoder_layers": 2},
+    "maxout": MAXOUT,
+    "maxout deep": MAXOUT | DEEP | {"cell": "lstm", "attention": "general"},
+    "maxout two layers": MAXOUT | ONE_WAY | {"decoder_layers": 2},
+    "none bahdanau maxout": CHO | MAXOUT,
 }
-COMPILED = ["none luong deep", "none bahdanau"]  # which takes seconds
+COMPILED = ["none luong deep", "none bahdanau", "maxout deep"]  # which takes seconds
 
 
 def config_of(name: str, dropout: float = 0.0) -> ModelConfig:

@@ -190,6 +190,16 @@ class UpperLayers(keras.layers.Layer):
             after += state
         return inputs_BD, after
 
+    def output(self, first_BD: tf.Tensor, states: Tensors) -> tf.Tensor:
+        """Return the output that `step` returned with these states.
+
+        Args:
+            first_BD: of the first layer.
+            states: of the others.
+        """
+        outputs = [self._of(states, i)[0] for i, _ in enumerate(self.cells)]
+        return tf.add_n(outputs) if outputs else first_BD
+
     def masks(self, batch: tf.Tensor, length: tf.Tensor, training: bool) -> Tensors:
         """Return what each layer's inputs are multiplied by, TBD, or nothing without dropout."""
         if not training:

@@ -92,9 +92,10 @@ class BahdanauDecoder(Decoder):
         s_i = cell([y_{i-1}; c_i], s_{i-1})
         t_i = readout(s_i, y_{i-1}, c_i)
 
-    Bahdanau et al. (2015), section 3.1 and appendix A.2; t_i is the output. Where there are more layers, it is the first that asks (Wu
-    et al. 2016, "Google's neural machine translation system", section 3), so that the others run
-    over the whole target at once; s_i in t_i is the last layer's.
+    Bahdanau et al. (2015), section 3.1 and appendix A.2; t_i is the output. A maxout readout is of
+    s_{i-1}, as in the paper. Where there are more layers, it is the first that asks (Wu et al.
+    2016, "Google's neural machine translation system", section 3), so that the others run over the
+    whole target at once; s_i in t_i is the last layer's.
 
     See `reference.bahdanau_step` for the plain form.
     """
@@ -133,6 +134,9 @@ class BahdanauDecoder(Decoder):
         states, (weights_TBS,) = scan(body, projected, state[:size], factors)
         outputs_BTD = self.upper.run(tf.transpose(states[0], [1, 0, 2]), state[size:], training)
         contexts_BTD = attend(tf.transpose(weights_TBS, [1, 0, 2]), memory["values"])
+        if self.readout.is_maxout:
+            before_B1D = self.upper.output(state[0], state[size:])[:, tf.newaxis]
+            outputs_BTD = tf.concat([before_B1D, outputs_BTD[:, :-1]], axis=1)
         return self.readout(outputs_BTD, embedded_BTD, contexts_BTD)
 
     def step(
@@ -144,6 +148,8 @@ class BahdanauDecoder(Decoder):
         factors = self._factors(memory, kernels)
         first, weights_BS = self._advance(projected, state[:size], factors)
         output_BD, others = self.upper.step(first[0], state[size:], [])
+        if self.readout.is_maxout:
+            output_BD = self.upper.output(state[0], state[size:])
         context_BD = attend(weights_BS, memory["values"])
         return self.readout(output_BD, embedded_BD, context_BD), weights_BS, first + others
 

@@ -62,9 +62,9 @@ class ChoDecoder(Decoder):
         o_t = readout(s_t, y_{t-1}, c)
 
     Cho et al. (2014), "Learning phrase representations using RNN encoder-decoder for statistical
-    machine translation", section 2.2 and appendix A.1.2, where the readout is a maxout. It is Bahdanau's
-    wiring with the same context at each step: c holds the last states of the encoder, of each
-    direction.
+    machine translation", section 2.2 and appendix A.1.2, where the readout is a maxout. It is
+    Bahdanau's wiring with the same context at each step: c holds the last states of the encoder, of
+    each direction.
 
     See `reference_variants.cho_step` for the plain form.
     """

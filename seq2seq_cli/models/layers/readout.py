@@ -9,19 +9,29 @@ from seq2seq_cli.models.layers.linear import Linear
 
 
 class Readout(Linear):
-    """tanh(Wt [s; y; c] + bt), of the width of an embedding.
+    """A layer over a state s, the embedded previous word y and the context c; as wide as y.
 
-    s is a state of the decoder, y the embedded previous word and c the context.
+        tanh      tanh(Wt [s; y; c] + bt)
+        maxout    [max(t_{2j-1}, t_{2j})] for each j, with t = Wt [s; y; c] + bt
+
+    The maxout is that of Bahdanau et al. (2015), appendix A.2.2 (Goodfellow et al. 2013, "Maxout
+    networks").
 
     Args:
-        config: the widths.
+        config: the widths and the kind.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
     """
 
     def __init__(self, config: RNNConfig, seed: Any = None, **kwargs: Any):
         joined_units = config.decoder_units + config.embedding_units + config.value_units
-        super().__init__(config.embedding_units, joined_units, seed, **kwargs)
+        self.is_maxout = config.readout == "maxout"
+        units = (2 if self.is_maxout else 1) * config.embedding_units
+        super().__init__(units, joined_units, seed, **kwargs)
 
     def call(self, state: tf.Tensor, embedded: tf.Tensor, context: tf.Tensor) -> tf.Tensor:
         """Return the readout; the arguments are of one rank."""
-        return tf.tanh(super().call(tf.concat([state, embedded, context], axis=-1)))
+        outputs = super().call(tf.concat([state, embedded, context], axis=-1))
+        if not self.is_maxout:
+            return tf.tanh(outputs)
+        shape = tf.concat([tf.shape(outputs)[:-1], [outputs.shape[-1] // 2, 2]], axis=0)
+        return tf.reduce_max(tf.reshape(outputs, shape), axis=-1)
