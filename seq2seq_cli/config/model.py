@@ -164,6 +164,9 @@ class AttentionStackConfig(Table):
     """Width inside the feed-forward networks (d_ff)."""
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (Xiong et al. 2020), or after it (Vaswani et al. 2017)."""
+    normalisation: Literal["layer", "rms"] = "layer"
+    """Layer normalisation (Ba et al. 2016), or RMS normalisation (Zhang and Sennrich 2019), which
+    does without the mean and the bias."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has half more weights."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
@@ -189,9 +192,10 @@ class AttentionStackConfig(Table):
         return self
 
     def _described(self, kind: str, layers: str) -> str:
+        norm = f"{self.norm}-norm" + (" (RMS)" if self.normalisation == "rms" else "")
         return (
             f"{kind}, {layers} layers of {self.units} units and {self.heads} heads, "
-            f"{self.norm}-norm, {self.activation}, {self.positions} positions"
+            f"{norm}, {self.activation}, {self.positions} positions"
         )
 
 

@@ -15,7 +15,7 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.export.program import Program, comparable
 from seq2seq_cli.models.layers.blocks import Block, Residual
 from seq2seq_cli.models.layers.embeddings import Positions
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import Norm
 from seq2seq_cli.models.ops.layer_norm import EPSILON
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
@@ -25,6 +25,7 @@ PROMISED = {"float32": 0.995, "int16": 0.9, "bfloat16": 0.9, "int8": 0.9}
 """The smallest share of equal translations, by quantization."""
 
 _MOST_POSITIONS = 4096  # rows of a learned table, whose last row counts for all later positions
+_KNOWN: dict[str, tuple] = {"normalisation": ("layer",)}  # values of [model]; any of the others
 _PIECES = ("unigram", "bpe")
 _SELF = (("query", "key", "value"), ("output",))
 _CROSS = (("query",), ("key", "value"), ("output",))
@@ -78,6 +79,13 @@ def check_model(model: Seq2Seq, tokenizers: Tokenizers) -> Transformer:
             "--to ctranslate2: CTranslate2 has Transformers with an encoder and a decoder, and no "
             f"layers for a model of this kind ({model.name}). {remedy}"
         )
+    for key, known in _KNOWN.items():
+        value = getattr(model.config, key)
+        if value not in known:
+            raise UsageError(
+                f"--to ctranslate2: does not write models with model.{key} = {value!r}, only with "
+                f"{' or '.join(map(repr, known))}. {remedy}"
+            )
     kind = tokenizers.source.kind
     if kind not in _PIECES:
         raise UsageError(
@@ -155,7 +163,7 @@ def convert(
     spec.save(str(folder))
 
 
-def _set_stack(side: Any, blocks: Sequence[Block], last: LayerNorm | None, at: Positions) -> None:
+def _set_stack(side: Any, blocks: Sequence[Block], last: Norm | None, at: Positions) -> None:
     """Set the weights of an encoder or a decoder but for the embeddings."""
     side.scale_embeddings = True
     if at.table is not None:  # CTranslate2 computes the sinusoidal ones by the same formula
@@ -190,7 +198,7 @@ def _set_dense(to: Any, layer: keras.layers.Layer, *names: str) -> None:
     to.bias = np.concatenate([getattr(layer, f"{name}_bias").numpy() for name in names])
 
 
-def _set_norm(to: Any, layer: LayerNorm) -> None:
+def _set_norm(to: Any, layer: Norm) -> None:
     to.gamma, to.beta = layer.gamma.numpy(), layer.beta.numpy()
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from seq2seq_cli.config.model import AttentionStackConfig
 from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Embeddings
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import Norm
 from seq2seq_cli.models.layers.regularisation import dropout_maker
 from seq2seq_cli.models.ops.cache import KeysValues
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
@@ -28,6 +28,9 @@ class AttentionStack(Seq2Seq):
         vocabularies: their sizes.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         name: the model's.
+
+    Attributes:
+        config: the model's table.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class AttentionStack(Seq2Seq):
         name: str,
     ):
         super().__init__(name)
+        self.config = config
         self._make_dropout = dropout_maker(self.dropout_key)
         self.embeddings = Embeddings(
             vocabularies, config.units, config.tied_embeddings, seed, name="embeddings"
@@ -50,7 +54,7 @@ class AttentionStack(Seq2Seq):
 
     @property
     @abstractmethod
-    def target_norm(self) -> LayerNorm | None:
+    def target_norm(self) -> Norm | None:
         """The normalisation after them, which a pre-norm stack needs."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ from seq2seq_cli.models.attention_stack import AttentionStack, cache_tensors, la
 from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import NORMS, Norm
 from seq2seq_cli.models.masks import causal_mask, padding_mask
 from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
 from seq2seq_cli.vocabularies import Vocabularies
@@ -44,7 +44,8 @@ class DecoderOnly(AttentionStack):
             Block(config, self._make_dropout, seed=generator, name=f"block_{i}")
             for i in range(config.layers)
         ]
-        self.norm = LayerNorm(config.units, name="norm") if config.norm == "pre" else None
+        norm = NORMS[config.normalisation]
+        self.norm = norm(config.units, name="norm") if config.norm == "pre" else None
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
@@ -102,7 +103,7 @@ class DecoderOnly(AttentionStack):
         return self.blocks
 
     @property
-    def target_norm(self) -> LayerNorm | None:
+    def target_norm(self) -> Norm | None:
         """See AttentionStack.target_norm."""
         return self.norm
 

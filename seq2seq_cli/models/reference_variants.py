@@ -48,3 +48,12 @@ def maxout_readout(s_BD: Tensor, y_BD: Tensor, c_BD: Tensor, W_o: Tensor, b_o: T
     """
     t_BD = tf.concat([s_BD, y_BD, c_BD], axis=-1) @ W_o + b_o
     return tf.maximum(t_BD[:, 0::2], t_BD[:, 1::2])
+
+
+def rms_norm(x: Tensor, g: Tensor, epsilon: float = 1e-6) -> Tensor:
+    """a_i / RMS(a) g_i, where RMS(a) is the root of the mean of a_i^2; a for x.
+
+    Zhang and Sennrich (2019), equation 4. The paper has no epsilon.
+    Fast: normalisation.RMSNorm (gamma).
+    """
+    return x / tf.sqrt(tf.reduce_mean(x**2, axis=-1, keepdims=True) + epsilon) * g

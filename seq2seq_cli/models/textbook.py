@@ -12,7 +12,7 @@ from tensorflow import Tensor
 from seq2seq_cli.models import reference
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.layers.embeddings import Embeddings, Positions
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import Norm
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.textbook_layers import (
@@ -154,7 +154,7 @@ def _embed(table: Tensor, positions: Positions, ids: Tensor, numbers: Tensor) ->
     return vectors + _lookup(positions.table, tf.minimum(numbers, last))
 
 
-def _last_norm(norm: LayerNorm | None, x: Tensor) -> Tensor:
+def _last_norm(norm: Norm | None, x: Tensor) -> Tensor:
     """Apply the normalisation after the last block, which a post-norm stack does not have."""
     return x if norm is None else norm_of(norm)(x)
 

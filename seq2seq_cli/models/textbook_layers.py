@@ -17,7 +17,7 @@ from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder
 from seq2seq_cli.models.layers.encoder import EncoderLayer
 from seq2seq_cli.models.layers.linear import Linear
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import LayerNorm, Norm
 from seq2seq_cli.models.layers.plain_decoders import ChoDecoder, SutskeverDecoder
 from seq2seq_cli.models.layers.readout import Readout
 from seq2seq_cli.models.layers.scores import AdditiveScore, DotScore, GeneralScore, Score
@@ -177,8 +177,10 @@ def multi_head_of(layer: MultiHeadAttention) -> MultiHead:
     return functools.partial(reference.multi_head_attention, heads=layer.heads, W_QKVO=weights)
 
 
-def norm_of(layer: LayerNorm) -> reference.Layer:
-    """Return layer normalisation."""
+def norm_of(layer: Norm) -> reference.Layer:
+    """Return a normalisation."""
+    if not isinstance(layer, LayerNorm):
+        return functools.partial(variants.rms_norm, g=layer.gamma)
     return functools.partial(reference.layer_norm, g=layer.gamma, b=layer.beta)
 
 

@@ -7,7 +7,7 @@ from seq2seq_cli.models.attention_stack import AttentionStack, cache_tensors, la
 from seq2seq_cli.models.layers.blocks import Block, BlockOutput
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import NORMS, Norm
 from seq2seq_cli.models.layers.regularisation import LAYER_SITES, LayerDrop
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import product_dtype, to_product_dtype
@@ -42,9 +42,10 @@ class Transformer(AttentionStack):
                 for i in range(layers)
             ]
 
-        def last_norm(name: str) -> LayerNorm | None:
+        def last_norm(name: str) -> Norm | None:
             # A post-norm stack ends with a normalisation as it is.
-            return LayerNorm(config.units, name=name) if config.norm == "pre" else None
+            norm = NORMS[config.normalisation]
+            return norm(config.units, name=name) if config.norm == "pre" else None
 
         self.source_positions = positions("source_positions")
         self.target_positions = positions("target_positions")
@@ -124,7 +125,7 @@ class Transformer(AttentionStack):
         return self.decoder
 
     @property
-    def target_norm(self) -> LayerNorm | None:
+    def target_norm(self) -> Norm | None:
         """See AttentionStack.target_norm."""
         return self.decoder_norm
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import tiny_config
-from small_models import RNN_SIZES, both
+from small_models import RNN_SIZES, STACK_SIZES, both
 from test_reference import assert_same
 
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.config.model import ModelConfig, RNNConfig
+from seq2seq_cli.config.model import MODELS, ModelConfig
 from seq2seq_cli.decoding.constraints import exclude_special_tokens
 from seq2seq_cli.decoding.scoring import forced_log_probabilities
 from seq2seq_cli.decoding.search import Search
@@ -38,11 +38,20 @@ RNNS = {
     "maxout two layers": MAXOUT | ONE_WAY | {"decoder_layers": 2},
     "none bahdanau maxout": CHO | MAXOUT,
 }
-COMPILED = ["none luong deep", "none bahdanau", "maxout deep"]  # which takes seconds
+STACK = {"kind": "transformer", "encoder_layers": 2, "decoder_layers": 2, "inner_units": 6}
+STACKS = {
+    "rms": STACK | {"normalisation": "rms"},
+    "rms post": STACK | {"normalisation": "rms", "norm": "post", "tied_embeddings": False},
+    "rms decoder only": {"kind": "decoder_only", "normalisation": "rms"},
+}
+VARIANTS = RNNS | STACKS
+COMPILED = ["none luong deep", "none bahdanau", "maxout deep", "rms"]  # which takes seconds
 
 
 def config_of(name: str, dropout: float = 0.0) -> ModelConfig:
-    return RNNConfig(**RNN_SIZES | RNNS[name] | {"dropout": dropout})
+    options = VARIANTS[name]
+    sizes = STACK_SIZES if "kind" in options else RNN_SIZES
+    return MODELS[options.get("kind", "rnn")](**sizes | options | {"dropout": dropout})
 
 
 def make(name: str, dropout: float = 0.0) -> Seq2Seq:
@@ -55,7 +64,7 @@ def make(name: str, dropout: float = 0.0) -> Seq2Seq:
     return model
 
 
-@pytest.fixture(scope="module", params=RNNS)
+@pytest.fixture(scope="module", params=VARIANTS)
 def name(request) -> str:
     return request.param
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from seq2seq_cli.config.model import AttentionStackConfig
 from seq2seq_cli.models.layers.linear import Affine, add_affine, joined
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import NORMS
 from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
@@ -101,13 +101,16 @@ class Residual(keras.layers.Layer):
         units: width of x.
         norm: `pre` or `post`.
         dropout: applied to f's outputs.
+        normalisation: `layer` or `rms`.
     """
 
-    def __init__(self, units: int, norm: str, dropout: Dropout, **kwargs: Any):
+    def __init__(
+        self, units: int, norm: str, dropout: Dropout, normalisation: str = "layer", **kwargs: Any
+    ):
         super().__init__(**kwargs)
         self.is_pre = norm == "pre"
         with keras.name_scope(self.name):
-            self.norm = LayerNorm(units, name="norm")
+            self.norm = NORMS[normalisation](units, name="norm")
         self.dropout = dropout
         self.built = True
 
@@ -163,7 +166,8 @@ class Block(keras.layers.Layer):
             return MultiHeadAttention(units, config.heads, dropout=dropout, seed=seed, name=name)
 
         def residual(name: str) -> Residual:
-            return Residual(units, config.norm, make_dropout(config.dropout), name=name)
+            dropout = make_dropout(config.dropout)
+            return Residual(units, config.norm, dropout, config.normalisation, name=name)
 
         # A rate of 0 takes no site, so that the other masks are those of a model without it.
         inner = make_dropout(config.inner_dropout) if config.inner_dropout else None
