@@ -35,7 +35,7 @@ class Config(Table):
     @model_validator(mode="after")
     def _positions_for_the_longest_pair(self) -> "Config":
         model, training = self.model, self.training
-        if isinstance(model, RNNConfig) or model.positions == "sinusoidal":
+        if isinstance(model, RNNConfig) or model.positions != "learned":
             return self
         source, target = training.max_source_tokens, training.max_target_tokens
         # The decoder reads BOS and the target without its EOS: as many tokens as the target has.

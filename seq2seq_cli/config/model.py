@@ -169,8 +169,11 @@ class AttentionStackConfig(Table):
     does without the mean and the bias."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has half more weights."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """Encoding of positions. The last learned position is used for all later ones, too."""
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
+    """Encoding of positions. Two kinds are added to the embeddings: `sinusoidal` (Vaswani et al.
+    2017) and `learned`, whose last position is used for all later ones, too. Three are distances
+    in self-attention: `rotary` (Su et al. 2021), `alibi` (Press et al. 2022), and `relative`, the
+    learned bias of T5 (Raffel et al. 2020)."""
     max_positions: int = Field(2048, ge=1, le=131_072)
     """Number of learned positions; the longest sentences of training must fit."""
     dropout: float = Field(0.1, ge=0, lt=1)
@@ -188,6 +191,11 @@ class AttentionStackConfig(Table):
         if self.units % self.heads:
             raise ValueError(
                 f"model.heads must divide model.units; they are {self.heads} and {self.units}"
+            )
+        if self.positions == "rotary" and self.units // self.heads % 2:
+            raise ValueError(
+                "model.positions 'rotary' turns pairs of units, so that a head needs an even "
+                f"number of them; model.units / model.heads is {self.units // self.heads}"
             )
         return self
 

@@ -25,7 +25,10 @@ PROMISED = {"float32": 0.995, "int16": 0.9, "bfloat16": 0.9, "int8": 0.9}
 """The smallest share of equal translations, by quantization."""
 
 _MOST_POSITIONS = 4096  # rows of a learned table, whose last row counts for all later positions
-_KNOWN: dict[str, tuple] = {"normalisation": ("layer",)}  # values of [model]; any of the others
+_KNOWN: dict[str, tuple] = {  # values of these keys of [model]; any of the others
+    "normalisation": ("layer",),
+    "positions": ("sinusoidal", "learned"),
+}
 _PIECES = ("unigram", "bpe")
 _SELF = (("query", "key", "value"), ("output",))
 _CROSS = (("query",), ("key", "value"), ("output",))

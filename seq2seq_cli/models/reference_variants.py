@@ -3,10 +3,15 @@
 Names, suffixes and "Fast" are those of `reference`.
 """
 
+import math
+from collections.abc import Callable
+
 import tensorflow as tf
 from tensorflow import Tensor
 
-from seq2seq_cli.models.reference import Cell, Readout, State
+from seq2seq_cli.models.reference import Affine, Cell, Readout, State, attend, scaled_dot
+
+HeadScore = Callable[[int, Tensor, Tensor], Tensor]  # (head, q_BTD, k_BSD) -> scores_BTS
 
 
 def sutskever_step(y_BD: Tensor, state: State, f: Cell) -> tuple[Tensor, State]:
@@ -57,3 +62,95 @@ def rms_norm(x: Tensor, g: Tensor, epsilon: float = 1e-6) -> Tensor:
     Fast: normalisation.RMSNorm (gamma).
     """
     return x / tf.sqrt(tf.reduce_mean(x**2, axis=-1, keepdims=True) + epsilon) * g
+
+
+def multi_head_attention(
+    Q_BTD: Tensor,
+    K_BSD: Tensor,
+    V_BSD: Tensor,
+    mask_BTS: Tensor,
+    heads: int,
+    W_QKVO: list[Affine],
+    score: HeadScore,
+) -> tuple[Tensor, Tensor]:
+    """Return what `reference.multi_head_attention` does, with a score of each head of its own.
+
+    Fast: multi_head_attention.MultiHeadAttention.
+    """
+    *W_QKV, (W_O, b_O) = W_QKVO
+    queries, keys, values = (
+        tf.split(x @ W_i + b_i, heads, axis=-1)
+        for x, (W_i, b_i) in zip([Q_BTD, K_BSD, V_BSD], W_QKV, strict=True)
+    )
+    attended = [attend(score(i, q, keys[i]), values[i], mask_BTS) for i, q in enumerate(queries)]
+    outputs, weights = zip(*attended, strict=True)
+    return tf.concat(outputs, axis=-1) @ W_O + b_O, tf.stack(weights, axis=1)
+
+
+def rotate(x_BTD: Tensor, m_BT: Tensor) -> Tensor:
+    """Return R_m x, which turns the i-th pair of units by m theta_i: Su et al. (2021), equation 34.
+
+        theta_i = 10000^(-2 (i - 1) / d)                equation 15, i from 1 on
+
+    m is the position of a vector, counted from 0.
+    """
+    units = x_BTD.shape[-1]
+    turned = []
+    for i in range(units // 2):
+        angle_BT = tf.cast(m_BT, tf.float32) * 10_000 ** (-2 * i / units)
+        a, b = x_BTD[..., 2 * i], x_BTD[..., 2 * i + 1]
+        turned.append(a * tf.cos(angle_BT) - b * tf.sin(angle_BT))
+        turned.append(b * tf.cos(angle_BT) + a * tf.sin(angle_BT))
+    return tf.stack(turned, axis=-1)
+
+
+def rotary_score(head: int, q_BTD: Tensor, k_BSD: Tensor, positions_BT: Tensor) -> Tensor:
+    """q_m . k_n = (R_m W_q x_m) . (R_n W_k x_n): Su et al. (2021), equation 16, scaled as usual.
+
+    Queries and keys are at the same positions.
+    Fast: relative_positions.RotaryPositions.
+    """
+    del head
+    return scaled_dot(rotate(q_BTD, positions_BT), rotate(k_BSD, positions_BT))
+
+
+def alibi_score(
+    head: int, q_BTD: Tensor, k_BSD: Tensor, positions_BT: Tensor, heads: int
+) -> Tensor:
+    """q_i K^T + m [-(i - 1), ..., -1, 0]: Press et al. (2022), section 3, scaled as usual.
+
+    The slope m of the h-th of n heads is 2^(-8 h / n). Where n is no power of 2, the authors' code
+    takes those of the power of 2 below n, and then every other one of the power of 2 above it. The
+    paper has causal attention; |i - j| is the distance in both directions.
+    Fast: relative_positions.LinearBias.
+    """
+    below = 2 ** math.floor(math.log2(heads))
+    if head < below:
+        m = 2 ** (-8 * (head + 1) / below)
+    else:
+        m = 2 ** (-8 * (2 * (head - below) + 1) / (2 * below))
+    i_BT1, j_B1S = positions_BT[:, :, tf.newaxis], positions_BT[:, tf.newaxis]
+    return scaled_dot(q_BTD, k_BSD) - m * tf.cast(tf.abs(i_BT1 - j_B1S), tf.float32)
+
+
+def t5_score(
+    head: int, q_BTD: Tensor, k_BSD: Tensor, positions_BT: Tensor, b: Tensor, both_ways: bool
+) -> Tensor:
+    """q_i . k_j + b[bucket(j - i)]: Raffel et al. (2020), section 2.1, scaled as usual.
+
+    `b` has a row for each bucket and a column for each head. The buckets are those of the authors'
+    code: with n buckets for a direction, a distance below n / 2 has one of its own, and
+
+        bucket(far) = n/2 + log(far / (n/2)) / log(128 / (n/2)) * n/2    at most n - 1
+
+    Fast: relative_positions.RelativeBias (bias_table).
+    """
+    distance_BTS = positions_BT[:, tf.newaxis] - positions_BT[:, :, tf.newaxis]
+    n = b.shape[0] // 2 if both_ways else b.shape[0]
+    far = tf.cast(tf.abs(distance_BTS), tf.float64)
+    grown = tf.math.log(tf.maximum(far, 1) / (n / 2)) / math.log(128 / (n / 2)) * n / 2 + n / 2
+    bucket = tf.where(far < n / 2, far, tf.minimum(grown + 1e-9, n - 1))  # 1e-9: for rounding
+    bucket_BTS = tf.cast(bucket, tf.int32)
+    ahead = n if both_ways else -bucket_BTS  # without, as near as the position itself
+    bucket_BTS = tf.where(distance_BTS > 0, bucket_BTS + ahead, bucket_BTS)
+    return scaled_dot(q_BTD, k_BSD) + tf.gather(tf.convert_to_tensor(b)[:, head], bucket_BTS)

@@ -20,6 +20,12 @@ from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm, Norm
 from seq2seq_cli.models.layers.plain_decoders import ChoDecoder, SutskeverDecoder
 from seq2seq_cli.models.layers.readout import Readout
+from seq2seq_cli.models.layers.relative_positions import (
+    Distances,
+    LinearBias,
+    RelativeBias,
+    RotaryPositions,
+)
 from seq2seq_cli.models.layers.scores import AdditiveScore, DotScore, GeneralScore, Score
 
 # (y_BD, state) -> output_BD, weights_BS and the next state
@@ -171,10 +177,27 @@ def _output_of(state: reference.State, layers: int) -> Tensor:
     return outputs[0] if layers == 1 else tf.add_n(outputs[1:])
 
 
-def multi_head_of(layer: MultiHeadAttention) -> MultiHead:
-    """Return multi-head attention."""
-    weights = [affine_of(layer, f"{name}_") for name in ("query", "key", "value", "output")]
-    return functools.partial(reference.multi_head_attention, heads=layer.heads, W_QKVO=weights)
+def multi_head_of(layer: MultiHeadAttention, score: variants.HeadScore | None = None) -> MultiHead:
+    """Return multi-head attention, with a score of each head of its own if it is given."""
+    names = ("query", "key", "value", "output")
+    weights = {"heads": layer.heads, "W_QKVO": [affine_of(layer, f"{name}_") for name in names]}
+    if score is None:
+        return functools.partial(reference.multi_head_attention, **weights)
+    return functools.partial(variants.multi_head_attention, **weights, score=score)
+
+
+def score_of_distances(
+    layer: Distances | None, positions_BT: Tensor, heads: int
+) -> variants.HeadScore | None:
+    """Return the score of self-attention between positions, where it depends on them."""
+    if isinstance(layer, RotaryPositions):
+        return functools.partial(variants.rotary_score, positions_BT=positions_BT)
+    if isinstance(layer, LinearBias):
+        return functools.partial(variants.alibi_score, positions_BT=positions_BT, heads=heads)
+    if isinstance(layer, RelativeBias):
+        options = {"b": layer.bias_table, "both_ways": layer.both_ways}
+        return functools.partial(variants.t5_score, positions_BT=positions_BT, **options)
+    return None
 
 
 def norm_of(layer: Norm) -> reference.Layer:
@@ -201,14 +224,18 @@ def apply_block(
     mask_BTS: Tensor,
     memory_BSD: Tensor | None = None,
     memory_mask_BTS: Tensor | None = None,
+    score: variants.HeadScore | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """Return the block's outputs_BTD; and weights_BHTS of its own attention, and of a cross one."""
+    """Return the block's outputs_BTD; and weights_BHTS of its own attention, and of a cross one.
+
+    `score` is that of its own attention; see `score_of_distances`.
+    """
     weights: list[Tensor] = []
 
     def attention(layer: MultiHeadAttention, mask: Tensor, memory: Tensor | None) -> Callable:
         def sublayer(x: Tensor) -> Tensor:
-            seen = x if memory is None else memory
-            outputs, weights_BHTS = multi_head_of(layer)(x, seen, seen, mask)
+            seen, own = (x, score) if memory is None else (memory, None)
+            outputs, weights_BHTS = multi_head_of(layer, own)(x, seen, seen, mask)
             weights.append(weights_BHTS)
             return outputs
 

@@ -9,6 +9,7 @@ from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
 from seq2seq_cli.models.layers.normalisation import NORMS, Norm
 from seq2seq_cli.models.layers.regularisation import LAYER_SITES, LayerDrop
+from seq2seq_cli.models.layers.relative_positions import Distances, make_distances
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import product_dtype, to_product_dtype
 from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
@@ -36,6 +37,9 @@ class Transformer(AttentionStack):
                 config.positions, config.units, config.max_positions, generator, name=name
             )
 
+        def distances(name: str, both_ways: bool) -> Distances | None:
+            return make_distances(config.positions, config.heads, both_ways, generator, name)
+
         def stack(layers: int, name: str, cross: bool) -> list[Block]:
             return [
                 Block(config, self._make_dropout, cross, generator, name=f"{name}_{i}")
@@ -54,6 +58,8 @@ class Transformer(AttentionStack):
         self.encoder = stack(config.encoder_layers, "encoder", cross=False)
         self.decoder = stack(config.decoder_layers, "decoder", cross=True)
         self.encoder_norm, self.decoder_norm = last_norm("encoder_norm"), last_norm("decoder_norm")
+        self.encoder_distances = distances("encoder_distances", both_ways=True)
+        self.decoder_distances = distances("decoder_distances", both_ways=False)
         self.layer_drops = [
             LayerDrop(config.encoder_layer_drop, self.dropout_key, LAYER_SITES + i)
             for i in range(config.encoder_layers)
@@ -68,12 +74,16 @@ class Transformer(AttentionStack):
         """Return the memory, and weights_BHSS of each layer's self-attention."""
         mask_BS, weights = padding_mask(source_BS), []
         positions_S = tf.range(tf.shape(source_BS)[1])
-        x = self.embeddings.embed_source(source_BS) + self.source_positions(positions_S)
+        x = self.source_positions.add_to(self.embeddings.embed_source(source_BS), positions_S)
         x = self.source_dropout(x, training=training)
+        turn = bias = None
+        if self.encoder_distances is not None:
+            turn = self.encoder_distances.turn(positions_S)
+            bias = self.encoder_distances.bias(positions_S, positions_S)
         for block, layer_drop in zip(self.encoder, self.layer_drops, strict=True):
 
             def layer(x: tf.Tensor, block: Block = block) -> tf.Tensor:
-                found = block(x, mask_BS, training=training)
+                found = block(x, mask_BS, training=training, turn=turn, bias=bias)
                 weights.append(found.self_weights_BHTX)  # which only `attention_maps` reads
                 return found.outputs_BTD
 
@@ -105,8 +115,12 @@ class Transformer(AttentionStack):
         self, target_BT: tf.Tensor, memory: Memory, training: bool
     ) -> tuple[tf.Tensor, list[BlockOutput]]:
         """Return what `hidden` does, and what each block of the decoder gives."""
-        x = self._embed_target(target_BT, tf.range(tf.shape(target_BT)[1]), training)
-        outputs = []
+        positions_T, outputs = tf.range(tf.shape(target_BT)[1]), []
+        x = self._embed_target(target_BT, positions_T, training)
+        turn = bias = None
+        if self.decoder_distances is not None:
+            turn = self.decoder_distances.turn(positions_T)
+            bias = self.decoder_distances.bias(positions_T, positions_T)
         for i, block in enumerate(self.decoder):
             found = block(
                 x,
@@ -114,6 +128,8 @@ class Transformer(AttentionStack):
                 memory=layer_cache(memory, i),
                 memory_mask_BS=memory["mask"],
                 training=training,
+                turn=turn,
+                bias=bias,
             )
             x = found.outputs_BTD
             outputs.append(found)
@@ -129,6 +145,18 @@ class Transformer(AttentionStack):
         """See AttentionStack.target_norm."""
         return self.decoder_norm
 
+    @property
+    def target_distances(self) -> Distances | None:
+        """See AttentionStack.target_distances."""
+        return self.decoder_distances
+
+    def step_positions(
+        self, position: tf.Tensor, capacity: tf.Tensor, memory: Memory, rows: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """See AttentionStack.step_positions."""
+        del memory, rows  # which a position of the target does not depend on
+        return tf.reshape(position, [1, 1]), tf.range(capacity)[tf.newaxis]
+
     def embed_next(self, token_R: tf.Tensor, position: tf.Tensor, memory: Memory) -> tf.Tensor:
         """See AttentionStack.embed_next."""
         del memory  # which a position of the target does not depend on
@@ -142,5 +170,5 @@ class Transformer(AttentionStack):
     def _embed_target(
         self, target: tf.Tensor, positions: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        x = self.embeddings.embed_target(target) + self.target_positions(positions)
+        x = self.target_positions.add_to(self.embeddings.embed_target(target), positions)
         return self.target_dropout(x, training=training)

@@ -199,6 +199,11 @@ def test_a_maxout_of_the_attentional_vector_is_refused(tmp_path):
     assert "model.readout 'maxout' needs model.wiring 'bahdanau'" in error_of(text, tmp_path)
 
 
+def test_rotary_positions_need_an_even_number_of_units_in_a_head(tmp_path):
+    text = '[model]\nkind = "transformer"\nunits = 12\nheads = 4\npositions = "rotary"'
+    assert error_of(text, tmp_path).endswith("model.units / model.heads is 3")
+
+
 def test_coverage_without_attention_is_refused(tmp_path):
     text = '[model]\nattention = "none"\n[decoding]\ncoverage_penalty = 0.2'
     assert error_of(text, tmp_path) == (

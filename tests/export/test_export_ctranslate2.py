@@ -89,7 +89,7 @@ def test_what_ctranslate2_has_no_layers_for_is_refused():
         loaded = random_model(model__kind=kind)
         with pytest.raises(UsageError, match="no layers for a model of this kind"):
             exported.check_model(loaded.model, loaded.tokenizers)
-    for key, value in {"normalisation": "rms"}.items():
+    for key, value in {"normalisation": "rms", "positions": "rotary"}.items():
         loaded = random_model(**{f"model__{key}": value})
         with pytest.raises(UsageError, match=f"does not write models with model.{key} = '{value}'"):
             exported.check_model(loaded.model, loaded.tokenizers)

@@ -43,9 +43,22 @@ STACKS = {
     "rms": STACK | {"normalisation": "rms"},
     "rms post": STACK | {"normalisation": "rms", "norm": "post", "tied_embeddings": False},
     "rms decoder only": {"kind": "decoder_only", "normalisation": "rms"},
+    "rotary": STACK | {"positions": "rotary"},
+    "rotary decoder only": {"kind": "decoder_only", "positions": "rotary", "heads": 1},
+    "alibi": STACK | {"positions": "alibi"},
+    "alibi decoder only": {"kind": "decoder_only", "positions": "alibi", "units": 12, "heads": 3},
+    "relative": STACK | {"positions": "relative"},
+    "relative decoder only": {"kind": "decoder_only", "positions": "relative"},
 }
 VARIANTS = RNNS | STACKS
-COMPILED = ["none luong deep", "none bahdanau", "maxout deep", "rms"]  # which takes seconds
+COMPILED = [
+    "none luong deep",
+    "none bahdanau",
+    "maxout deep",
+    "rms",
+    "relative",
+    "rotary decoder only",
+]  # which takes seconds
 
 
 def config_of(name: str, dropout: float = 0.0) -> ModelConfig:

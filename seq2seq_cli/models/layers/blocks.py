@@ -12,6 +12,7 @@ from seq2seq_cli.models.layers.linear import Affine, add_affine, joined
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import NORMS
 from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
+from seq2seq_cli.models.layers.relative_positions import Turn
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
 
@@ -193,6 +194,8 @@ class Block(keras.layers.Layer):
         memory: KeysValues | None = None,
         memory_mask_BS: tf.Tensor | None = None,
         training: bool = False,
+        turn: Turn | None = None,
+        bias: tf.Tensor | None = None,
     ) -> BlockOutput:
         """Transform a sequence.
 
@@ -204,13 +207,17 @@ class Block(keras.layers.Layer):
             memory: keys and values that the cross-attention sees.
             memory_mask_BS: bool, False on padding of `memory`.
             training: whether to drop.
+            turn: what queries and keys of the self-attention go through; see Distances.
+            bias: added to its scores; see Distances.
         """
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
             query, own = self.self_attention.project_self(x)
+            if turn is not None:
+                query, own = turn(query), own._replace(keys_BHSD=turn(own.keys_BHSD))
             seen = own if prefix is None else prefix.join(own)
             outputs, weights = self.self_attention.combine(
-                query, seen, attention_mask, causal, training
+                query, seen, attention_mask, causal, training, bias
             )
             return outputs, (own, weights)
 
@@ -249,6 +256,8 @@ class Block(keras.layers.Layer):
         self_mask_RX: tf.Tensor,
         memory_mask_RS: tf.Tensor,
         in_place: bool,
+        turn: Turn | None = None,
+        bias_RHX: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
         """Do what `call` does for one position of each of R = B K rows, K of each sentence.
 
@@ -263,6 +272,8 @@ class Block(keras.layers.Layer):
                 a cross-attention in `memory` and then in the cache. R may be 1.
             memory_mask_RS: bool, False on padding of `memory`.
             in_place: whether to write over the cache.
+            turn: see `call`.
+            bias_RHX: see `call`; of the keys that `self_mask_RX` is of. R may be 1.
 
         Returns:
             The inputs of the next block; the new cache; and weights_RHS over the memory, without a
@@ -274,9 +285,11 @@ class Block(keras.layers.Layer):
         def attend_to_itself(x: tf.Tensor) -> tuple:
             projected = tf.split(tf.cast(dense(x, *maps["self"]), dtype), 3, axis=1)
             query, keys, values = (tf.reshape(each, by_heads) for each in projected)
+            if turn is not None:
+                query, keys = turn(query), turn(keys)
             own = cache.write(KeysValues(keys, values), position, in_place)
             prefix = None if self.has_cross else memory
-            heads_RHD, weights = attend_step(query, self_mask_RX, prefix, own)
+            heads_RHD, weights = attend_step(query, self_mask_RX, prefix, own, bias_RHX)
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["self_output"]), (own, weights)
 
         def attend_to_memory(x: tf.Tensor) -> tuple:

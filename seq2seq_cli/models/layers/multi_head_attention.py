@@ -21,6 +21,7 @@ def scaled_dot_product_attention(
     mask: tf.Tensor | None = None,
     causal: bool = False,
     dropout: Callable[[tf.Tensor], tf.Tensor] | None = None,
+    bias: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V.
 
@@ -36,6 +37,7 @@ def scaled_dot_product_attention(
             its B or T is 1 it counts for all. The same for all heads.
         causal: hide from query t all keys after the t-th.
         dropout: applied to the weights before they are used; the weights returned are without it.
+        bias: float32, added to the scores, to whose shape it broadcasts.
 
     Returns:
         The outputs, of the query's shape but as wide as the values and of the values' dtype; and
@@ -49,6 +51,8 @@ def scaled_dot_product_attention(
         return tf.squeeze(outputs, -2), tf.squeeze(weights, -2)
     # Scaling the queries costs less than scaling the scores where sentences are long.
     scores = batched_matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True)
+    if bias is not None:
+        scores = tf.cast(scores, tf.float32) + bias
     weights = masked_softmax(scores, _scores_mask(scores, mask, causal))
     kept = weights if dropout is None else dropout(weights)
     return batched_matmul(tf.cast(kept, value.dtype), value), weights
@@ -185,8 +189,11 @@ class MultiHeadAttention(keras.layers.Layer):
         mask: tf.Tensor | None = None,
         causal: bool = False,
         training: bool = False,
+        bias: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Attend with what has been projected already, with the arguments of `call`.
+
+        `bias` is that of `scaled_dot_product_attention`.
 
         Returns:
             What `call` does, but the outputs in the dtype of products.
@@ -195,7 +202,7 @@ class MultiHeadAttention(keras.layers.Layer):
         if self.dropout is not None:
             dropout = functools.partial(self.dropout, training=training)
         heads_BHTD, weights_BHTS = scaled_dot_product_attention(
-            query_BHTD, *keys_values, mask, causal, dropout
+            query_BHTD, *keys_values, mask, causal, dropout, bias
         )
         heads_BTHD = tf.transpose(to_product_dtype(heads_BHTD), [0, 2, 1, 3])
         batch, length = tf.unstack(tf.shape(heads_BTHD)[:2])

@@ -66,6 +66,7 @@ def attend_step(
     mask_RX: tf.Tensor,
     shared: KeysValues | None = None,
     own: KeysValues | None = None,
+    bias_RHX: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return softmax(q k / sqrt(D)) v for one query of each of R = B K rows, by heads.
 
@@ -76,6 +77,7 @@ def attend_step(
         shared: keys and values of B sentences. The K rows of a sentence stand next to each other
             and attend to the same, which is never repeated in memory.
         own: keys and values of each row.
+        bias_RHX: float32, added to the scores; R may be 1. None for none.
 
     Returns:
         outputs_RHD, and float32 weights_RHX. With both, attention is over all keys together.
@@ -92,6 +94,8 @@ def attend_step(
         scores_RH1S = batched_matmul(query_RH1D, own.keys_BHSD, transpose_b=True)
         scores.append(tf.cast(tf.squeeze(scores_RH1S, 2), tf.float32))
     scores_RHX = scores[0] if len(scores) == 1 else tf.concat(scores, axis=2)
+    if bias_RHX is not None:
+        scores_RHX += bias_RHX
     weights_RHX = masked_softmax(scores_RHX, mask_RX[:, tf.newaxis])
     outputs = []
     if shared is not None:

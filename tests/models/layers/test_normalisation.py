@@ -6,7 +6,6 @@ import tensorflow as tf
 from seq2seq_cli.models.layers.normalisation import LayerNorm, RMSNorm
 from seq2seq_cli.models.ops.layer_norm import EPSILON
 
-
 ORACLES = {LayerNorm: keras.layers.LayerNormalization, RMSNorm: keras.layers.RMSNormalization}
 
 
