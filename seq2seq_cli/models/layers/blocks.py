@@ -125,6 +125,11 @@ class Block(keras.layers.Layer):
         like: a block whose self-attention and feed-forward network are this one's, too.
     """
 
+    self_attention: MultiHeadAttention
+    self_residual: Residual
+    feed_forward: FeedForward
+    feed_forward_residual: Residual
+
     def __init__(
         self,
         config: AttentionStackConfig,
