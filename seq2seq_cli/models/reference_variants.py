@@ -91,8 +91,8 @@ def local_attention(
         a_t(s) = align(h_t, h_s)                                                    local-m
         a_t(s) = align(h_t, h_s) exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D/2       (10), local-p
 
-    D is `reach`, align is the softmax over the window, and s counts from 0. The centre p_t is `own_position` or
-    `predicted_position`.
+    D is `reach`, align is the softmax over the window, and s counts from 0. The centre p_t is
+    `own_position` or `predicted_position`.
     Fast: local_attention.Window.
     """
     s_S = tf.range(h_BSD.shape[1], dtype=tf.float32)
