@@ -44,7 +44,8 @@ class AttentionReader:
         runners_up: number of less probable tokens to return for each target token.
 
     Raises:
-        UsageError: if the members of an ensemble have different source vocabularies.
+        UsageError: if the members of an ensemble have different source vocabularies, or if the
+            model has no attention.
     """
 
     def __init__(
@@ -54,6 +55,11 @@ class AttentionReader:
             raise UsageError(
                 "the source vocabularies of these runs differ, so they do not attend to the same "
                 "tokens. Load one run"
+            )
+        if not loaded.model.has_attention:
+            raise UsageError(
+                f"{loaded.name} has no attention to show: it was trained with model.attention = "
+                "'none'"
             )
         self._loaded = loaded
         self._decoding = decoding or loaded.decoding

@@ -85,7 +85,8 @@ AttentionOption = Annotated[
     str | None,
     typer.Option(
         "--attention",
-        help="Score: additive, dot, general, concat or scaled-dot; or bahdanau or luong.",
+        help="Score: additive, dot, general, concat, scaled-dot, location, none; or bahdanau, "
+        "luong, local-m, local-p.",
         autocompletion=completion.attentions,
     ),
 ]

@@ -35,7 +35,10 @@ class Config(Table):
     @model_validator(mode="after")
     def _positions_for_the_longest_pair(self) -> "Config":
         model, training = self.model, self.training
-        if isinstance(model, RNNConfig) or model.positions == "sinusoidal":
+        if isinstance(model, RNNConfig):
+            self._check_locations(model)
+            return self
+        if model.positions != "learned":
             return self
         source, target = training.max_source_tokens, training.max_target_tokens
         # The decoder reads BOS and the target without its EOS: as many tokens as the target has.
@@ -44,6 +47,23 @@ class Config(Table):
             raise ValueError(
                 f"model.max_positions ({model.max_positions}) is too small for the sentences that "
                 f"training.max_source_tokens and max_target_tokens allow: {longest} are needed"
+            )
+        return self
+
+    def _check_locations(self, model: RNNConfig) -> None:
+        longest = self.training.max_source_tokens
+        if model.attention == "location" and model.attention_positions < longest:
+            raise ValueError(
+                f"model.attention_positions ({model.attention_positions}) is too small for the "
+                f"sources that training.max_source_tokens allows: {longest} are needed"
+            )
+
+    @model_validator(mode="after")
+    def _coverage_needs_attention(self) -> "Config":
+        if self.decoding.coverage_penalty and not self.model.has_attention:
+            raise ValueError(
+                f"decoding.coverage_penalty ({self.decoding.coverage_penalty}) counts attention, "
+                "and model.attention is 'none'. Set one of them"
             )
         return self
 

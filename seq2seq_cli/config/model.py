@@ -54,15 +54,34 @@ class RNNConfig(Table):
     """Number of layers of the decoder. From the third on, each adds its input to its output."""
     bidirectional: bool = True
     """Each layer of the encoder reads in both directions, which doubles the width of its values."""
-    attention: Literal["additive", "dot", "general", "concat", "scaled_dot"] = "additive"
+    attention: Literal["additive", "dot", "general", "concat", "scaled_dot", "location", "none"] = (
+        "additive"
+    )
     """How a query is scored against a key (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al.
-    2017)."""
+    2017); with `location`, against its position alone (Luong et al. 2015, equation 8). `none`: no
+    attention; all that the decoder gets of a source is the encoder's last states (Sutskever et al.
+    2014; in Bahdanau's wiring Cho et al. 2014)."""
+    attention_span: Literal["global", "local_m", "local_p"] = "global"
+    """How much of the source a query sees: all of it, or a window around a position (Luong et al.
+    2015, section 3.2). `local_m`: the query's own position. `local_p`: a predicted position, from
+    which attention falls with the distance."""
+    attention_window: int = Field(10, ge=1, le=65_534)
+    """Number of source positions before and after the centre of a local window (D in Luong et al.
+    2015)."""
+    attention_positions: int = Field(128, ge=1, le=65_534)
+    """Number of source positions that the score `location` knows; later ones get no attention. The
+    longest sources of training must fit."""
     wiring: Literal["bahdanau", "luong"] = Field(default_factory=_default_wiring)
-    """Which vector is the query. `bahdanau`: the decoder's previous state, and the context vector
-    is an input of the cell; this is the default for `additive`. `luong`: the cell's new state; this
-    is the default for the other scores."""
+    """What the query is. `bahdanau`: the decoder's previous state, and the context vector is an
+    input of the cell; the default for `additive`. `luong`: the cell's new state; the default for
+    the other scores. Without attention, `bahdanau` gives the encoder's last states to each decoding
+    step, and `luong` to the decoder's initial state alone."""
     input_feeding: bool = True
-    """In Luong's wiring, the cell reads the attentional vector of the previous decoding step."""
+    """In Luong's wiring, the cell reads the attentional vector of the previous decoding step.
+    Without attention there is no such vector."""
+    readout: Literal["tanh", "maxout"] = "tanh"
+    """In Bahdanau's wiring, what the vocabulary is predicted from: a tanh layer over state, word
+    and context vector, or the paper's maxout layer (appendix A.2.2), of twice as many weights."""
     bridge: Literal["projection", "zero"] = "projection"
     """The decoder's initial state: a projection of the encoder's last state, or zeros."""
     embedding_units: int = Field(256, ge=1, le=MOST_UNITS)
@@ -102,6 +121,39 @@ class RNNConfig(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _a_way_from_source_to_target(self) -> "RNNConfig":
+        if (self.attention, self.wiring, self.bridge) == ("none", "luong", "zero"):
+            raise ValueError(
+                "model.bridge 'zero' leaves the decoder nothing of the source, since "
+                "model.attention is 'none' and model.wiring 'luong'. Set model.bridge to "
+                "'projection' or model.wiring to 'bahdanau'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _readout_of_the_wiring(self) -> "RNNConfig":
+        if self.readout == "maxout" and self.wiring != "bahdanau":
+            raise ValueError(
+                f"model.readout 'maxout' needs model.wiring 'bahdanau'; it is {self.wiring!r}, in "
+                "which the attentional vector or the state is what the vocabulary is predicted from"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_window_needs_attention(self) -> "RNNConfig":
+        if self.attention == "none" and self.attention_span != "global":
+            raise ValueError(
+                f"model.attention_span is {self.attention_span!r}, and model.attention is 'none'. "
+                "Leave out one of them"
+            )
+        return self
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether the decoder attends to the source."""
+        return self.attention != "none"
+
     @property
     def value_units(self) -> int:
         """Width of the encoder's values, which the decoder attends to."""
@@ -110,18 +162,23 @@ class RNNConfig(Table):
     @property
     def label(self) -> str:
         """A short name, used for the run's folder."""
-        return f"rnn-{self.attention}"
+        span = "" if self.attention_span == "global" else f"-{self.attention_span}"
+        return f"rnn-{self.attention}{span}"
 
     @property
     def description(self) -> str:
         """A one-line description."""
-        return f"rnn, {self.attention} attention, {self.wiring} wiring"
+        attention: str = self.attention if self.has_attention else "no"
+        if self.attention_span != "global":
+            attention = f"{self.attention_span.replace('_', '-')} {attention}"
+        return f"rnn, {attention} attention, {self.wiring} wiring"
 
 
 class AttentionStackConfig(Table):
     """The keys of every `[model]` that consists of Transformer blocks."""
 
     training_defaults: ClassVar[dict[str, Any]] = {"peak_learning_rate": 2e-3}
+    has_attention: ClassVar[bool] = True
 
     kind: Literal["transformer", "decoder_only"]
     """The kind of model."""
@@ -129,14 +186,28 @@ class AttentionStackConfig(Table):
     """Width of embeddings and layers (d_model in Vaswani et al. 2017)."""
     heads: int = Field(4, ge=1, le=1024)
     """Number of attention heads; divides `units`."""
+    key_value_heads: int | None = Field(None, ge=1, le=1024)
+    """Number of heads of keys and values, each for a group of `heads`, which it divides
+    (grouped-query attention, Ainslie et al. 2023; with 1 multi-query attention, Shazeer 2019). Not
+    set, there are as many as `heads`. The encoder of a Transformer has `heads`, unless it shares
+    the decoder's weights."""
     inner_units: int = Field(1024, ge=1, le=4 * MOST_UNITS)
     """Width inside the feed-forward networks (d_ff)."""
     norm: Literal["pre", "post"] = "pre"
     """Normalise before each sublayer (Xiong et al. 2020), or after it (Vaswani et al. 2017)."""
+    normalisation: Literal["layer", "rms"] = "layer"
+    """Layer normalisation (Ba et al. 2016), or RMS normalisation (Zhang and Sennrich 2019), which
+    does without the mean and the bias."""
+    parallel_blocks: bool = False
+    """Attention and feed-forward network of a block take the same normalised input, side by side
+    (GPT-J; PaLM, Chowdhery et al. 2022), and so does cross-attention. It needs `norm = "pre"`."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
-    """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has 50 % more weights."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """Encoding of positions. All positions after the last learned one use the last one."""
+    """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has half more weights."""
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
+    """Encoding of positions. Two kinds are added to the embeddings: `sinusoidal` (Vaswani et al.
+    2017) and `learned`, whose last position is used for all later ones, too. Three are distances
+    in self-attention: `rotary` (Su et al. 2021), `alibi` (Press et al. 2022), and `relative`, the
+    learned bias of T5 (Raffel et al. 2020)."""
     max_positions: int = Field(2048, ge=1, le=131_072)
     """Number of learned positions; it must be enough for the longest sentences of training."""
     dropout: float = Field(0.1, ge=0, lt=1)
@@ -146,6 +217,9 @@ class AttentionStackConfig(Table):
     inner_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the units inside the feed-forward networks set to zero in training, after the
     activation."""
+    weight_sharing: Literal["none", "layers", "stacks"] = "none"
+    """What the layers share: with `layers`, all layers of a stack have the same weights (Universal
+    Transformer, Dehghani et al. 2019); with `stacks`, encoder and decoder, too."""
     tied_embeddings: bool = True
     """Use the target embeddings for the output, and for the source if the vocabulary is joint."""
 
@@ -156,12 +230,38 @@ class AttentionStackConfig(Table):
                 f"model.units must be divisible by model.heads; they are {self.units} "
                 f"and {self.heads}"
             )
+        if self.key_value_heads and self.heads % self.key_value_heads:
+            raise ValueError(
+                "model.key_value_heads must divide model.heads; they are "
+                f"{self.key_value_heads} and {self.heads}"
+            )
+        if self.positions == "rotary" and self.units // self.heads % 2:
+            raise ValueError(
+                "model.positions 'rotary' turns pairs of units, so that a head needs an even "
+                f"number of them; model.units / model.heads is {self.units // self.heads}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_norm_before_all_sublayers(self) -> "AttentionStackConfig":
+        if self.parallel_blocks and self.norm != "pre":
+            raise ValueError(
+                "model.parallel_blocks have one normalisation before all that is in a block, so "
+                f"that model.norm must be 'pre'; it is {self.norm!r}"
+            )
         return self
 
     def _described(self, kind: str, layers: str) -> str:
+        norm = f"{self.norm}-norm" + (" (RMS)" if self.normalisation == "rms" else "")
+        blocks = ", parallel blocks" if self.parallel_blocks else ""
+        if self.weight_sharing != "none":
+            blocks += f", shared {self.weight_sharing}"
+        heads = f"{self.heads} heads"
+        if self.key_value_heads:
+            heads += f" ({self.key_value_heads} of keys and values)"
         return (
-            f"{kind}, {layers} layers of {self.units} units and {self.heads} heads, "
-            f"{self.norm}-norm, {self.activation}, {self.positions} positions"
+            f"{kind}, {layers} layers of {self.units} units and {heads}, "
+            f"{norm}, {self.activation}, {self.positions} positions{blocks}"
         )
 
 
@@ -193,7 +293,9 @@ class DecoderOnlyConfig(AttentionStackConfig):
     """`[model]` of `kind = "decoder_only"`: one stack over source, separator and target."""
 
     kind: Literal["decoder_only"] = "decoder_only"
-    """A Transformer decoder without cross-attention, which continues the source."""
+    """A Transformer's decoder without cross-attention, which continues the source."""
+    weight_sharing: Literal["none", "layers"] = "none"
+    """With `layers`, all layers have the same weights (Dehghani et al. 2019)."""
     layers: int = Field(4, ge=1, le=MOST_LAYERS)
     """Number of layers."""
 

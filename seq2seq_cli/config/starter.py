@@ -47,7 +47,7 @@ _COMMENTS = {
     "tokenizer": "How text becomes ids. The vocabulary is learned from the training pairs.",
     "tokenizer.vocabulary_size": "A larger corpus allows more: each id needs examples.",
     "model": "The architecture: rnn, transformer or decoder_only.",
-    "model.attention": "additive, dot, general, concat or scaled_dot.",
+    "model.attention": "additive, dot, general, concat, scaled_dot, location or none.",
     "model.dropout": "Use more for a small corpus, which a model otherwise memorises.",
     "training": "It ends after the epochs, or when dev BLEU stops rising (`patience`).",
     "training.epochs": "Alternatives: `steps` limits the updates, `budget_seconds` the time.",

@@ -116,6 +116,11 @@ class Translator:
                 "--alignments, --replace-unknown and decoding.coverage_penalty need attention to "
                 "the same tokens, but the source vocabularies of these runs differ. Leave them out"
             )
+        if needs_attention and not model.has_attention:
+            raise UsageError(
+                "--alignments, --replace-unknown and decoding.coverage_penalty need attention, and "
+                "this model has none: model.attention is 'none'. Leave them out"
+            )
         self._tokenizers = tokenizers
         self._source_tokenizers = member_tokenizers or [tokenizers.source]
         self._config = config

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.decoding.loading import load_run
-from seq2seq_cli.models import build_model, reference
+from seq2seq_cli.models import build_model, reference_training
 from seq2seq_cli.models.invariants import INVARIANTS, Invariant, compilation
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -181,7 +181,7 @@ def _loss_and_gradient(
     labels_BT = target_BT[:, 1:]
     with tf.GradientTape() as tape:
         logits_BTV = logits_of((source_BS, target_BT[:, :-1]))
-        loss = reference.cross_entropy(logits_BTV, labels_BT, labels_BT != PAD)
+        loss = reference_training.cross_entropy(logits_BTV, labels_BT, labels_BT != PAD)
     gradients = tape.gradient(loss, model.trainable_variables, unconnected_gradients="zero")
     return [loss, *(tf.convert_to_tensor(gradient) for gradient in gradients)]
 

@@ -29,7 +29,12 @@ def split_scores(loaded: LoadedRun, of: EvaluationSet, show: ShowWork) -> SplitS
 
 
 def attention_maps(loaded: LoadedRun, of: EvaluationSet) -> list[AttentionMap]:
-    """Return the attention of MAPS sentences, neither short nor long where there are such."""
+    """Return the attention of MAPS sentences, neither short nor long where there are such.
+
+    A model without attention has none.
+    """
+    if not loaded.model.has_attention:
+        return []
     medium = [text for text in of.sources if _SHORT <= len(text.split()) <= _LONG]
     translator = loaded.translator(alignments=True, compiled=False)
     return [

@@ -18,6 +18,13 @@ from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import BOS, PAD
 
+_KNOWN: dict[str, tuple] = {  # values of these keys of [model]; any of the others
+    "normalisation": ("layer",),
+    "positions": ("sinusoidal", "learned"),
+    "key_value_heads": (None,),
+    "parallel_blocks": (False,),
+}
+
 _USAGE = """`pip install ctranslate2 sentencepiece`, then in Python, in this folder:
 
 ```python
@@ -52,6 +59,13 @@ class CTranslate2(Format):
                 "--to ctranslate2: CTranslate2 has Transformers with an encoder and a decoder, and "
                 f"no layers for a model of this kind ({loaded.model.name}). {REMEDY}"
             )
+        for key, known in _KNOWN.items():
+            value = getattr(loaded.model.config, key)
+            if value not in known:
+                raise UsageError(
+                    f"--to ctranslate2: does not write models with model.{key} = {value!r}, only "
+                    f"with {' or '.join(map(repr, known))}. {REMEDY}"
+                )
         sentencepieces(loaded.tokenizers, self.name)
 
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:

@@ -8,8 +8,9 @@ import tensorflow as tf
 from seq2seq_cli.config.model import AttentionStackConfig
 from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Embeddings
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import Norm
 from seq2seq_cli.models.layers.regularisation import dropout_maker
+from seq2seq_cli.models.layers.relative_positions import Distances
 from seq2seq_cli.models.ops.cache import KeysValues
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
@@ -28,6 +29,10 @@ class AttentionStack(Seq2Seq):
         vocabularies: their sizes.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         name: the model's.
+
+    Attributes:
+        config: the model's table.
+        shares_layers: whether a stack is one block, applied again and again.
     """
 
     def __init__(
@@ -38,6 +43,8 @@ class AttentionStack(Seq2Seq):
         name: str,
     ):
         super().__init__(name)
+        self.config = config
+        self.shares_layers = config.weight_sharing != "none"
         self._make_dropout = dropout_maker(self.dropout_key)
         self.embeddings = Embeddings(
             vocabularies, config.units, config.tied_embeddings, seed, name="embeddings"
@@ -50,8 +57,26 @@ class AttentionStack(Seq2Seq):
 
     @property
     @abstractmethod
-    def target_norm(self) -> LayerNorm | None:
-        """The normalisation after these blocks, which a pre-norm stack needs."""
+    def target_norm(self) -> Norm | None:
+        """The normalisation after them, which a pre-norm stack needs."""
+
+    @property
+    @abstractmethod
+    def target_distances(self) -> Distances | None:
+        """How the target's self-attention sees distances, if it does."""
+
+    @abstractmethod
+    def step_positions(
+        self, position: tf.Tensor, capacity: tf.Tensor, memory: Memory, rows: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the positions of a step's queries and keys, R1 and RX, int32; R may be 1.
+
+        Args:
+            position: int32 scalar, in the target.
+            capacity: of the caches.
+            memory: what `encode` returned.
+            rows: R.
+        """
 
     @abstractmethod
     def embed_next(self, token_R: tf.Tensor, position: tf.Tensor, memory: Memory) -> tf.Tensor:
@@ -89,9 +114,10 @@ class AttentionStack(Seq2Seq):
 
     def make_step(self, in_place: bool = False) -> Step:
         """See Seq2Seq.make_step."""
-        blocks = [(block, block.maps()) for block in self.target_blocks]
+        maps_of = {id(block): block.maps() for block in self.target_blocks}  # it may be one block
+        blocks = [(block, maps_of[id(block)]) for block in self.target_blocks]
         logits_map = self.embeddings.logits_map()
-        has_cross = self.target_blocks[0].has_cross
+        has_cross, distances = self.target_blocks[0].has_cross, self.target_distances
 
         def step(token_R: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             position = state["position"]
@@ -101,10 +127,15 @@ class AttentionStack(Seq2Seq):
             source_RS = tf.repeat(memory["mask"], rows // sentences, axis=0)
             written_1L = tf.range(capacity(state))[tf.newaxis] <= position
             seen_RX = written_1L if has_cross else join_masks(source_RS, written_1L)
+            turn = bias_RHX = None
+            if distances is not None:
+                query_R1, keys_RX = self.step_positions(position, capacity(state), memory, rows)
+                turn, bias = distances.turn(query_R1), distances.bias(query_R1, keys_RX)
+                bias_RHX = None if bias is None else tf.squeeze(bias, 2)
             for i, (block, maps) in enumerate(blocks):
                 cache, source = layer_cache(state, i), layer_cache(memory, i)
                 x, cache, weights_RHX = block.step(
-                    x, maps, cache, position, source, seen_RX, source_RS, in_place
+                    x, maps, cache, position, source, seen_RX, source_RS, in_place, turn, bias_RHX
                 )
                 after |= cache_tensors(i, cache)
             logits_RV = tf.cast(dense(self.normalised(x), *logits_map), tf.float32)

@@ -7,7 +7,8 @@ from seq2seq_cli.models.attention_stack import AttentionStack, cache_tensors, la
 from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import NORMS, Norm
+from seq2seq_cli.models.layers.relative_positions import Distances, make_distances
 from seq2seq_cli.models.masks import causal_mask, padding_mask
 from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
 from seq2seq_cli.vocabularies import Vocabularies
@@ -39,12 +40,23 @@ class DecoderOnly(AttentionStack):
         self.positions = Positions(
             config.positions, config.units, config.max_positions, generator, name="positions"
         )
+        self.distances = make_distances(
+            config.positions, config.heads, True, generator, "distances"
+        )
         self.dropout = self._make_dropout(config.dropout)
-        self.blocks = [
-            Block(config, self._make_dropout, seed=generator, name=f"block_{i}")
-            for i in range(config.layers)
+        blocks = [
+            Block(
+                config,
+                self._make_dropout,
+                seed=generator,
+                key_value_heads=config.key_value_heads,
+                name=f"block_{i}",
+            )
+            for i in range(1 if self.shares_layers else config.layers)
         ]
-        self.norm = LayerNorm(config.units, name="norm") if config.norm == "pre" else None
+        self.blocks = blocks * config.layers if self.shares_layers else blocks
+        norm = NORMS[config.normalisation]
+        self.norm = norm(config.units, name="norm") if config.norm == "pre" else None
         self.built = True
 
     def encode(self, source_BS: tf.Tensor, training: bool = False) -> Memory:
@@ -56,10 +68,16 @@ class DecoderOnly(AttentionStack):
         mask_BS = padding_mask(source_BS)
         positions_S = tf.range(tf.shape(source_BS)[1])
         x = self._embed(self.embeddings.embed_source(source_BS), positions_S, training)
+        turn = bias = None
+        if self.distances is not None:
+            turn = self.distances.turn(positions_S)
+            bias = self.distances.bias(positions_S, positions_S)
         memory = {"mask": mask_BS, "length": tf.reduce_sum(tf.cast(mask_BS, tf.int32), axis=1)}
         weights = []
         for i, block in enumerate(self.blocks):
-            x, keys_values, weights_BHSS, _ = block(x, mask_BS, training=training)
+            depth = i if self.shares_layers else 0
+            found = block(x, mask_BS, training=training, turn=turn, bias=bias, depth=depth)
+            x, keys_values, weights_BHSS, _ = found
             memory |= cache_tensors(i, keys_values)
             weights.append(weights_BHSS)
         return memory, weights
@@ -89,9 +107,22 @@ class DecoderOnly(AttentionStack):
         source_BTS = tf.repeat(memory["mask"][:, tf.newaxis], length, axis=1)
         target_BTT = tf.repeat(causal_mask(length, length)[tf.newaxis], batch, axis=0)
         seen_BTX = tf.concat([source_BTS, target_BTT], axis=2)
+        turn = bias = None
+        if self.distances is not None:
+            turn = self.distances.turn(positions_BT[:, tf.newaxis])
+            bias = self.distances.bias(positions_BT, _after_source(positions_BT, memory))
         weights = []
         for i, block in enumerate(self.blocks):
-            found = block(x, seen_BTX, prefix=layer_cache(memory, i), training=training)
+            prefix = layer_cache(memory, i)
+            found = block(
+                x,
+                seen_BTX,
+                prefix=prefix,
+                training=training,
+                turn=turn,
+                bias=bias,
+                depth=i if self.shares_layers else 0,
+            )
             x = found.outputs_BTD
             weights.append(found.self_weights_BHTX)
         return self.normalised(x), weights
@@ -102,9 +133,22 @@ class DecoderOnly(AttentionStack):
         return self.blocks
 
     @property
-    def target_norm(self) -> LayerNorm | None:
+    def target_norm(self) -> Norm | None:
         """See AttentionStack.target_norm."""
         return self.norm
+
+    @property
+    def target_distances(self) -> Distances | None:
+        """See AttentionStack.target_distances."""
+        return self.distances
+
+    def step_positions(
+        self, position: tf.Tensor, capacity: tf.Tensor, memory: Memory, rows: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """See AttentionStack.step_positions: they count on from the source's real length."""
+        beams = rows // tf.shape(memory["length"])[0]
+        begin_R1 = tf.repeat(memory["length"], beams)[:, tf.newaxis]
+        return begin_R1 + position, _after_source(begin_R1 + tf.range(capacity), memory)
 
     def embed_next(self, token_R: tf.Tensor, position: tf.Tensor, memory: Memory) -> tf.Tensor:
         """See AttentionStack.embed_next."""
@@ -120,4 +164,11 @@ class DecoderOnly(AttentionStack):
         return tf.math.divide_no_nan(over_source_RS, total_R1)
 
     def _embed(self, vectors: tf.Tensor, positions: tf.Tensor, training: bool) -> tf.Tensor:
-        return self.dropout(vectors + self.positions(positions), training=training)
+        return self.dropout(self.positions.add_to(vectors, positions), training=training)
+
+
+def _after_source(positions_RT: tf.Tensor, memory: Memory) -> tf.Tensor:
+    """Return the positions of the source's tokens, padding included, and then those given."""
+    source_S = tf.range(tf.shape(memory["mask"])[1])
+    source_RS = tf.repeat(source_S[tf.newaxis], tf.shape(positions_RT)[0], axis=0)
+    return tf.concat([source_RS, positions_RT], axis=1)

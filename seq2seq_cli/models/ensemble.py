@@ -10,6 +10,8 @@ from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
 class Ensemble(Seq2Seq):
     """Predicts the mean of its members' probabilities, with the mean of their attention.
 
+    Members without attention count for the probabilities alone.
+
     Args:
         members: models with the same target vocabulary.
         separate: whether their source vocabularies differ. A source then holds the ids for each of
@@ -20,6 +22,7 @@ class Ensemble(Seq2Seq):
         super().__init__("ensemble")
         self.members = list(members)
         self.separate = separate
+        self.has_attention = any(member.has_attention for member in members)
         self.target_tags = self.members[0].target_tags
         self.built = True
 
@@ -53,6 +56,7 @@ class Ensemble(Seq2Seq):
     def make_step(self, in_place: bool = False) -> Step:
         """See Seq2Seq.make_step. The logits are log-probabilities."""
         steps = [member.make_step(in_place) for member in self.members]
+        attending = max(1, sum(member.has_attention for member in self.members))
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
             parts = self._parts(state, memory)
@@ -61,7 +65,7 @@ class Ensemble(Seq2Seq):
             attention_BS = tf.concat(weights, axis=1) if self.separate else tf.add_n(weights)
             return StepOutput(
                 _mean_logits([output.logits_BV for output in outputs]),
-                attention_BS / len(outputs),
+                attention_BS / attending,
                 _join([output.state for output in outputs]),
             )
 

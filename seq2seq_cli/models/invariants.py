@@ -59,9 +59,12 @@ def reordering(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
 
 
 def attention(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """Attention sums to 1, and is 0 on padding; it is all 0 if a source is all padding."""
+    """Attention is 1 in sum off the padding and 0 on it; 0 where a source is all padding.
+
+    It is 0 everywhere in a model without attention.
+    """
     _, weights = _steps(model, source, target)
-    mask = padding_mask(source).numpy()
+    mask = padding_mask(source).numpy() & model.has_attention
     sums = np.broadcast_to(mask.any(axis=1)[:, np.newaxis], weights.shape[:2])
     on_padding = np.where(mask[:, np.newaxis], 0, weights)
     return _largest([_difference(weights.sum(-1), sums), _difference(on_padding, 0)])

@@ -26,13 +26,15 @@ def forward_operations(
     """
     if isinstance(config, RNNConfig):
         width = config.decoder_units if config.wiring == "luong" else config.embedding_units
-        products = _rnn(config, source, target) + target * width * vocabulary
+        recurrent = _rnn(config, source, target)
+        products = recurrent + target * (width * vocabulary + _readout(config))
     else:
         products = _stacks(config, source, target) + target * config.units * vocabulary
     return 2 * rows * products
 
 
 def _rnn(config: RNNConfig, source: int, target: int) -> int:
+    """Return the multiplications in cells, bridge and attention."""
     cell = CELLS[config.cell]
     d, v = config.decoder_units, config.value_units
 
@@ -44,37 +46,61 @@ def _rnn(config: RNNConfig, source: int, target: int) -> int:
     encoder = layer(config.embedding_units, config.encoder_units)
     encoder += (config.encoder_layers - 1) * layer(v, config.encoder_units)
     bridges = len(cell.state_names) * config.decoder_layers if config.bridge == "projection" else 0
+    bridge = bridges * (config.encoder_units if config.has_attention else v) * d
     decoder = layer(config.embedding_units, d) + (config.decoder_layers - 1) * layer(d, d)
+    products = source * directions * encoder + bridge + target * decoder
+    if config.has_attention:
+        return products + _attention(config, source, target)
+    return products + (v * cell.gates * d if config.wiring == "bahdanau" else 0)
 
+
+def _attention(config: RNNConfig, source: int, target: int) -> int:
+    """Return the multiplications of attention, and of what it gives to the cell."""
+    gates, d, v = CELLS[config.cell].gates, config.decoder_units, config.value_units
     keys = query = score = 0  # of a key, of a query, and of a key with a query
-    if config.attention in ("additive", "concat"):
+    if config.attention == "location":
+        query = d * config.attention_positions
+    elif config.attention in ("additive", "concat"):
         keys, query = v * config.attention_units, d * config.attention_units
     else:
         keys, score = (v * d if config.attention == "general" else 0), d
     if config.wiring == "bahdanau":
-        attended = cell.gates * d  # the context enters the cell through the projected values
-        readout = (d + config.embedding_units + v) * config.embedding_units
-        step = source * (score + attended + v) + readout
+        attended = gates * d  # the context enters the cell by way of the projected values
+        step = source * (score + attended + v)
     else:
         attended = d
         step = source * (score + attended) + d * d
         if config.input_feeding:
-            step += layer(0, d)
-    word = directions * encoder + keys + v * attended
-    bridge = bridges * config.encoder_units * d
-    return source * word + bridge + target * (decoder + query + step)
+            step += d * gates * d
+    if config.attention_span == "local_p":
+        query += d * d
+    return source * (keys + v * attended) + target * (query + step)
+
+
+def _readout(config: RNNConfig) -> int:
+    """Return the multiplications of the readout that Bahdanau's wiring has, for one token."""
+    if config.wiring == "luong":
+        return 0
+    joined = config.decoder_units + config.embedding_units + config.value_units
+    return joined * config.embedding_units * (2 if config.readout == "maxout" else 1)
 
 
 def _stacks(config: TransformerConfig | DecoderOnlyConfig, source: int, target: int) -> int:
     d = config.units
     feed_forward = (3 if config.activation == "swiglu" else 2) * d * config.inner_units
 
-    def block(length: int, seen: int) -> int:
+    kv = d // config.heads * (config.key_value_heads or config.heads)  # width of keys and values
+
+    def block(length: int, seen: int, kv: int) -> int:
         """Return the multiplications of self-attention and feed-forward network."""
-        return length * (4 * d * d + feed_forward + 2 * seen * d)
+        return length * (2 * d * (d + kv) + feed_forward + 2 * seen * d)
 
     if isinstance(config, DecoderOnlyConfig):
-        return config.layers * (block(source, source) + block(target, source + target))
-    cross = target * (2 * d * d + 2 * source * d) + source * 2 * d * d
-    encoder = config.encoder_layers * block(source, source)
-    return encoder + config.decoder_layers * (block(target, target) + cross)
+        return config.layers * (block(source, source, kv) + block(target, source + target, kv))
+    stacks = config.weight_sharing == "stacks"
+    encoder = config.encoder_layers * block(source, source, kv if stacks else d)
+    # Layers that share their weights have the same keys and values of the source.
+    memories = config.decoder_layers if config.weight_sharing == "none" else 1
+    cross = target * (2 * d * d + 2 * source * d)
+    decoder = config.decoder_layers * (block(target, target, kv) + cross)
+    return encoder + decoder + memories * source * 2 * d * kv

@@ -1,7 +1,8 @@
 """The papers' equations in plain TensorFlow, and nothing else.
 
 This file has three uses. It is the place to learn how attention works: read it first, with the
-papers open. The tests compare the outputs and the gradients of the fast layers with it. `s2s
+papers open. `reference_variants` has what other papers change, and `reference_training` the loss
+and the optimizer. The tests compare the outputs and the gradients of the fast layers with it. `s2s
 selftest` does the same with the weights of a run.
 
 Weights have the papers' letters. "Fast" is the layer or function that training and translation use
@@ -24,6 +25,9 @@ State = list[Tensor]  # [h_BD] of a GRU, [h_BD, c_BD] of an LSTM
 # Functions of this file with their weights bound, as by functools.partial:
 Cell = Callable[[Tensor, State], State]  # (x_BD, state) -> next state
 Score = Callable[[Tensor, Tensor], Tensor]  # (query_BTD, keys_BSD) -> scores_BTS
+# (query_BTD, h_BSD, mask_BTS) -> contexts_BTD and weights_BTS
+Attention = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Readout = Callable[[Tensor, Tensor, Tensor], Tensor]  # (s_BD, y_BD, c_BD) -> t_BD
 Layer = Callable[[Tensor], Tensor]  # x -> an output of the same shape
 
 
@@ -84,15 +88,16 @@ def unroll(x_BSD: Tensor, mask_BS: Tensor, state: State, f: Cell) -> tuple[Tenso
 
 def annotations(
     x_BSD: Tensor, mask_BS: Tensor, state: State, forward: Cell, backward: Cell
-) -> tuple[Tensor, State]:
+) -> tuple[Tensor, State, State]:
     """h_j = [forward h_j; backward h_j]: Bahdanau et al. (2015), equation 7.
 
-    Returns h_BSD, and the backward cell's last state, which it has at the first word.
+    Returns h_BSD, the backward cell's last state, which it has at the first word, and the forward
+    cell's.
     Fast: encoder.EncoderLayer.
     """
-    forward_BSD, _ = unroll(x_BSD, mask_BS, state, forward)
+    forward_BSD, end = unroll(x_BSD, mask_BS, state, forward)
     backward_BSD, last = unroll(tf.reverse(x_BSD, [1]), tf.reverse(mask_BS, [1]), state, backward)
-    return tf.concat([forward_BSD, tf.reverse(backward_BSD, [1])], axis=-1), last
+    return tf.concat([forward_BSD, tf.reverse(backward_BSD, [1])], axis=-1), last, end
 
 
 def additive(
@@ -161,27 +166,45 @@ def attend(scores_BTS: Tensor, values_BSD: Tensor, mask_BTS: Tensor) -> tuple[Te
     return tf.einsum("bts,bsd->btd", weights_BTS, values_BSD), weights_BTS
 
 
+def global_attention(
+    query_BTD: Tensor, h_BSD: Tensor, mask_BTS: Tensor, score: Score
+) -> tuple[Tensor, Tensor]:
+    """Attention over the whole source, as `attend`, given the score and what it compares."""
+    return attend(score(query_BTD, h_BSD), h_BSD, mask_BTS)
+
+
+def tanh_readout(s_BD: Tensor, y_BD: Tensor, c_BD: Tensor, W_t: Tensor, b_t: Tensor) -> Tensor:
+    """tanh(W_t [s; y; c] + b_t), where Bahdanau et al. (2015) have `maxout_readout`.
+
+    Fast: readout.Readout (kernel, bias).
+    """
+    return tf.tanh(tf.concat([s_BD, y_BD, c_BD], axis=-1) @ W_t + b_t)
+
+
 def bahdanau_step(
-    y_BD: Tensor, state: State, h_BSD: Tensor, mask_BS: Tensor, f: Cell, a: Score, readout: Affine
+    y_BD: Tensor,
+    state: State,
+    h_BSD: Tensor,
+    mask_BS: Tensor,
+    f: Cell,
+    attention: Attention,
+    readout: Readout,
 ) -> tuple[Tensor, Tensor, State]:
     """The old state asks, and the context enters the cell: Bahdanau et al. (2015), section 3.1.
 
-        e_ij = a(s_{i-1}, h_j)                      alpha_ij and c_i follow, see `attend`
-        s_i  = f(s_{i-1}, [y_{i-1}; c_i])
-        t_i  = tanh(W_t [s_i; y_{i-1}; c_i] + b_t)
+        c_i, alpha_i = attention(s_{i-1}, h)
+        s_i          = f(s_{i-1}, [y_{i-1}; c_i])
+        t_i          = readout(s_i, y_{i-1}, c_i)
 
-    y_{i-1} is the embedded previous word, the h_j are the source's `annotations`, and W_t and b_t
-    are the readout. Word i is predicted from t_i by an affine map. The paper has a maxout of
-    s_{i-1}, y_{i-1} and c_i for t_i (appendix A.2.2).
+    y_{i-1} is the embedded previous word, and the h_j are the source's `annotations`. Word i is
+    predicted from t_i by an affine map.
     Returns t_i, alpha_i and s_i.
-    Fast: decoders.BahdanauDecoder (readout; f has the cell's kernel and context_kernel).
+    Fast: decoders.BahdanauDecoder (f has the cell's kernel and context_kernel).
     """
     query_BTD = state[0][:, tf.newaxis]  # T = 1
-    c_BTD, alpha_BTS = attend(a(query_BTD, h_BSD), h_BSD, mask_BS[:, tf.newaxis])
-    c_BD, alpha_BS = c_BTD[:, 0], alpha_BTS[:, 0]
-    state = f(tf.concat([y_BD, c_BD], axis=-1), state)
-    joined_BD = tf.concat([state[0], y_BD, c_BD], axis=-1)
-    return tf.tanh(joined_BD @ readout[0] + readout[1]), alpha_BS, state
+    c_BTD, alpha_BTS = attention(query_BTD, h_BSD, mask_BS[:, tf.newaxis])
+    state = f(tf.concat([y_BD, c_BTD[:, 0]], axis=-1), state)
+    return readout(state[0], y_BD, c_BTD[:, 0]), alpha_BTS[:, 0], state
 
 
 def luong_step(
@@ -190,15 +213,15 @@ def luong_step(
     h_BSD: Tensor,
     mask_BS: Tensor,
     f: Cell,
-    score: Score,
+    attention: Attention,
     W_c: Tensor,
     fed_BD: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, State]:
     """The cell moves first, and the new state asks: Luong et al. (2015), section 3.
 
-        h_t  = f(h_{t-1}, [y_{t-1}; h~_{t-1}])      without input feeding f(h_{t-1}, y_{t-1})
-        a_t  = align(h_t, h_s)                      (7); c_t follows, see `attend`
-        h~_t = tanh(W_c [c_t; h_t])                 (5)
+        h_t      = f(h_{t-1}, [y_{t-1}; h~_{t-1}])  without input feeding f(h_{t-1}, y_{t-1})
+        c_t, a_t = attention(h_t, h_s)              (7)
+        h~_t     = tanh(W_c [c_t; h_t])             (5)
 
     y_{t-1} is the embedded previous word, and `h_BSD` holds the encoder's states h_s. `fed_BD` is
     h~_{t-1}, which begins at 0, or None without input feeding (section 3.3). Word t is predicted
@@ -208,7 +231,7 @@ def luong_step(
     """
     state = f(y_BD if fed_BD is None else tf.concat([y_BD, fed_BD], axis=-1), state)
     query_BTD = state[0][:, tf.newaxis]  # T = 1
-    c_BTD, a_BTS = attend(score(query_BTD, h_BSD), h_BSD, mask_BS[:, tf.newaxis])
+    c_BTD, a_BTS = attention(query_BTD, h_BSD, mask_BS[:, tf.newaxis])
     return tf.tanh(tf.concat([c_BTD[:, 0], state[0]], axis=-1) @ W_c), a_BTS[:, 0], state
 
 
@@ -256,7 +279,7 @@ def feed_forward(
                   Shazeer (2020), equation 6, which has no biases
 
     (W_1, b_1) is `first`, (W_2, b_2) is `second` and (V, c) is `gate`.
-    Fast: blocks.FeedForward ({inner,output,gate}_{kernel,bias}).
+    Fast: feed_forward.FeedForward ({inner,output,gate}_{kernel,bias}).
     """
     inner = x @ first[0] + first[1]
     if activation == "relu":
@@ -305,46 +328,3 @@ def sinusoidal_positions(positions: Tensor, units: int) -> Tensor:
     pos = tf.cast(positions, tf.float32)[..., tf.newaxis] + 1
     angles = pos / 10_000 ** (i / (units // 2 - 1))
     return tf.concat([tf.sin(angles), tf.cos(angles)], axis=-1)
-
-
-def cross_entropy(
-    logits_BTV: Tensor, labels_BT: Tensor, mask_BT: Tensor, epsilon: float = 0.0
-) -> Tensor:
-    """H(q', p) = -sum_k q'(k) log p(k), summed over all labels: Szegedy et al. (2016), section 7.
-
-    p is the softmax of the logits. q'(k) is epsilon / V, plus 1 - epsilon where k is the label. The
-    paper writes K for V. The mask is False on labels that do not count.
-    Fast: ops.cross_entropy.softmax_cross_entropy.
-    """
-    vocabulary = logits_BTV.shape[-1]
-    q_BTV = (1 - epsilon) * tf.one_hot(labels_BT, vocabulary) + epsilon / vocabulary
-    losses_BT = -tf.reduce_sum(q_BTV * tf.nn.log_softmax(logits_BTV), axis=-1)
-    return tf.reduce_sum(tf.where(mask_BT, losses_BT, 0))
-
-
-def dropout(x: Tensor, kept: Tensor, rate: float) -> Tensor:
-    """X * m / (1 - p): Srivastava et al. (2014), section 4, scaled in training as in section 10.
-
-    m is `kept`, which is True with the probability 1 - p, and p is the rate.
-    Fast: regularisation.Dropout.
-    """
-    return x * tf.cast(kept, x.dtype) / (1 - rate)
-
-
-def adam(
-    theta: Tensor, m: Tensor, v: Tensor, g: Tensor, t: int, alpha: float, betas: tuple[float, float]
-) -> tuple[Tensor, Tensor, Tensor]:
-    """One update of Adam: Kingma and Ba (2015), algorithm 1, in the order of section 2, epsilon 0.
-
-        m     = beta_1 m + (1 - beta_1) g
-        v     = beta_2 v + (1 - beta_2) g^2
-        theta = theta - alpha sqrt(1 - beta_2^t) / (1 - beta_1^t) m / sqrt(v)
-
-    g is the gradient at update t, counted from 1. Returns theta, m and v.
-    Fast: training.adam.Adam.
-    """
-    beta_1, beta_2 = betas
-    m = beta_1 * m + (1 - beta_1) * g
-    v = beta_2 * v + (1 - beta_2) * g**2
-    alpha_t = alpha * math.sqrt(1 - beta_2**t) / (1 - beta_1**t)
-    return theta - alpha_t * m / tf.sqrt(v), m, v

@@ -1,21 +1,29 @@
-"""A recurrent encoder-decoder with attention."""
+"""A recurrent encoder-decoder, with attention or without."""
 
 import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.cells import CELLS
+from seq2seq_cli.models.layers.decoder import Decoder
 from seq2seq_cli.models.layers.decoders import BahdanauDecoder, LuongDecoder
 from seq2seq_cli.models.layers.encoder import Encoder
 from seq2seq_cli.models.layers.initialisers import normal, seed_generator
 from seq2seq_cli.models.layers.linear import Linear, joined
+from seq2seq_cli.models.layers.plain_decoders import ChoDecoder, SutskeverDecoder
 from seq2seq_cli.models.layers.regularisation import Dropout, dropout_maker, penalise
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import dense, to_product_dtype
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
 from seq2seq_cli.vocabularies import Vocabularies
 
-DECODERS = {"bahdanau": BahdanauDecoder, "luong": LuongDecoder}
+DECODERS: dict[tuple[str, bool], type[Decoder]] = {
+    ("bahdanau", True): BahdanauDecoder,
+    ("luong", True): LuongDecoder,
+    ("bahdanau", False): ChoDecoder,
+    ("luong", False): SutskeverDecoder,
+}
+"""For a wiring, with attention and without."""
 
 
 class RNN(Seq2Seq):
@@ -30,6 +38,9 @@ class RNN(Seq2Seq):
     With the bridge `zero` it is 0. The wirings are BahdanauDecoder and LuongDecoder. An affine map
     leads from the decoder's outputs to the vocabulary.
 
+    Without attention the decoder gets the encoder's last states instead of its values, those of
+    both directions: SutskeverDecoder, ChoDecoder.
+
     Args:
         config: widths, layers and options.
         vocabularies: their sizes.
@@ -40,6 +51,7 @@ class RNN(Seq2Seq):
         super().__init__("rnn")
         generator = seed_generator(seed)
         self.activation_penalty = config.activation_penalty
+        self.has_attention = config.has_attention
 
         make_dropout = dropout_maker(self.dropout_key, config.variational_dropout)
 
@@ -68,12 +80,17 @@ class RNN(Seq2Seq):
         letters = CELLS[config.cell].state_names
         names = [f"{name}{i}" for i in range(1, config.decoder_layers + 1) for name in letters]
         self.decoder_units = config.decoder_units
+        last_units = config.encoder_units if config.has_attention else config.value_units
         self.bridges = [
-            Linear(config.decoder_units, config.encoder_units, generator, name=f"bridge_{name}")
+            Linear(config.decoder_units, last_units, generator, name=f"bridge_{name}")
             for name in (names if config.bridge == "projection" else [])
         ]
         decoder_dropouts = dropouts(config.decoder_layers - 1)
-        self.decoder = DECODERS[config.wiring](config, decoder_dropouts, generator, name="decoder")
+        decoder = DECODERS[config.wiring, config.has_attention]
+        self.decoder = decoder(config, decoder_dropouts, generator, name="decoder")
+        # Local attention that counts the positions of the target has one more tensor in the state.
+        window = self.decoder.window
+        self.counts = window is not None and window.counts
         self.output_projection = Linear(
             vocabularies.target, self.decoder.output_units, generator, name="output_projection"
         )
@@ -84,19 +101,25 @@ class RNN(Seq2Seq):
         mask_BS = padding_mask(source_BS)
         embedded_BSD = self.source_dropout(self.source_embedding(source_BS), training=training)
         values_BSD, last = self.encoder(embedded_BSD, mask_BS, training=training)
+        if not self.has_attention:  # one value stands for the whole sentence
+            values_BSD = last[0][:, tf.newaxis]
         if training:
-            values_BSD = penalise(values_BSD, mask_BS, self.activation_penalty)
+            of_values = mask_BS if self.has_attention else mask_BS[:, :1]
+            values_BSD = penalise(values_BSD, of_values, self.activation_penalty)
         values_BSD = self.value_dropout(values_BSD, training=training)
         zeros_BD = tf.zeros([tf.shape(source_BS)[0], self.decoder_units], values_BSD.dtype)
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}
         for number, (name, bridge) in enumerate(zip(initial, self.bridges, strict=False)):
             initial[name] = tf.tanh(bridge(last[number % len(last)]))
+        if self.counts:
+            initial["initial_t"] = tf.zeros([tf.shape(source_BS)[0], 1])
         return {"mask": mask_BS, **self.decoder.prepare(values_BSD), **initial}
 
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
         """See Seq2Seq.hidden."""
         embedded_BTD = self.target_dropout(self.target_embedding(target_BT), training=training)
-        state = list(self.initial_state(memory, 0).values())
+        begun = self.initial_state(memory, 0)
+        state = [begun[name] for name in self.decoder.state_names]
         outputs_BTD = self.decoder.run(embedded_BTD, state, memory, training)
         return self.output_dropout(outputs_BTD, training=training)
 
@@ -116,7 +139,8 @@ class RNN(Seq2Seq):
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state."""
         del max_length  # a recurrent state does not grow
-        return {name: memory[f"initial_{name}"] for name in self.decoder.state_names}
+        names = [*self.decoder.state_names, *(["t"] if self.counts else [])]
+        return {name: memory[f"initial_{name}"] for name in names}
 
     def make_step(self, in_place: bool = False) -> Step:
         """See Seq2Seq.make_step."""
@@ -126,10 +150,12 @@ class RNN(Seq2Seq):
         logits_map = joined((self.output_projection.kernel, self.output_projection.bias))
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            embedded_BD, before = self.target_embedding(token_B), [state[name] for name in names]
             output_BD, weights_BS, after = self.decoder.step(
-                self.target_embedding(token_B), [state[name] for name in names], memory, kernels
+                embedded_BD, before, memory, kernels, state.get("t")
             )
+            counted = {"t": state["t"] + 1} if self.counts else {}
             logits_BV = dense(output_BD, *logits_map)
-            return StepOutput(logits_BV, weights_BS, dict(zip(names, after, strict=True)))
+            return StepOutput(logits_BV, weights_BS, dict(zip(names, after, strict=True)) | counted)
 
         return step

@@ -24,7 +24,8 @@ class StepOutput(NamedTuple):
     """The result of one decoding step.
 
     logits_BV: float32, unnormalised log-probabilities of the next token.
-    attention_BS: float32, weights over the source; they sum to 1, and are 0 on padding.
+    attention_BS: float32, weights over the source; 1 in sum, 0 on padding. Zeros where the model
+        has no attention.
     state: the state for the next step, of the same structure, shapes and dtypes.
     """
 
@@ -39,7 +40,7 @@ class AttentionMaps(NamedTuple):
     logits_BTV: float32, of the token after each target token.
     maps: for each kind of attention the float32 weights_BHTS of each layer, the first layer first:
 
-        cross    target positions over the source
+        cross    target positions over the source; where there is attention at all
         encoder  the source over itself
         decoder  target positions over the target's up to themselves
         stack    source and target positions over both, side by side
@@ -66,12 +67,14 @@ class Seq2Seq(keras.Model):
     `repeat_for_beams` for the memory of the sentence.
 
     Attributes:
+        has_attention: whether a decoding step attends to the source.
         dropout_key: determines the dropout masks of the next update.
         first_tag: the first of the last ids of the source vocabulary, which are tags; None if there
             are none.
         target_tags: number of the last ids of the target vocabulary that are tags.
     """
 
+    has_attention: bool = True
     first_tag: int | None = None
     target_tags: int = 0
 
@@ -141,7 +144,8 @@ class Seq2Seq(keras.Model):
             target_BT: int32 ids, like `source_BS`; each row begins with BOS.
         """
         logits_BTV, weights_BTS = self.reported_attention(source_BS, target_BT)
-        return AttentionMaps(logits_BTV, {"cross": [weights_BTS[:, tf.newaxis]]})
+        maps = {"cross": [weights_BTS[:, tf.newaxis]]} if self.has_attention else {}
+        return AttentionMaps(logits_BTV, maps)
 
     def reported_attention(
         self, source_BS: tf.Tensor, target_BT: tf.Tensor

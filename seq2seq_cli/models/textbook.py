@@ -12,7 +12,7 @@ from tensorflow import Tensor
 from seq2seq_cli.models import reference
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.layers.embeddings import Embeddings, Positions
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import Norm
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.textbook_layers import (
@@ -21,6 +21,7 @@ from seq2seq_cli.models.textbook_layers import (
     decoding_step_of,
     encode_by,
     norm_of,
+    score_of_distances,
 )
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import PAD
@@ -77,33 +78,41 @@ def _rnn_outputs(model: RNN, source_BS: Tensor, target_BT: Tensor) -> TextbookOu
     zeros_BD = tf.zeros([source_BS.shape[0], model.decoder_units])
     state += [zeros_BD] * (len(model.decoder.state_names) - len(state))
 
+    if not model.has_attention:
+        h_BSD = last[0][:, tf.newaxis]
     step = decoding_step_of(model.decoder, h_BSD, mask_BS)
     outputs, attention = [], []
-    for y_BD in tf.unstack(_lookup(model.target_embedding.embeddings, target_BT), axis=1):
-        output_BD, weights_BS, state = step(y_BD, state)
+    words = tf.unstack(_lookup(model.target_embedding.embeddings, target_BT), axis=1)
+    for t, y_BD in enumerate(words):
+        output_BD, weights_BS, state = step(y_BD, state, t)
         outputs.append(output_BD)
         attention.append(weights_BS)
     kernel, bias = affine_of(model.output_projection)
     logits_BTV, weights_BTS = tf.stack(outputs, axis=1) @ kernel + bias, tf.stack(attention, axis=1)
-    return TextbookOutputs(logits_BTV, weights_BTS, {"cross": [weights_BTS[:, tf.newaxis]]})
+    maps = {"cross": [weights_BTS[:, tf.newaxis]]} if model.has_attention else {}
+    return TextbookOutputs(logits_BTV, weights_BTS, maps)
 
 
 def _transformer_outputs(
     model: Transformer, source_BS: Tensor, target_BT: Tensor
 ) -> TextbookOutputs:
-    length, target_length = source_BS.shape[1], target_BT.shape[1]
+    length, target_length, heads = source_BS.shape[1], target_BT.shape[1], model.config.heads
     tables, mask_BTS = model.embeddings, (source_BS != PAD)[:, tf.newaxis]
     x_BSD = _embed(tables.source_table, model.source_positions, source_BS, tf.range(length))
     maps: dict[str, list[Tensor]] = {"cross": [], "encoder": [], "decoder": []}
+    score = score_of_distances(model.encoder_distances, tf.range(length)[tf.newaxis], heads)
     for block in model.encoder:
-        x_BSD, weights = apply_block(block, x_BSD, mask_BTS)
+        x_BSD, weights = apply_block(block, x_BSD, mask_BTS, score=score)
         maps["encoder"] += weights
     x_BSD = _last_norm(model.encoder_norm, x_BSD)
 
     y_BTD = _embed(tables.target_table, model.target_positions, target_BT, tf.range(target_length))
     causal_1TT = reference.causal_mask(target_length)
+    score = score_of_distances(model.decoder_distances, tf.range(target_length)[tf.newaxis], heads)
     for block in model.decoder:
-        y_BTD, (own_BHTT, cross_BHTS) = apply_block(block, y_BTD, causal_1TT, x_BSD, mask_BTS)
+        y_BTD, (own_BHTT, cross_BHTS) = apply_block(
+            block, y_BTD, causal_1TT, x_BSD, mask_BTS, score
+        )
         maps["decoder"].append(own_BHTT)
         maps["cross"].append(cross_BHTS)
     logits_BTV = _logits(tables, _last_norm(model.decoder_norm, y_BTD))
@@ -128,8 +137,11 @@ def _decoder_only_outputs(
     in_source_L = tf.range(length + target_length) < length
     seen_1LL = in_source_L | reference.causal_mask(length + target_length) & ~in_source_L
     real_BL = tf.pad(mask_BS, [[0, 0], [0, target_length]], constant_values=True)
+    source_BS = tf.repeat(tf.range(length)[tf.newaxis], source_BS.shape[0], axis=0)
+    positions_BL = tf.concat([source_BS, real_B1 + tf.range(target_length)], axis=1)
+    score = score_of_distances(model.distances, positions_BL, model.config.heads)
     for block in model.blocks:
-        x_BLD, weights = apply_block(block, x_BLD, seen_1LL & real_BL[:, tf.newaxis])
+        x_BLD, weights = apply_block(block, x_BLD, seen_1LL & real_BL[:, tf.newaxis], score=score)
         stack += weights
     logits_BTV = _logits(tables, _last_norm(model.norm, x_BLD[:, length:]))
     over_source_BTS = tf.reduce_mean(stack[-1], axis=1)[:, length:, :length]
@@ -145,13 +157,15 @@ def _lookup(table: Tensor, ids: Tensor) -> Tensor:
 def _embed(table: Tensor, positions: Positions, ids: Tensor, numbers: Tensor) -> Tensor:
     """Return vectors of ids, times sqrt(D), and of their positions: Vaswani et al. (2017), 3.4."""
     vectors = _lookup(table, ids) * table.shape[1] ** 0.5
+    if not positions.are_added:
+        return vectors
     if positions.table is None:
         return vectors + reference.sinusoidal_positions(numbers, table.shape[1])
     last = positions.table.shape[0] - 1  # which is used for all later positions
     return vectors + _lookup(positions.table, tf.minimum(numbers, last))
 
 
-def _last_norm(norm: LayerNorm | None, x: Tensor) -> Tensor:
+def _last_norm(norm: Norm | None, x: Tensor) -> Tensor:
     """Apply the normalisation after the last block, which a post-norm stack does not have."""
     return x if norm is None else norm_of(norm)(x)
 

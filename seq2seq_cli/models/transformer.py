@@ -7,8 +7,9 @@ from seq2seq_cli.models.attention_stack import AttentionStack, cache_tensors, la
 from seq2seq_cli.models.layers.blocks import Block, BlockOutput
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import NORMS, Norm
 from seq2seq_cli.models.layers.regularisation import LAYER_SITES, LayerDrop
+from seq2seq_cli.models.layers.relative_positions import Distances, make_distances
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import product_dtype, to_product_dtype
 from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
@@ -18,7 +19,11 @@ from seq2seq_cli.vocabularies import Vocabularies
 class Transformer(AttentionStack):
     """Encoder and decoder stacks of multi-head attention and feed-forward networks.
 
-    Vaswani et al. (2017), "Attention is all you need", section 3. The attention that `decode_step`
+    Vaswani et al. (2017), "Attention is all you need", section 3. Where the layers of a stack share
+    their weights, the stack is one block that is applied again and again, as in Dehghani et al.
+    (2019), "Universal Transformers", section 2, without their halting and with positions added to
+    the embeddings alone. Encoder and decoder may share self-attention and feed-forward network,
+    too. The attention that `decode_step`
     reports is the mean over the heads of the last decoder layer's cross-attention.
 
     Args:
@@ -36,23 +41,36 @@ class Transformer(AttentionStack):
                 config.positions, config.units, config.max_positions, generator, name=name
             )
 
-        def stack(layers: int, name: str, cross: bool) -> list[Block]:
-            return [
-                Block(config, self._make_dropout, cross, generator, name=f"{name}_{i}")
-                for i in range(layers)
+        def distances(name: str, both_ways: bool) -> Distances | None:
+            return make_distances(config.positions, config.heads, both_ways, generator, name)
+
+        def stack(layers: int, name: str, cross: bool, like: Block | None = None) -> list[Block]:
+            # An encoder is computed once, so that nothing is gained by fewer heads in it.
+            groups = config.key_value_heads if cross or self.shares_stacks else None
+            blocks = [
+                Block(
+                    config, self._make_dropout, cross, generator, groups, like, name=f"{name}_{i}"
+                )
+                for i in range(1 if self.shares_layers else layers)
             ]
+            return blocks * layers if self.shares_layers else blocks
 
-        def last_norm(name: str) -> LayerNorm | None:
-            # A post-norm stack already ends with a normalisation.
-            return LayerNorm(config.units, name=name) if config.norm == "pre" else None
+        def last_norm(name: str) -> Norm | None:
+            # A post-norm stack ends with a normalisation as it is.
+            norm = NORMS[config.normalisation]
+            return norm(config.units, name=name) if config.norm == "pre" else None
 
+        self.shares_stacks = config.weight_sharing == "stacks"
         self.source_positions = positions("source_positions")
         self.target_positions = positions("target_positions")
         self.source_dropout = self._make_dropout(config.dropout)
         self.target_dropout = self._make_dropout(config.dropout)
         self.encoder = stack(config.encoder_layers, "encoder", cross=False)
-        self.decoder = stack(config.decoder_layers, "decoder", cross=True)
+        like = self.encoder[0] if self.shares_stacks else None
+        self.decoder = stack(config.decoder_layers, "decoder", cross=True, like=like)
         self.encoder_norm, self.decoder_norm = last_norm("encoder_norm"), last_norm("decoder_norm")
+        self.encoder_distances = distances("encoder_distances", both_ways=True)
+        self.decoder_distances = distances("decoder_distances", both_ways=False)
         self.layer_drops = [
             LayerDrop(config.encoder_layer_drop, self.dropout_key, LAYER_SITES + i)
             for i in range(config.encoder_layers)
@@ -67,12 +85,17 @@ class Transformer(AttentionStack):
         """Return the memory, and weights_BHSS of each layer's self-attention."""
         mask_BS, weights = padding_mask(source_BS), []
         positions_S = tf.range(tf.shape(source_BS)[1])
-        x = self.embeddings.embed_source(source_BS) + self.source_positions(positions_S)
+        x = self.source_positions.add_to(self.embeddings.embed_source(source_BS), positions_S)
         x = self.source_dropout(x, training=training)
-        for block, layer_drop in zip(self.encoder, self.layer_drops, strict=True):
+        turn = bias = None
+        if self.encoder_distances is not None:
+            turn = self.encoder_distances.turn(positions_S)
+            bias = self.encoder_distances.bias(positions_S, positions_S)
+        for i, (block, layer_drop) in enumerate(zip(self.encoder, self.layer_drops, strict=True)):
 
-            def layer(x: tf.Tensor, block: Block = block) -> tf.Tensor:
-                found = block(x, mask_BS, training=training)
+            def layer(x: tf.Tensor, block: Block = block, i: int = i) -> tf.Tensor:
+                depth = i if self.shares_layers else 0
+                found = block(x, mask_BS, training=training, turn=turn, bias=bias, depth=depth)
                 weights.append(found.self_weights_BHTX)  # which only `attention_maps` reads
                 return found.outputs_BTD
 
@@ -82,7 +105,9 @@ class Transformer(AttentionStack):
         values_BSD = to_product_dtype(x)
         memory = {"mask": mask_BS}
         for i, block in enumerate(self.decoder):
-            memory |= cache_tensors(i, block.cross_attention.project_keys_values(values_BSD))
+            if i == 0 or not self.shares_layers:
+                projected = block.cross_attention.project_keys_values(values_BSD)
+            memory |= cache_tensors(i, projected)
         return memory, weights
 
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
@@ -103,9 +128,14 @@ class Transformer(AttentionStack):
     def _hidden(
         self, target_BT: tf.Tensor, memory: Memory, training: bool
     ) -> tuple[tf.Tensor, list[BlockOutput]]:
-        """Return the result of `hidden`, and the results of each block of the decoder."""
-        x = self._embed_target(target_BT, tf.range(tf.shape(target_BT)[1]), training)
-        outputs = []
+        """Return what `hidden` does, and what each block of the decoder gives."""
+        positions_T, outputs = tf.range(tf.shape(target_BT)[1]), []
+        x = self._embed_target(target_BT, positions_T, training)
+        turn = bias = None
+        if self.decoder_distances is not None:
+            turn = self.decoder_distances.turn(positions_T)
+            bias = self.decoder_distances.bias(positions_T, positions_T)
+        before = len(self.encoder) if self.shares_stacks else 0
         for i, block in enumerate(self.decoder):
             found = block(
                 x,
@@ -113,6 +143,9 @@ class Transformer(AttentionStack):
                 memory=layer_cache(memory, i),
                 memory_mask_BS=memory["mask"],
                 training=training,
+                turn=turn,
+                bias=bias,
+                depth=before + i if self.shares_layers else 0,
             )
             x = found.outputs_BTD
             outputs.append(found)
@@ -124,9 +157,21 @@ class Transformer(AttentionStack):
         return self.decoder
 
     @property
-    def target_norm(self) -> LayerNorm | None:
+    def target_norm(self) -> Norm | None:
         """See AttentionStack.target_norm."""
         return self.decoder_norm
+
+    @property
+    def target_distances(self) -> Distances | None:
+        """See AttentionStack.target_distances."""
+        return self.decoder_distances
+
+    def step_positions(
+        self, position: tf.Tensor, capacity: tf.Tensor, memory: Memory, rows: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """See AttentionStack.step_positions."""
+        del memory, rows  # which a position of the target does not depend on
+        return tf.reshape(position, [1, 1]), tf.range(capacity)[tf.newaxis]
 
     def embed_next(self, token_R: tf.Tensor, position: tf.Tensor, memory: Memory) -> tf.Tensor:
         """See AttentionStack.embed_next."""
@@ -141,5 +186,5 @@ class Transformer(AttentionStack):
     def _embed_target(
         self, target: tf.Tensor, positions: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        x = self.embeddings.embed_target(target) + self.target_positions(positions)
+        x = self.target_positions.add_to(self.embeddings.embed_target(target), positions)
         return self.target_dropout(x, training=training)

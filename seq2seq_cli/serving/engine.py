@@ -72,6 +72,8 @@ class RunEngine:
             return self._scorer(work.run, work.target).score(items)
         if work.kind == "attention":
             loaded = self._towards(work.run, work.target)
+            if not loaded.model.has_attention:
+                return [None] * len(items)
             return AttentionReader(loaded, work.decoding, ALTERNATIVES).read(items)
         return self._of(work).translate(items)
 

@@ -27,7 +27,7 @@ def attention_figures(
     """Return the figures of a batch.
 
     Args:
-        model: any Seq2Seq.
+        model: any Seq2Seq that has attention.
         source_BS: int32 ids, right-padded with PAD.
         target_BT: int32 ids, EOS included, BOS not, right-padded with PAD.
     """
@@ -38,8 +38,8 @@ def attention_figures(
 def reference_attention(model: Seq2Seq, source_BS: np.ndarray, target_BT: np.ndarray) -> np.ndarray:
     """Return weights_BTS, float32, of a model that reads references (teacher forcing).
 
-    They equal those of `decode_step`, but a Transformer reads all positions at once.
-    The arguments are those of `attention_figures`.
+    They are those that `decode_step` reports, but a Transformer reads all positions at once.
+    The arguments are those of `attention_figures`; the model has attention.
     """
     inputs_BT = np.pad(target_BT[:, :-1], [(0, 0), (1, 0)], constant_values=BOS)
     maps = model.attention_maps(tf.constant(source_BS), tf.constant(inputs_BT)).maps

@@ -119,10 +119,10 @@ class Validator:
     def attention(self) -> AttentionFigures | None:
         """Return the spread of attention in a few sentences, and whether it moves.
 
-        It is None if all pairs are very short or long.
+        It is None if all pairs are very short or long, or if the model has no attention.
         """
         chosen = self._for_attention
-        if not chosen:
+        if not chosen or not self._model.has_attention:
             return None
         source, target = self._tokenizers.source, self._tokenizers.target
         return attention_figures(
@@ -132,8 +132,11 @@ class Validator:
         )
 
     def attention_maps(self) -> list[SentenceAttention]:
-        """Return the maps of the stored sentences, which are always the same."""
-        return self._kept.read(self._model)
+        """Return the maps of the sentences whose attention is kept; always the same sentences.
+
+        A model without attention has none.
+        """
+        return self._kept.read(self._model) if self._model.has_attention else []
 
     def _attention_samples(self) -> list[int]:
         """Return the indices of a few pairs whose sides have 3 to 12 words."""

@@ -77,7 +77,7 @@ def test_unknown_table_is_named(tmp_path):
         (
             '[model]\nattention = "flash"',
             "my.toml: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
-            "'scaled_dot'; it is 'flash'",
+            "'scaled_dot', 'location', 'none'; it is 'flash'",
         ),
         (
             '[model]\nkind = "cnn"\nheads = 4',
@@ -182,6 +182,58 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
     )
     error = error_of(text + "\nbidirectional = false", tmp_path)
     assert "of width 100 (model.encoder_units)" in error
+
+
+def test_a_decoder_that_would_see_nothing_of_the_source_is_refused(tmp_path):
+    text = '[model]\nattention = "none"\nbridge = "zero"'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.bridge 'zero' leaves the decoder nothing of the source, since "
+        "model.attention is 'none' and model.wiring 'luong'. Set model.bridge to 'projection' or "
+        "model.wiring to 'bahdanau'"
+    )
+
+
+def test_a_maxout_of_the_attentional_vector_is_refused(tmp_path):
+    text = '[model]\nattention = "general"\nreadout = "maxout"'
+    assert "model.readout 'maxout' needs model.wiring 'bahdanau'" in error_of(text, tmp_path)
+
+
+def test_rotary_positions_need_an_even_number_of_units_in_a_head(tmp_path):
+    text = '[model]\nkind = "transformer"\nunits = 12\nheads = 4\npositions = "rotary"'
+    assert error_of(text, tmp_path).endswith("model.units / model.heads is 3")
+
+
+def test_heads_of_keys_divide_those_of_queries(tmp_path):
+    text = '[model]\nkind = "transformer"\nunits = 12\nheads = 4\nkey_value_heads = 3'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.key_value_heads must divide model.heads; they are 3 and 4"
+    )
+
+
+def test_parallel_blocks_need_the_norm_before(tmp_path):
+    text = '[model]\nkind = "decoder_only"\nparallel_blocks = true\nnorm = "post"'
+    assert error_of(text, tmp_path).endswith("model.norm must be 'pre'; it is 'post'")
+
+
+def test_locations_of_the_longest_source_are_needed(tmp_path):
+    text = '[model]\nattention = "location"\n[training]\nmax_source_tokens = 200'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.attention_positions (128) is too small for the sources that "
+        "training.max_source_tokens allows: 200 are needed"
+    )
+
+
+def test_a_window_without_attention_is_refused(tmp_path):
+    text = '[model]\nattention = "none"\nattention_span = "local_p"'
+    assert "Leave out one of them" in error_of(text, tmp_path)
+
+
+def test_coverage_without_attention_is_refused(tmp_path):
+    text = '[model]\nattention = "none"\n[decoding]\ncoverage_penalty = 0.2'
+    assert error_of(text, tmp_path) == (
+        "my.toml: decoding.coverage_penalty (0.2) counts attention, and model.attention is 'none'. "
+        "Set one of them"
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ MODELS = {
         "model__encoder_layers": 2,
         "model__decoder_layers": 3,
     },
+    "shared weights": {"model__weight_sharing": "stacks", "model__encoder_layers": 2},
 }
 
 FORMAT = CTranslate2()
@@ -92,6 +93,12 @@ def test_what_ctranslate2_has_no_layers_for_is_refused():
     for kind in ("rnn", "decoder_only"):
         loaded = random_model(model__kind=kind)
         with pytest.raises(UsageError, match="no layers for a model of this kind"):
+            FORMAT.check_model(loaded)
+    options = {"normalisation": "rms", "positions": "rotary", "key_value_heads": 1}
+    options["parallel_blocks"] = True
+    for key, value in options.items():
+        loaded = random_model(**{f"model__{key}": value})
+        with pytest.raises(UsageError, match=f"not write models with model.{key} = {value!r}"):
             FORMAT.check_model(loaded)
     loaded = random_model(tokenizer__kind="words")
     with pytest.raises(UsageError, match="'words'"):

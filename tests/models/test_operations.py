@@ -23,7 +23,22 @@ CONFIGS = {
     "general": RNNConfig(**RNN | {"attention": "general", "input_feeding": False}),
     "concat": RNNConfig(**RNN | {"attention": "concat"} | ONE_WAY),
     "deep": RNNConfig(**RNN | {"attention": "general", "wiring": "bahdanau", "decoder_layers": 3}),
+    "none": RNNConfig(**RNN | {"attention": "none", "decoder_layers": 2, "cell": "lstm"}),
+    "none, Bahdanau": RNNConfig(**RNN | {"attention": "none", "wiring": "bahdanau"}),
+    "location": RNNConfig(**RNN | {"attention": "location", "attention_positions": 9}),
+    "local-p": RNNConfig(**RNN | {"attention": "general", "attention_span": "local_p"}),
+    "local-p at once": RNNConfig(
+        **RNN
+        | {"attention": "dot", "attention_span": "local_p", "input_feeding": False}
+        | {"decoder_units": 12}
+    ),
+    "maxout": RNNConfig(**RNN | {"wiring": "bahdanau", "readout": "maxout"}),
     "transformer": TransformerConfig(**STACK, encoder_layers=1, decoder_layers=2),
+    "parallel": TransformerConfig(**STACK, parallel_blocks=True),
+    "shared layers": TransformerConfig(**STACK, weight_sharing="layers", decoder_layers=3),
+    "shared stacks": TransformerConfig(**STACK, weight_sharing="stacks", key_value_heads=1),
+    "grouped": TransformerConfig(**STACK | {"heads": 4}, key_value_heads=2),
+    "grouped decoder-only": DecoderOnlyConfig(**STACK, key_value_heads=1),
     "swiglu": TransformerConfig(**STACK, activation="swiglu"),
     "decoder-only": DecoderOnlyConfig(**STACK, layers=2),
 }

@@ -1,5 +1,7 @@
 """The reference against Keras and against numbers computed by hand."""
 
+from functools import partial
+
 import keras
 import numpy as np
 import pytest
@@ -7,11 +9,12 @@ import tensorflow as tf
 from test_cells import ORACLES, keras_weights, randomise
 
 from seq2seq_cli.config.model import TransformerConfig
-from seq2seq_cli.models import reference
+from seq2seq_cli.models import reference, reference_training
 from seq2seq_cli.models.dropout_key import DropoutKey
-from seq2seq_cli.models.layers.blocks import Block, FeedForward
+from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.cells import CELLS
 from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm
 from seq2seq_cli.models.layers.regularisation import dropout_maker
@@ -173,14 +176,16 @@ def test_steps_of_decoders_by_hand():
     y, state, fed = tf.constant([[0.5]]), [tf.constant([[0.2]])], tf.constant([[0.3]])
     h, mask = tf.constant([[[1.0], [-1.0], [7.0]]]), tf.constant([[True, True, False]])
     # e = (0.2, -0.2), alpha_1 = 1 / (1 + exp(-0.4)) = 0.5986877, c = 0.5986877 - 0.4013123
-    readout = tf.constant([[1.0], [2.0], [3.0]]), tf.constant([0.1])
-    t, alpha, (s,) = reference.bahdanau_step(y, state, h, mask, f, reference.dot, readout)
+    weights = {"W_t": tf.constant([[1.0], [2.0], [3.0]]), "b_t": tf.constant([0.1])}
+    readout = partial(reference.tanh_readout, **weights)
+    attention = partial(reference.global_attention, score=reference.dot)
+    t, alpha, (s,) = reference.bahdanau_step(y, state, h, mask, f, attention, readout)
     np.testing.assert_allclose(alpha, [[0.5986877, 0.4013123, 0]], rtol=1e-6)
     np.testing.assert_allclose(s, [[0.5 + 2 * 0.1973753 + 0.2]], rtol=1e-6)
     np.testing.assert_allclose(t, np.tanh([[1.0947506 + 2 * 0.5 + 3 * 0.1973753 + 0.1]]), rtol=1e-6)
     # h_t = 0.5 + 2*0.3 + 0.2, a_1 = 1 / (1 + exp(-2.6)) = 0.9308616, c = 0.9308616 - 0.0691384
     W_c = tf.constant([[3.0], [-1.0]])
-    output, a, (s,) = reference.luong_step(y, state, h, mask, f, reference.dot, W_c, fed)
+    output, a, (s,) = reference.luong_step(y, state, h, mask, f, attention, W_c, fed)
     np.testing.assert_allclose(s, [[1.3]], rtol=1e-6)
     np.testing.assert_allclose(a, [[0.9308616, 0.0691384, 0]], rtol=1e-5)
     np.testing.assert_allclose(output, np.tanh([[3 * 0.8617232 - 1.3]]), rtol=1e-6)
@@ -263,11 +268,11 @@ def test_cross_entropy_equals_keras_and_numbers_by_hand(smoothing):
     )
     labels = tf.constant([[1, 2, 6, 5, 4], [3, 3, 0, 0, 0], [6, 0, 0, 0, 0]])
     assert_same(
-        lambda logits: reference.cross_entropy(logits, labels, MASK, smoothing),
+        lambda logits: reference_training.cross_entropy(logits, labels, MASK, smoothing),
         lambda logits: tf.reduce_sum(oracle(tf.one_hot(labels, 7), logits)[MASK]),
         [normal(3, 5, 7)],
     )
     # p = (1/4, 3/4); q' = (0, 1), or (0.1, 0.9): 0.1 ln 4 + 0.9 ln 4/3
     logits, label = tf.constant([[[0.0, np.log(3.0)]]]), tf.constant([[1]])
-    found = reference.cross_entropy(logits, label, tf.constant([[True]]), smoothing)
+    found = reference_training.cross_entropy(logits, label, tf.constant([[True]]), smoothing)
     np.testing.assert_allclose(found, 0.3975433 if smoothing else 0.2876821, rtol=1e-6)

@@ -105,7 +105,8 @@ def test_bahdanau_wiring_by_its_equations():
         (next_state,) = decoder.cell(tf.split(inputs, 3, axis=-1), [tf.constant(state)])
         state = next_state.numpy()
         joined = np.concatenate([state, embedded, context], -1)
-        readout = np.tanh(model.decoder.readout(joined))
+        kernel_bias = decoder.readout.kernel.numpy(), decoder.readout.bias.numpy()
+        readout = np.tanh(joined @ kernel_bias[0] + kernel_bias[1])
         np.testing.assert_allclose(model.output_projection(readout), logits[:, t], atol=1e-5)
 
 

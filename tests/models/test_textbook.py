@@ -10,7 +10,7 @@ from conftest import tiny_config
 from small_models import both, small_decoder_only, small_rnn, small_transformer
 from test_reference import assert_same, randomised
 
-from seq2seq_cli.models import reference
+from seq2seq_cli.models import reference_training
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.rnn import RNN
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -127,7 +127,9 @@ def test_training_has_the_loss_and_the_gradient_of_the_textbook(name):
     tokens = tf.math.count_nonzero(labels, dtype=tf.float32)
     with tf.GradientTape() as tape:
         logits = textbook_outputs(model, SOURCE, TARGET[:, :-1]).logits_BTV
-        expected_loss = reference.cross_entropy(logits, labels, labels != PAD, 0.1) / tokens
+        expected_loss = (
+            reference_training.cross_entropy(logits, labels, labels != PAD, 0.1) / tokens
+        )
     expected_gradients = tape.gradient(expected_loss, model.trainable_variables)
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-5)
     for a, b in zip(gradients, expected_gradients, strict=True):

@@ -1,6 +1,6 @@
-"""What the stacks of Transformers are made of: feed-forward, residual, one block."""
+"""What the stacks of Transformers are made of: a block, and the residual connections in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,84 +8,18 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import AttentionStackConfig
-from seq2seq_cli.models.layers.linear import Affine, add_affine, joined
+from seq2seq_cli.models.layers.feed_forward import FeedForward
+from seq2seq_cli.models.layers.linear import Affine, joined
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import NORMS
 from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
+from seq2seq_cli.models.layers.relative_positions import Turn
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
+from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
 
 # f of a residual connection: x -> (f(x), its other results)
 Sublayer = Callable[[tf.Tensor], tuple[tf.Tensor, Any]]
-
-
-class FeedForward(keras.layers.Layer):
-    """The same two-layer network at each position.
-
-        relu, gelu:  FFN(x) = f(x W1 + b1) W2 + b2                       Vaswani et al., equation 2
-        swiglu:      FFN(x) = (swish(x W1 + b1) * (x V + c)) W2 + b2     Shazeer (2020), equation 6
-
-    Shazeer's has no biases. With `swiglu` the layer has half as many weights again; the paper takes
-    two thirds of the inner units to make up for it. GELU is exact (Hendrycks and Gimpel 2016).
-
-    Args:
-        units: width of inputs and outputs.
-        inner_units: width in between.
-        activation: `relu`, `gelu` or `swiglu`.
-        seed: an int or a keras.random.SeedGenerator for the initial weights.
-        dropout: applied to the inner units after the activation, as tensor2tensor and fairseq do;
-            None for none.
-    """
-
-    def __init__(
-        self,
-        units: int,
-        inner_units: int,
-        activation: str,
-        seed: Any = None,
-        dropout: Dropout | None = None,
-        **kwargs: Any,
-    ):
-        super().__init__(**kwargs)
-        self.activation = activation
-        self.dropout = dropout
-        self.inner_kernel, self.inner_bias = add_affine(self, inner_units, units, seed, "inner_")
-        if activation == "swiglu":
-            self.gate_kernel, self.gate_bias = add_affine(self, inner_units, units, seed, "gate_")
-        self.output_kernel, self.output_bias = add_affine(self, units, inner_units, seed, "output_")
-        self.built = True
-
-    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`."""
-        return tf.cast(self.transform(inputs, self.maps(), training), inputs.dtype)
-
-    def maps(self) -> dict[str, Affine]:
-        """Return the maps that `transform` takes."""
-        maps = {
-            "inner": joined((self.inner_kernel, self.inner_bias)),
-            "output": joined((self.output_kernel, self.output_bias)),
-        }
-        if self.activation == "swiglu":
-            maps["gate"] = joined((self.gate_kernel, self.gate_bias))
-        return maps
-
-    def transform(
-        self, inputs: tf.Tensor, maps: dict[str, Affine], training: bool = False
-    ) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`, given `maps`, in the dtype of products."""
-        inner = self._activated(to_product_dtype(inputs), maps)
-        if self.dropout is not None:
-            inner = self.dropout(inner, training=training)
-        return dense(to_product_dtype(inner), *maps["output"])
-
-    def _activated(self, x: tf.Tensor, maps: dict[str, Affine]) -> tf.Tensor:
-        """Return the inner units, in the dtype of products for `relu`."""
-        if self.activation == "relu":
-            return dense(x, *maps["inner"], relu=True)
-        inner = tf.cast(dense(x, *maps["inner"]), self.compute_dtype)
-        if self.activation == "gelu":
-            return tf.nn.gelu(inner)
-        return tf.nn.silu(inner) * tf.cast(dense(x, *maps["gate"]), self.compute_dtype)
 
 
 class Residual(keras.layers.Layer):
@@ -101,13 +35,23 @@ class Residual(keras.layers.Layer):
         units: width of x.
         norm: `pre` or `post`.
         dropout: applied to f's outputs.
+        normalisation: `layer` or `rms`; None where x is normalised for several f at once, which
+            `side_by_side` does.
     """
 
-    def __init__(self, units: int, norm: str, dropout: Dropout, **kwargs: Any):
+    def __init__(
+        self,
+        units: int,
+        norm: str,
+        dropout: Dropout,
+        normalisation: str | None = "layer",
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         self.is_pre = norm == "pre"
-        with keras.name_scope(self.name):
-            self.norm = LayerNorm(units, name="norm")
+        if normalisation is not None:
+            with keras.name_scope(self.name):
+                self.norm = NORMS[normalisation](units, name="norm")
         self.dropout = dropout
         self.built = True
 
@@ -118,6 +62,36 @@ class Residual(keras.layers.Layer):
             return self.dropout.add(x, outputs, training), found
         outputs, found = f(to_product_dtype(x))
         return self.norm(self.dropout.add(x, outputs, training)), found
+
+
+Step = tuple[Residual, Sublayer]
+
+
+def one_by_one(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
+    """Return x after each sublayer in its residual connection; and the other results of each."""
+    results = []
+    for residual, f in steps:
+        x, found = residual.around(f, x, training)
+        results.append(found)
+    return x, results
+
+
+def side_by_side(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
+    """Return what `one_by_one` does, where all sublayers take the same input.
+
+        x + dropout(f(norm(x))) + dropout(g(norm(x)))
+
+    Wang and Komatsuzaki (2021), GPT-J; Chowdhery et al. (2022), "PaLM: scaling language modeling
+    with pathways", section 2, "Parallel Layers". The first residual connection has the norm. A
+    cross-attention is one more sublayer.
+    """
+    normal = steps[0][0].norm(x, dtype=product_dtype(x.dtype))
+    results = []
+    for residual, f in steps:
+        outputs, found = f(normal)
+        x = residual.dropout.add(x, outputs, training)
+        results.append(found)
+    return x, results
 
 
 class BlockOutput(NamedTuple):
@@ -138,6 +112,8 @@ class BlockOutput(NamedTuple):
 class Block(keras.layers.Layer):
     """Self-attention, cross-attention if wanted, feed-forward; each in a Residual.
 
+    They stand one after the other, or side by side (`model.parallel_blocks`).
+
     An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model.
 
     Args:
@@ -145,7 +121,14 @@ class Block(keras.layers.Layer):
         make_dropout: gives each dropout its site.
         cross: whether there is a cross-attention.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        key_value_heads: of the attentions; None for as many as queries have.
+        like: a block whose self-attention and feed-forward network are this one's, too.
     """
+
+    self_attention: MultiHeadAttention
+    self_residual: Residual
+    feed_forward: FeedForward
+    feed_forward_residual: Residual
 
     def __init__(
         self,
@@ -153,30 +136,47 @@ class Block(keras.layers.Layer):
         make_dropout: MakeDropout,
         cross: bool = False,
         seed: Any = None,
+        key_value_heads: int | None = None,
+        like: "Block | None" = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         units = config.units
 
         def attention(name: str) -> MultiHeadAttention:
-            dropout = make_dropout(config.attention_dropout)
-            return MultiHeadAttention(units, config.heads, dropout=dropout, seed=seed, name=name)
+            return MultiHeadAttention(
+                units,
+                config.heads,
+                dropout=make_dropout(config.attention_dropout),
+                seed=seed,
+                key_value_heads=key_value_heads,
+                name=name,
+            )
 
         def residual(name: str) -> Residual:
-            return Residual(units, config.norm, make_dropout(config.dropout), name=name)
+            normalises = not config.parallel_blocks or name == "self_residual"
+            normalisation = config.normalisation if normalises else None
+            dropout = make_dropout(config.dropout)
+            return Residual(units, config.norm, dropout, normalisation, name=name)
+
+        def feed_forward() -> FeedForward:
+            return FeedForward(
+                units, config.inner_units, config.activation, seed, inner, name="feed_forward"
+            )
 
         # A rate of 0 takes no site, so that the other masks are those of a model without it.
-        inner = make_dropout(config.inner_dropout) if config.inner_dropout else None
+        inner = make_dropout(config.inner_dropout) if config.inner_dropout and not like else None
         with keras.name_scope(self.name):  # for the variables' paths
-            self.self_attention = attention("self_attention")
-            self.self_residual = residual("self_residual")
+            self.self_attention = like.self_attention if like else attention("self_attention")
+            self.self_residual = like.self_residual if like else residual("self_residual")
             if cross:
                 self.cross_attention = attention("cross_attention")
                 self.cross_residual = residual("cross_residual")
-            self.feed_forward = FeedForward(
-                units, config.inner_units, config.activation, seed, inner, name="feed_forward"
+            self.feed_forward = like.feed_forward if like else feed_forward()
+            self.feed_forward_residual = (
+                like.feed_forward_residual if like else residual("feed_forward_residual")
             )
-            self.feed_forward_residual = residual("feed_forward_residual")
+        self.through = side_by_side if config.parallel_blocks else one_by_one
         self.has_cross = cross
         self.built = True
 
@@ -189,6 +189,9 @@ class Block(keras.layers.Layer):
         memory: KeysValues | None = None,
         memory_mask_BS: tf.Tensor | None = None,
         training: bool = False,
+        turn: Turn | None = None,
+        bias: tf.Tensor | None = None,
+        depth: int = 0,
     ) -> BlockOutput:
         """Transform a sequence.
 
@@ -200,13 +203,18 @@ class Block(keras.layers.Layer):
             memory: keys and values that the cross-attention sees.
             memory_mask_BS: bool, False on padding of `memory`.
             training: whether to drop.
+            turn: what queries and keys of the self-attention go through; see Distances.
+            bias: added to its scores; see Distances.
+            depth: how often the block has been applied before; see Compute.
         """
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
             query, own = self.self_attention.project_self(x)
+            if turn is not None:
+                query, own = turn(query), own._replace(keys_BHSD=turn(own.keys_BHSD))
             seen = own if prefix is None else prefix.join(own)
             outputs, weights = self.self_attention.combine(
-                query, seen, attention_mask, causal, training
+                query, seen, attention_mask, causal, training, bias
             )
             return outputs, (own, weights)
 
@@ -217,12 +225,13 @@ class Block(keras.layers.Layer):
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, self.feed_forward.maps(), training), None
 
-        x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_BTD, training)
-        cross = None
+        steps: list[Step] = [(self.self_residual, attend_to_itself)]
         if memory is not None:
-            x, cross = self.cross_residual.around(partial(attend_to_memory, memory), x, training)
-        x, _ = self.feed_forward_residual.around(feed_forward, x, training)
-        return BlockOutput(x, own, weights, cross)
+            steps.append((self.cross_residual, partial(attend_to_memory, memory)))
+        steps.append((self.feed_forward_residual, feed_forward))
+        with computing(depth=depth):
+            x, ((own, weights), *cross, _) = self.through(steps, inputs_BTD, training)
+        return BlockOutput(x, own, weights, cross[0] if cross else None)
 
     def maps(self) -> dict[str, Affine]:
         """Return the maps that `step` takes."""
@@ -245,6 +254,8 @@ class Block(keras.layers.Layer):
         self_mask_RX: tf.Tensor,
         memory_mask_RS: tf.Tensor,
         in_place: bool,
+        turn: Turn | None = None,
+        bias_RHX: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
         """Do what `call` does for one position of each of R = B K rows, K of each sentence.
 
@@ -259,32 +270,41 @@ class Block(keras.layers.Layer):
                 a cross-attention in `memory` and then in the cache. R may be 1.
             memory_mask_RS: bool, False on padding of `memory`.
             in_place: whether to write over the cache.
+            turn: see `call`.
+            bias_RHX: see `call`; of the keys that `self_mask_RX` is of. R may be 1.
 
         Returns:
             The inputs of the next block; the new cache; and weights_RHS over the memory, without a
             cross-attention over the cache too.
         """
         units, dtype = inputs_RD.shape[1], inputs_RD.dtype
-        by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
+        groups, width = cache.keys_BHSD.shape[1::2]
+        sizes = [units, groups * width, groups * width]
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
-            projected = tf.split(tf.cast(dense(x, *maps["self"]), dtype), 3, axis=1)
-            query, keys, values = (tf.reshape(each, by_heads) for each in projected)
+            projected = tf.split(tf.cast(dense(x, *maps["self"]), dtype), sizes, axis=1)
+            query, keys, values = (
+                tf.reshape(x, [-1, x.shape[1] // width, width]) for x in projected
+            )
+            if turn is not None:
+                query, keys = turn(query), turn(keys)
             own = cache.write(KeysValues(keys, values), position, in_place)
             prefix = None if self.has_cross else memory
-            heads_RHD, weights = attend_step(query, self_mask_RX, prefix, own)
+            heads_RHD, weights = attend_step(query, self_mask_RX, prefix, own, bias_RHX)
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["self_output"]), (own, weights)
 
         def attend_to_memory(x: tf.Tensor) -> tuple:
-            query = tf.reshape(tf.cast(dense(x, *maps["cross"]), dtype), by_heads)
+            query = tf.cast(dense(x, *maps["cross"]), dtype)
+            query = tf.reshape(query, [-1, units // width, width])
             heads_RHD, weights = attend_step(query, memory_mask_RS, memory)
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["cross_output"]), weights
 
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, maps), None
 
-        x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_RD, False)
+        steps: list[Step] = [(self.self_residual, attend_to_itself)]
         if self.has_cross:
-            x, weights = self.cross_residual.around(attend_to_memory, x, False)
-        x, _ = self.feed_forward_residual.around(feed_forward, x, False)
-        return x, own, weights
+            steps.append((self.cross_residual, attend_to_memory))
+        steps.append((self.feed_forward_residual, feed_forward))
+        x, ((own, weights), *cross, _) = self.through(steps, inputs_RD, False)
+        return x, own, cross[0] if cross else weights

@@ -117,14 +117,25 @@ class LSTMCell(Cell):
 CELLS: dict[str, type[Cell]] = {"gru": GRUCell, "lstm": LSTMCell}
 
 
-def run_cell(cell: Cell, inputs_BTD: tf.Tensor, state: Tensors) -> tf.Tensor:
-    """Return a cell's outputs_BTD over a whole sequence that begins in `state`."""
+def run_cell(
+    cell: Cell, inputs_BTD: tf.Tensor, state: Tensors, context: Tensors | None = None
+) -> tf.Tensor:
+    """Return a cell's outputs_BTD over a whole sequence that begins in `state`.
+
+    Args:
+        cell: the cell.
+        inputs_BTD: the sequence.
+        state: before it.
+        context: added at each position to W x + b, a tensor BD for each gate.
+    """
 
     def body(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
         recurrent = product(LINEAR, state[0], factors["kernel"], cell.gates)
         return cell.update(slices, recurrent, state), []
 
     projected = cell.project(tf.transpose(inputs_BTD, [1, 0, 2]))
+    if context is not None:
+        projected = [*map(tf.add, projected, context)]
     kernel = tf.convert_to_tensor(cell.recurrent_kernel)
     states, _ = scan(body, projected, state, {"kernel": kernel})
     return tf.transpose(states[0], [1, 0, 2])
@@ -178,6 +189,16 @@ class UpperLayers(keras.layers.Layer):
             inputs_BD = state[0] + inputs_BD if i else state[0]
             after += state
         return inputs_BD, after
+
+    def output(self, first_BD: tf.Tensor, states: Tensors) -> tf.Tensor:
+        """Return the output that `step` returned with these states.
+
+        Args:
+            first_BD: of the first layer.
+            states: of the others.
+        """
+        outputs = [self._of(states, i)[0] for i, _ in enumerate(self.cells)]
+        return tf.add_n(outputs) if outputs else first_BD
 
     def masks(self, batch: tf.Tensor, length: tf.Tensor, training: bool) -> Tensors:
         """Return what each layer's inputs are multiplied by, TBD, or nothing without dropout."""

@@ -71,7 +71,7 @@ class Embeddings(keras.layers.Layer):
 
 
 class Positions(keras.layers.Layer):
-    """A vector for each position, the first of which is 0.
+    """A vector for each position, the first of which is 0, added to that of a token.
 
     `sinusoidal`: for position p and i from 0 to units/2 - 1,
 
@@ -82,9 +82,10 @@ class Positions(keras.layers.Layer):
     own code (tensor2tensor) and counted from 1 as in OpenNMT: the form that CTranslate2 knows.
     `learned`: a table of `max_positions` rows (Gehring et al. 2017); all later positions share its
     last row, so a sentence that is longer than any in training is neither cut nor an error.
+    Any other kind: there are no such vectors; see `relative_positions`.
 
     Args:
-        kind: `sinusoidal` or `learned`.
+        kind: see `model.positions`.
         units: width of a vector; even and at least 4.
         max_positions: rows of the learned table.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
@@ -93,11 +94,16 @@ class Positions(keras.layers.Layer):
     def __init__(self, kind: str, units: int, max_positions: int, seed: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
+        self.are_added = kind in ("sinusoidal", "learned")
         self.table = None
         if kind == "learned":
             shape = (max_positions, units)
             self.table = self.add_weight(shape, normal(units**-0.5, seed), name="table")
         self.built = True
+
+    def add_to(self, x: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
+        """Return the vectors of tokens with those of their positions."""
+        return x + self(positions) if self.are_added else x
 
     def call(self, positions: tf.Tensor) -> tf.Tensor:
         """Return a vector for each of `positions` (int32), along a new last axis."""

@@ -22,6 +22,7 @@ class EncoderLayer(keras.layers.Layer):
         input_units: width of the inputs.
         bidirectional: whether there is a cell from the end too.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        both_ends: whether the last state is that of both cells, side by side.
     """
 
     def __init__(
@@ -31,9 +32,11 @@ class EncoderLayer(keras.layers.Layer):
         input_units: int,
         bidirectional: bool = True,
         seed: Any = None,
+        both_ends: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self.both_ends = both_ends
         self.forward_cell = cell(units, input_units, seed, name=f"{self.name}_forward")
         self.backward_cell = (
             cell(units, input_units, seed, name=f"{self.name}_backward") if bidirectional else None
@@ -47,7 +50,10 @@ class EncoderLayer(keras.layers.Layer):
         return [cell for cell in both if cell is not None]
 
     def call(self, inputs_BSD: tf.Tensor, mask_BS: tf.Tensor) -> tuple[tf.Tensor, Tensors]:
-        """Return values_BSD, and the last state of the backward cell (else of the only one)."""
+        """Return values_BSD, and the last state of the backward cell (else of the only one).
+
+        With `both_ends` it is that of both cells.
+        """
         inputs_SBD = tf.transpose(inputs_BSD, [1, 0, 2])
         mask_SB1 = tf.transpose(mask_BS)[:, :, tf.newaxis]
         cells = [self.forward_cell]
@@ -75,6 +81,9 @@ class EncoderLayer(keras.layers.Layer):
         }
         states, _ = scan(body, sequences, zeros * len(cells), factors)
         last = [states_SBD[-1] for states_SBD in states[-size:]]
+        if self.both_ends and len(cells) == 2:
+            forward = [states_SBD[-1] for states_SBD in states[:size]]
+            last = [tf.concat(pair, axis=1) for pair in zip(forward, last, strict=True)]
         outputs = states[::size]
         outputs[1:] = [tf.reverse(outputs_SBD, [0]) for outputs_SBD in outputs[1:]]
         return tf.transpose(tf.concat(outputs, axis=-1), [1, 0, 2]), last
@@ -93,10 +102,9 @@ class Encoder(keras.layers.Layer):
         super().__init__(**kwargs)
         widths = [config.embedding_units] + [config.value_units] * (config.encoder_layers - 1)
         cell, units = CELLS[config.cell], config.encoder_units
+        options = {"bidirectional": config.bidirectional, "both_ends": not config.has_attention}
         self.layers = [
-            EncoderLayer(
-                cell, units, width, config.bidirectional, seed, name=f"{self.name}_{number}"
-            )
+            EncoderLayer(cell, units, width, seed=seed, name=f"{self.name}_{number}", **options)
             for number, width in enumerate(widths, start=1)
         ]
         self.dropouts = dropouts

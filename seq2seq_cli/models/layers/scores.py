@@ -75,6 +75,8 @@ class AdditiveScore(Score):
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         use_bias: whether there is b.
+        use_scale: whether v is learned; without it v is 1.
+        use_gain: whether what is in the tanh is multiplied by a learned number first.
     """
 
     def __init__(
@@ -84,6 +86,8 @@ class AdditiveScore(Score):
         key_units: int,
         seed: Any = None,
         use_bias: bool = True,
+        use_scale: bool = True,
+        use_gain: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -91,7 +95,8 @@ class AdditiveScore(Score):
         self.key_kernel = self.add_weight((key_units, units), glorot(seed), name="key_kernel")
         self.bias = self.add_weight((units,), "zeros", name="bias") if use_bias else None
         # Glorot for the column vector that it is: fan-in units, fan-out 1.
-        self.scale = self.add_weight((units, 1), glorot(seed), name="scale")
+        self.scale = self.add_weight((units, 1), glorot(seed), name="scale") if use_scale else None
+        self.gain = self.add_weight((), "ones", name="gain") if use_gain else None
         self.built = True
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
@@ -104,9 +109,12 @@ class AdditiveScore(Score):
     ) -> tf.Tensor:
         """See Score.score_projected."""
         if projected_query.shape.rank == 3:
-            hidden = tf.tanh(projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :])
+            summed = projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :]
         else:
-            hidden = tf.tanh(projected_query[:, tf.newaxis, :] + keys_BSD)
+            summed = projected_query[:, tf.newaxis, :] + keys_BSD
+        hidden = tf.tanh(summed if self.gain is None else summed * tf.cast(self.gain, summed.dtype))
+        if self.scale is None:
+            return tf.reduce_sum(hidden, axis=-1)
         # Not tf.matmul: of rank 4 against 2, TensorFlow 2.21's oneDNN kernel corrupts memory.
         scale = tf.cast(tf.squeeze(self.scale, -1), hidden.dtype)
         return tf.reduce_sum(hidden * scale, axis=-1)
@@ -127,17 +135,22 @@ class ProductScore(Score):
 class DotScore(ProductScore):
     """score(q, k) = q . k, or q . k / sqrt(D) where scaled; queries and keys are D wide.
 
+    With `use_gain` the score is multiplied by a learned number, which begins at 1.
+
     Luong et al. (2015), section 3.1, `dot`; Vaswani et al. (2017), "Attention is all you need",
     equation 1, with the factor, which keeps scores of random vectors at a variance of 1.
     """
 
-    def __init__(self, scaled: bool = False, **kwargs: Any):
+    def __init__(self, scaled: bool = False, use_gain: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
         self.scaled = scaled
+        self.gain = self.add_weight((), "ones", name="gain") if use_gain else None
         self.built = True
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
         """Return the keys, scaled where the score is."""
+        if self.gain is not None:
+            keys_BSD *= tf.cast(self.gain, keys_BSD.dtype)
         return keys_BSD / math.sqrt(keys_BSD.shape[-1]) if self.scaled else keys_BSD
 
 
@@ -171,18 +184,63 @@ class GeneralScore(ProductScore):
         return dense(keys_BSD, self.kernel)
 
 
-def make_score(kind: str, units: int, query_units: int, key_units: int, seed: Any = None) -> Score:
+class LocationScore(Score):
+    """score(q, k_s) = (W q)_s: a function of the query and of the position s alone.
+
+    Luong et al. (2015), equation 8, a_t = softmax(W_a h_t). W has a row for each of so many
+    positions. As in the paper's footnote, a shorter source has the first of them, and what is after
+    them in a longer one gets no attention.
+
+    Args:
+        positions: of the source that can be scored.
+        query_units: width of a query.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(self, positions: int, query_units: int, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.query_kernel = self.add_weight(
+            (query_units, positions), glorot(seed), name="query_kernel"
+        )
+        self.built = True
+
+    def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
+        """Return one unit of the keys, since their number is all that counts."""
+        return keys_BSD[:, :, :1]
+
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
+        """See Score.score_projected."""
+        length, known = tf.shape(keys_BSD)[1], projected_query.shape[-1]
+        padding = [[0, 0]] * (projected_query.shape.rank - 1) + [[0, tf.maximum(length - known, 0)]]
+        scores = tf.pad(projected_query, padding, constant_values=projected_query.dtype.min)
+        return scores[..., :length]
+
+
+def make_score(
+    kind: str,
+    units: int,
+    query_units: int,
+    key_units: int,
+    seed: Any = None,
+    use_gain: bool = False,
+    positions: int = 0,
+) -> Score:
     """Return a score, as a layer called "score".
 
     Args:
-        kind: additive, dot, general, concat or scaled_dot.
+        kind: additive, dot, general, concat, scaled_dot or location.
         units: width of the hidden layer of `additive` and `concat`; the others have none.
         query_units: width of a query.
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        use_gain: see AdditiveScore and DotScore.
+        positions: of the source that `location` can score.
 
     Raises:
-        ValueError: if there is no such score, or if a dot product has unequal widths.
+        ValueError: if there is no such score, if a dot product has unequal widths, or if `general`
+            has a gain.
     """
     if kind in ("dot", "scaled_dot"):
         if query_units != key_units:
@@ -190,13 +248,19 @@ def make_score(kind: str, units: int, query_units: int, key_units: int, seed: An
                 f"The score {kind!r} needs queries and keys of one width. Received: query_units="
                 f"{query_units}, key_units={key_units}; 'general' takes any widths"
             )
-        return DotScore(scaled=kind == "scaled_dot", name="score")
+        return DotScore(kind == "scaled_dot", use_gain, name="score")
     if kind == "general":
+        if use_gain:
+            raise ValueError("The score 'general' has a learned scale in its matrix already")
         return GeneralScore(query_units, key_units, seed, name="score")
     if kind in ("additive", "concat"):
         use_bias = kind == "additive"
-        return AdditiveScore(units, query_units, key_units, seed, use_bias, name="score")
+        return AdditiveScore(
+            units, query_units, key_units, seed, use_bias, use_gain=use_gain, name="score"
+        )
+    if kind == "location":
+        return LocationScore(positions, query_units, seed, name="score")
     raise ValueError(
         "Invalid value for the kind of score. Expected one of 'additive', 'dot', 'general', "
-        f"'concat', 'scaled_dot'. Received: {kind!r}"
+        f"'concat', 'scaled_dot', 'location'. Received: {kind!r}"
     )

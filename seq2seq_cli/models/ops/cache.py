@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from seq2seq_cli.models.ops.products import batched_matmul
+from seq2seq_cli.models.ops.products import grouped_matmul
 from seq2seq_cli.models.ops.softmax import masked_softmax
 
 
@@ -66,15 +66,18 @@ def attend_step(
     mask_RX: tf.Tensor,
     shared: KeysValues | None = None,
     own: KeysValues | None = None,
+    bias_RHX: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return softmax(q k / sqrt(D)) v for one query of each of R = B K rows, by heads.
 
     Args:
-        query_RHD: the queries, by heads.
-        mask_RX: bool, False for hidden keys: first the shared ones, then the row's own. R may be 1.
-        shared: keys and values of B sentences. The K rows of a sentence are adjacent and attend to
-            the same ones, which are never repeated in memory.
+        query_RHD: the queries, by heads. Keys and values may have fewer; see `grouped_matmul`.
+        mask_RX: bool, False where a key is not to be seen: first the shared ones, then the row's
+            own. R may be 1.
+        shared: keys and values of B sentences. The K rows of a sentence stand next to each other
+            and attend to the same, which is never repeated in memory.
         own: keys and values of each row.
+        bias_RHX: float32, added to the scores; R may be 1. None for none.
 
     Returns:
         outputs_RHD, and float32 weights_RHX. With both, attention is over all keys together.
@@ -84,22 +87,24 @@ def attend_step(
     if shared is not None:
         batch, shared_length = tf.shape(shared.keys_BHSD)[0], tf.shape(shared.keys_BHSD)[2]
         query_BHKD = _by_sentence(query_RHD, batch)
-        scores_BHKS = batched_matmul(query_BHKD, shared.keys_BHSD, transpose_b=True)
+        scores_BHKS = grouped_matmul(query_BHKD, shared.keys_BHSD, transpose_b=True)
         scores.append(_by_row(tf.cast(scores_BHKS, tf.float32)))
     if own is not None:
         query_RH1D = query_RHD[:, :, tf.newaxis]
-        scores_RH1S = batched_matmul(query_RH1D, own.keys_BHSD, transpose_b=True)
+        scores_RH1S = grouped_matmul(query_RH1D, own.keys_BHSD, transpose_b=True)
         scores.append(tf.cast(tf.squeeze(scores_RH1S, 2), tf.float32))
     scores_RHX = scores[0] if len(scores) == 1 else tf.concat(scores, axis=2)
+    if bias_RHX is not None:
+        scores_RHX += bias_RHX
     weights_RHX = masked_softmax(scores_RHX, mask_RX[:, tf.newaxis])
     outputs = []
     if shared is not None:
         values_BHSD = shared.values_BHSD
         weights_RHS = tf.cast(weights_RHX[:, :, :shared_length], values_BHSD.dtype)
-        outputs.append(_by_row(batched_matmul(_by_sentence(weights_RHS, batch), values_BHSD)))
+        outputs.append(_by_row(grouped_matmul(_by_sentence(weights_RHS, batch), values_BHSD)))
     if own is not None:
         weights_RHS = tf.cast(weights_RHX[:, :, shared_length:], own.values_BHSD.dtype)
-        outputs_RH1D = batched_matmul(weights_RHS[:, :, tf.newaxis], own.values_BHSD)
+        outputs_RH1D = grouped_matmul(weights_RHS[:, :, tf.newaxis], own.values_BHSD)
         outputs.append(tf.squeeze(outputs_RH1D, 2))
     return outputs[0] if len(outputs) == 1 else tf.add_n(outputs), weights_RHX
 

@@ -1,4 +1,4 @@
-"""Layer normalisation, with a gradient that needs little memory."""
+"""Layer and RMS normalisation, with gradients that keep and read little."""
 
 import tensorflow as tf
 
@@ -32,6 +32,43 @@ def layer_norm(
         return _normalise(inputs, gamma, beta, dtype or inputs.dtype), gradient
 
     return normalise(inputs, gamma, beta)
+
+
+def rms_norm(inputs: tf.Tensor, gamma: tf.Tensor, dtype: tf.DType | None = None) -> tf.Tensor:
+    """Return gamma x / sqrt(mean(x^2) + EPSILON), over the last axis.
+
+    For the arguments see `layer_norm`.
+    """
+
+    @tf.custom_gradient
+    def normalise(inputs: tf.Tensor, gamma: tf.Tensor) -> tuple:
+        def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            dinputs, dgamma = _rms_gradient(inputs, gamma, upstream)
+            return dinputs, column_sums(dgamma)
+
+        return _rms_normalise(inputs, gamma, dtype or inputs.dtype), gradient
+
+    return normalise(inputs, gamma)
+
+
+@fused
+def _rms_normalise(inputs: tf.Tensor, gamma: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    return tf.cast(inputs * _rms_scale(inputs) * gamma, dtype)
+
+
+@fused
+def _rms_gradient(
+    inputs: tf.Tensor, gamma: tf.Tensor, upstream: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return what `_normalise_gradient` does."""
+    scale = _rms_scale(inputs)
+    normal, upstream = inputs * scale, tf.cast(upstream, inputs.dtype)
+    dnormal = upstream * gamma
+    return scale * (dnormal - normal * _mean(dnormal * normal)), upstream * normal
+
+
+def _rms_scale(inputs: tf.Tensor) -> tf.Tensor:
+    return tf.math.rsqrt(_mean(tf.square(inputs)) + EPSILON)
 
 
 @fused

@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 from small_models import small_decoder_only, small_transformer
 
-from seq2seq_cli.models import reference
+from seq2seq_cli.models import reference_training
 from seq2seq_cli.models.dropout_key import DropoutKey
-from seq2seq_cli.models.layers.blocks import FeedForward
+from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.regularisation import Dropout
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.ops.dropout import random_bytes
@@ -54,7 +54,7 @@ def test_units_are_dropped_between_the_activation_and_the_second_product(activat
         inner *= affine("gate", x)
     kept = random_bytes(key.value, [0, SITE], tf.shape(inner)) >= 64
     assert 0.5 < np.mean(kept) < 0.95
-    expected = affine("output", reference.dropout(inner, kept, 0.25))
+    expected = affine("output", reference_training.dropout(inner, kept, 0.25))
     np.testing.assert_allclose(layer(x, training=True), expected, atol=1e-5)
     np.testing.assert_allclose(layer(x), affine("output", inner), atol=1e-5)
 

@@ -3,17 +3,20 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import LayerNorm, RMSNorm
 from seq2seq_cli.models.ops.layer_norm import EPSILON
 
+ORACLES = {LayerNorm: keras.layers.LayerNormalization, RMSNorm: keras.layers.RMSNormalization}
 
+
+@pytest.mark.parametrize("kind", ORACLES)
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])
-def test_layer_normalisation_and_its_gradient_equal_keras(shape):
+def test_normalisations_and_their_gradients_equal_keras(shape, kind):
     rng = np.random.default_rng(0)
-    layer = LayerNorm(4)
+    layer = kind(4)
     for variable in layer.trainable_variables:
         variable.assign(rng.normal(size=variable.shape, scale=0.5))
-    oracle = keras.layers.LayerNormalization(epsilon=EPSILON)
+    oracle = ORACLES[kind](epsilon=EPSILON)
     oracle.build((None, 4))
     oracle.set_weights([w.numpy() for w in layer.trainable_variables])
     inputs = tf.random.stateless_normal(shape, [1, 2], mean=3.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seq2seq_cli.models import ops, reference
+from seq2seq_cli.models import ops, reference, reference_training
 from seq2seq_cli.models.ops.adam import apply_adam
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.compute import computing
@@ -101,7 +101,7 @@ OPERATIONS = {
     "layer_norm": (layer_norm, reference.layer_norm, [3 * normal(3, 6) + 1, normal(6), BIAS]),
     "softmax_cross_entropy": (
         lambda x: tf.reduce_sum(softmax_cross_entropy(x, LABELS, 0.1)),
-        lambda x: reference.cross_entropy(x[tf.newaxis], LABELS[tf.newaxis], True, 0.1),
+        lambda x: reference_training.cross_entropy(x[tf.newaxis], LABELS[tf.newaxis], True, 0.1),
         [9 * normal(4, 131)],
     ),
     "symmetric_divergence": (
@@ -111,12 +111,12 @@ OPERATIONS = {
     ),
     "dropout": (
         lambda x: dropout(x, BYTES, 64),
-        lambda x: reference.dropout(x, BYTES >= 64, 0.25),
+        lambda x: reference_training.dropout(x, BYTES >= 64, 0.25),
         [normal(3, 4)],
     ),
     "add_dropout": (
         lambda x, y: add_dropout(x, y, BYTES, 64),
-        lambda x, y: x + reference.dropout(y, BYTES >= 64, 0.25),
+        lambda x, y: x + reference_training.dropout(y, BYTES >= 64, 0.25),
         [normal(3, 4), normal(3, 4, seed=1)],
     ),
     "attend_step": (
@@ -188,7 +188,7 @@ def test_adam_is_the_textbooks():
     weight, moments = tf.Variable(theta), (tf.Variable(m), tf.Variable(v))
     for t in range(1, 4):
         g = normal(3, 2, seed=t)
-        theta, m, v = reference.adam(theta, m, v, g, t, alpha, betas)
+        theta, m, v = reference_training.adam(theta, m, v, g, t, alpha, betas)
         powers = tuple(tf.constant(beta**t) for beta in betas)
         apply_adam(weight, moments, g, tf.constant(alpha), betas, powers, 0.0)
     for found, expected in zip((weight, *moments), (theta, m, v), strict=True):

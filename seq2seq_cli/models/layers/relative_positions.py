@@ -1,0 +1,195 @@
+"""Positions that self-attention sees as distances, instead of vectors added to the embeddings.
+
+Cross-attention sees no positions: those of the source are in what the encoder makes of it.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from seq2seq_cli.models.layers.initialisers import normal
+
+BUCKETS, MOST_DISTANCE = 32, 128  # of RelativeBias, as in T5
+Turn = Callable[[tf.Tensor], tf.Tensor]
+
+
+class Distances(keras.layers.Layer):
+    """How the self-attention of a stack sees distances.
+
+    Abstract: a subclass turns queries and keys, or adds a bias to their scores.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.built = True
+
+    def turn(self, positions: tf.Tensor) -> Turn | None:
+        """Return what queries and keys at these positions go through, or None.
+
+        Args:
+            positions: int32, of a shape that broadcasts to all axes of a query but the last.
+        """
+        del positions
+        return None
+
+    def bias(self, queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor | None:
+        """Return what is added to the scores, or None.
+
+        Args:
+            queries: int32 positions, T or BT.
+            keys: int32 positions, S or BS.
+
+        Returns:
+            bias_HTS or bias_BHTS, float32.
+        """
+        del queries, keys
+        return None
+
+
+class RotaryPositions(Distances):
+    """Turns each pair of units of a query or key by an angle that grows with its position m.
+
+        x'_{2i}     = x_{2i} cos(m theta_i) - x_{2i+1} sin(m theta_i)
+        x'_{2i+1}   = x_{2i+1} cos(m theta_i) + x_{2i} sin(m theta_i)
+        theta_i     = 10000^(-2i / d)
+
+    Su et al. (2021), "RoFormer: enhanced Transformer with rotary position embedding", equation 34,
+    counted from 0. The product of a query and a key depends on their distance alone.
+    """
+
+    def turn(self, positions: tf.Tensor) -> Turn:
+        """See Distances.turn."""
+        return lambda x: rotate(x, positions)
+
+
+def rotate(x: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
+    """Return x turned as RotaryPositions says.
+
+    Args:
+        x: of any rank; the width, its last axis, is even.
+        positions: int32, of a shape that broadcasts to the other axes of x.
+    """
+    half = x.shape[-1] // 2
+    frequencies = tf.exp(tf.range(half, dtype=tf.float32) * (-math.log(10_000) / half))
+    angles = tf.cast(positions, tf.float32)[..., tf.newaxis] * frequencies
+    cos, sin = tf.cast(tf.cos(angles), x.dtype), tf.cast(tf.sin(angles), x.dtype)
+    pairs = tf.reshape(x, tf.concat([tf.shape(x)[:-1], [half, 2]], axis=0))
+    even, odd = tf.unstack(pairs, axis=-1)
+    turned = tf.stack([even * cos - odd * sin, odd * cos + even * sin], axis=-1)
+    return tf.reshape(turned, tf.shape(x))
+
+
+class LinearBias(Distances):
+    """ALiBi: the score falls with the distance, by another slope in each head.
+
+        softmax(q_i K^T + m * [-(i - 1), ..., -2, -1, 0])
+
+    Press, Smith, Lewis (2022), "Train short, test long: attention with linear biases enables input
+    length extrapolation", section 3, where m is the slope. The slopes are 2^(-8/n), 2^(-16/n), ...
+    for n heads; where n is no power of 2, those of the power of 2 below it, and then every other
+    one of the power of 2 above it, as in the authors' code. A key after the query is as far as one
+    before it.
+
+    Args:
+        heads: n.
+    """
+
+    def __init__(self, heads: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.slopes = slopes(heads)
+
+    def bias(self, queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
+        """See Distances.bias."""
+        distances = tf.cast(tf.abs(_distances(queries, keys)), tf.float32)
+        slopes_H11 = tf.constant(self.slopes)[:, tf.newaxis, tf.newaxis]
+        return -slopes_H11 * distances[..., tf.newaxis, :, :]
+
+
+def slopes(heads: int) -> list[float]:
+    """Return the slope of each head; see LinearBias."""
+    below = 2 ** int(math.log2(heads))
+    found = [2 ** (-8 * (i + 1) / below) for i in range(below)]
+    return found + [2 ** (-4 * (2 * i + 1) / below) for i in range(heads - below)]
+
+
+class RelativeBias(Distances):
+    """A learned number for each head and each bucket of distances is added to the score.
+
+        softmax(q_i k_j + b[bucket(j - i)])
+
+    Raffel et al. (2020), "Exploring the limits of transfer learning with a unified text-to-text
+    Transformer" (T5), section 2.1, in the form of its code: half of the buckets are for one
+    distance each, the others grow with it, and all distances from MOST_DISTANCE on share the last.
+    All layers of a stack share the table. It is simpler than the vectors of Shaw et al. (2018).
+
+    Args:
+        heads: of the attention.
+        both_ways: whether a query may see later keys, which then have half of the buckets.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(self, heads: int, both_ways: bool, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.both_ways = both_ways
+        self.bias_table = self.add_weight((BUCKETS, heads), normal(0.1, seed), name="bias_table")
+
+    def bias(self, queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
+        """See Distances.bias."""
+        buckets = self._buckets(_distances(queries, keys))
+        found = tf.gather(tf.convert_to_tensor(self.bias_table), buckets)
+        rank = found.shape.rank  # heads are the last axis, and belong before T and S
+        return tf.transpose(found, [*range(rank - 3), rank - 1, rank - 3, rank - 2])
+
+    def _buckets(self, distances: tf.Tensor) -> tf.Tensor:
+        """Return the bucket of each distance, key less query, int32."""
+        number = BUCKETS // 2 if self.both_ways else BUCKETS
+        back = tf.minimum(tf.maximum(-distances, 0), MOST_DISTANCE)
+        if not self.both_ways:
+            return tf.gather(buckets(number), back)
+        ahead = tf.minimum(tf.maximum(distances, 0), MOST_DISTANCE)
+        of_distance = tf.gather(buckets(number), tf.maximum(back, ahead))
+        return of_distance + tf.where(distances > 0, number, 0)
+
+
+def buckets(number: int) -> list[int]:
+    """Return the bucket, of so many, of each distance from 0 to MOST_DISTANCE.
+
+    A table of them does not depend on how a processor rounds a logarithm.
+    """
+    exact = number // 2
+    scale = (number - exact) / math.log(MOST_DISTANCE / exact)
+    grown = (
+        exact + int(scale * math.log(far / exact) + 1e-9) for far in range(exact, MOST_DISTANCE + 1)
+    )
+    return [*range(exact), *(min(bucket, number - 1) for bucket in grown)]
+
+
+def _distances(queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
+    """Return key less query, TS or BTS."""
+    return keys[..., tf.newaxis, :] - queries[..., tf.newaxis]
+
+
+def make_distances(
+    kind: str, heads: int, both_ways: bool, seed: Any, name: str
+) -> Distances | None:
+    """Return how self-attention sees distances, or None where positions are added to tokens.
+
+    Args:
+        kind: see `model.positions`.
+        heads: of the attention.
+        both_ways: whether a query may see later keys.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+        name: the layer's.
+    """
+    match kind:
+        case "rotary":
+            return RotaryPositions(name=name)
+        case "alibi":
+            return LinearBias(heads, name=name)
+        case "relative":
+            return RelativeBias(heads, both_ways, seed, name=name)
+        case _:
+            return None
