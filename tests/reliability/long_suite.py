@@ -72,9 +72,9 @@ class Outcome:
 
 def parts(quick: bool) -> Iterator[Part]:
     """Yield all parts, or all with small counts."""
-    kills = 2 if quick else 50
-    for number in range(1 if quick else 20):
-        saves = 1 if quick else 15
+    kills = 2 if quick else 25
+    for number in range(1 if quick else 40):
+        saves = 1 if quick else 8
         arguments = ["--count", str(kills), "--in-saves", str(saves), "--seed", str(number + 1)]
         name, fault = f"kills {number + 1}", "kill -9 of a training at random moments"
         yield Part(name, fault, script("kills", *arguments), r'"count": (\d+)(?!.*"count")')
