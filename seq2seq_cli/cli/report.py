@@ -76,7 +76,7 @@ def make_report(
         start_tensorflow(device or "auto")
     with work_progress(not quiet) as show:
         tests = [_test_scores(each, to, show) for each in tested]
-        reports = [gather(run, test) for run, test in zip_longest(found, tests)]
+        reports = [gather(run, test, warn) for run, test in zip_longest(found, tests)]
     write_file(output, report_page(reports).encode(), "--output")
     print_line(str(output))
 

@@ -1,7 +1,7 @@
 """What a report says of a run, gathered from its folder; the weights are not read."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -102,16 +102,19 @@ class RunReport:
     test: SplitScores | None = None
 
 
-def gather(run: Run, test: SplitScores | None = None) -> RunReport:
+def gather(
+    run: Run, test: SplitScores | None = None, warn: Callable[[str], None] = lambda text: None
+) -> RunReport:
     """Return what a report says of a run.
 
     Args:
         run: the run's folder.
         test: what its model gives on the test split, if that was computed.
+        warn: called if lines of metrics.jsonl are left out, which are broken.
     """
     summary = summarise(run)
     config = run.config() if summary.model else None
-    entries = run.metrics()
+    entries = run.metrics(warn)
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
         by_kind.setdefault(str(entry.get("kind")), []).append(entry)

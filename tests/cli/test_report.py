@@ -1,5 +1,8 @@
 """The command `report`."""
 
+import shutil
+from pathlib import Path
+
 from conftest import invoke, s2s
 
 
@@ -19,6 +22,15 @@ def test_several_runs_without_their_models(home, trained, tmp_path):
     text = page.read_text("utf-8")
     assert "Scores on the test split" not in text
     assert text.count("s2s train --config") == 2
+
+
+def test_broken_lines_of_figures_are_left_out_with_a_warning(trained, tmp_path):
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write("garbage\n")
+    page = tmp_path / "page.html"
+    code, _, err = s2s("report", str(run), "--no-test", "-o", str(page))
+    assert (code, "metrics.jsonl" in err) == (0, True)
 
 
 def test_a_page_that_cannot_be_written_is_refused_at_once(home):

@@ -26,8 +26,8 @@ COMMANDS = {
         "data.corpus=tatoeba", "training.budget_seconds=1200"
     ),
     # The number of parts follows from the size of a batch.
-    "s2s train --attention additive --set training.batch_tokens=4096": config_of(
-        "training.batch_tokens=4096"
+    "s2s train --model transformer --set training.batch_tokens=4096": config_of(
+        "training.batch_tokens=4096", model="transformer"
     ),
 }
 

@@ -44,7 +44,7 @@ def damaged(path: Path, number: int, line: str) -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [{"source": 1}, {"translation": None}, {"references": []}, {"references": "x"}, {"cut": 2}],
+    [{"source": 1}, {"translation": None}, {"references": []}, {"references": "x"}, {"cut": 1}],
 )
 def test_a_damaged_line_is_named(changed, tmp_path):
     row = {"source": "a", "translation": "b", "references": ["c"], "cut": None}

@@ -10,6 +10,7 @@ from seq2seq_cli.evaluation.significance import Resampling
 from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
 
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+ORIGIN = {"command": f"s2s train {HOSTILE}", "minutes": 4.16}
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def page_file(tmp_path_factory):
     of = EvaluationSet(f"small {HOSTILE}", sources, references)
     outputs = [
         SystemOutput(f"A {HOSTILE}", ["uno tres", "x", "tres", "no"]),
-        SystemOutput("B", ["uno dos", HOSTILE, "cuatro", "no"]),
+        SystemOutput("B", ["uno dos", HOSTILE, "cuatro", "no"], origin=ORIGIN),
     ]
     compared = compare(of, outputs, None, Resampling(20, 20))
     path = tmp_path_factory.mktemp("page") / "page.html"
@@ -52,6 +53,9 @@ def test_words_that_differ_are_marked():
 def test_hostile_text_stays_text(page):
     assert page.title() == f"Comparison on small {HOSTILE}"
     assert page.locator("article dd").nth(2).inner_text() == HOSTILE
+    assert (
+        f"B; trained by s2s train {HOSTILE} in 4.2 minutes" in page.locator("dl").first.inner_text()
+    )
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 1
 
