@@ -3,9 +3,9 @@
     taskset -c 0 python benchmarks/exports.py runs/001-rnn-additive runs/002-transformer
 
 Each run is exported in every format and with every type of weights that it can have. Agreement is
-that of `s2s export`, of dev sentences. The time is that of one sentence after the other, greedily,
-on the cores that the process has: the mean of `--sentences` dev sentences after the first, which is
-not counted, and the median of `--trials` passes over them. A bundle is translated by s2s itself.
+that of `s2s export`, of dev sentences. The time is that of one sentence after the other, greedily:
+the mean of `--sentences` dev sentences after the first, which is not counted, and the median of
+`--trials` passes over them. A bundle is translated by s2s itself.
 """
 
 import argparse

@@ -82,22 +82,20 @@ class SavedModel(Format):
 
     def program(self, path: Path, loaded: LoadedRun) -> Program:
         """See Format.program."""
-        signatures = tf.saved_model.load(str(path / VERSION)).signatures
+        functions = tf.saved_model.load(str(path / VERSION)).signatures
+
+        def translate_batch(text: tf.Tensor, beam: int) -> tf.Tensor:
+            if beam == 1:
+                return functions["translate"](text=text)["translation"]
+            numbers = {"beam": beam, "n_best": 1, "length_penalty": 0.0}
+            arguments = {name: tf.constant(number) for name, number in numbers.items()}
+            return functions["translate_beam"](text=text, **arguments)["translations"][:, 0]
 
         def translate(sentences: Sequence[str], beam: int) -> list[str]:
             found: list[str] = []
             for first in range(0, len(sentences), _BATCH):
                 text = tf.constant(sentences[first : first + _BATCH])
-                if beam == 1:
-                    texts = signatures["translate"](text=text)["translation"]
-                else:
-                    texts = signatures["translate_beam"](
-                        text=text,
-                        beam=tf.constant(beam),
-                        n_best=tf.constant(1),
-                        length_penalty=tf.constant(0.0),
-                    )["translations"][:, 0]
-                found += [each.decode() for each in texts.numpy()]
+                found += [each.decode() for each in translate_batch(text, beam).numpy()]
             return found
 
         return translate

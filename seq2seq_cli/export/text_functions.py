@@ -126,7 +126,10 @@ class TextFunctions:
             log_probability: float32, of shape [B], in nats, EOS included.
         """
         most = self._config.max_source_tokens
-        source_BS, _ = encoded(self._tokenizers.source, canonical_texts(text), most)
+        is_paired = tf.size(text) == tf.size(translation)
+        check = _check(is_paired, "translation must have a string for each text")
+        with tf.control_dependencies([check]):
+            source_BS, _ = encoded(self._tokenizers.source, canonical_texts(text), most)
         target_BT, _ = encoded(self._tokenizers.target, canonical_texts(translation), most)
         by_token_BT = forced_log_probabilities(self._model, source_BS, target_BT)
         return {"log_probability": tf.reduce_sum(by_token_BT, axis=1)}

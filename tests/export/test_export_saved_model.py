@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import s2s
 from random_model import SOURCES, random_model
 
 from seq2seq_cli.config.decoding import DecodingConfig
@@ -196,6 +195,7 @@ def test_it_translates_where_s2s_cannot_be_imported(exported, trained):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "gradient" not in done.stderr
     assert done.stdout == "['nosotros querer dos libros.', '']\n"
 
 
@@ -216,10 +216,7 @@ def test_numbers_that_make_no_search_are_refused(exported, values, message):
         search(text=tf.constant(["we want two books."]), **arguments)
 
 
-def test_the_command_refuses_types_of_weights(home, trained, tmp_path):
-    code, _, err = s2s(
-        "export", trained.name, str(tmp_path / "a"), "--to", "saved-model", "--quantization", "int8"
-    )
-    assert code == 2
-    assert "--quantization is not for --to saved-model" in err
-    assert [*tmp_path.iterdir()] == []
+def test_texts_and_translations_are_as_many(exported):
+    score = tf.saved_model.load(str(exported / "1")).signatures["score"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a string for each text"):
+        score(text=tf.constant(["a", "b"]), translation=tf.constant(["a"]))

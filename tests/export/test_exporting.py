@@ -1,0 +1,57 @@
+"""What is checked before an export begins, for every format."""
+
+import sys
+
+import pytest
+from conftest import s2s
+
+from seq2seq_cli.cli.export import Kind, Quantization
+from seq2seq_cli.errors import DiskError, UsageError
+from seq2seq_cli.export.exporting import FORMATS, check_output
+
+
+def test_the_command_knows_every_format_and_type_of_weights():
+    assert {kind.value for kind in Kind} == set(FORMATS)
+    types = {each for form in FORMATS.values() for each in form.promised}
+    assert {each.value for each in Quantization} == types
+
+
+@pytest.mark.parametrize(
+    ("kind", "quantization", "message"),
+    [
+        ("bundle", "float32", "not for --to bundle, whose weights are float32"),
+        ("saved-model", "int8", "not for --to saved-model, whose weights are float32"),
+        ("litert", "int16", "int16 is not for --to litert. Take one of float32, int8"),
+    ],
+)
+def test_types_of_weights_that_a_format_lacks_are_refused(tmp_path, kind, quantization, message):
+    with pytest.raises(UsageError, match=message):
+        check_output(tmp_path / "a", kind, quantization)
+
+
+@pytest.mark.parametrize("kind", ["ctranslate2", "litert"])
+def test_a_package_that_lacks_is_named_with_the_extra(tmp_path, monkeypatch, kind):
+    monkeypatch.setitem(sys.modules, FORMATS[kind].package, None)
+    with pytest.raises(UsageError, match=rf"pip install 's2s\[{kind}\]'"):
+        check_output(tmp_path / "a", kind, None)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_no_format_overwrites_or_makes_parents(tmp_path, kind):
+    suffix = FORMATS[kind].suffix
+    (tmp_path / f"a{suffix}").touch()
+    with pytest.raises(UsageError, match="exists already"):
+        check_output(tmp_path / f"a{suffix}", kind, None)
+    with pytest.raises(DiskError, match="there is no folder"):
+        check_output(tmp_path / "b" / f"a{suffix}", kind, None)
+
+
+def test_a_refused_export_writes_nothing(home, trained, tmp_path):
+    for arguments, words in (
+        (("--to", "saved-model", "--quantization", "int8"), "--quantization is not for"),
+        (("--to", "ctranslate2"), "no layers for a model of this kind (rnn)"),
+    ):
+        code, out, err = s2s("export", trained.name, str(tmp_path / "a"), *arguments)
+        assert (code, out) == (2, "")
+        assert words in err
+    assert [*tmp_path.iterdir()] == []
