@@ -61,10 +61,12 @@ def _spans(text: str, name: str) -> list[Span]:
     return spans
 
 
-# A line that begins with a dash is another speaker.
+# A line that begins with a dash is another speaker. So is a name in capitals. Notes between brackets
+# or signs are texts of their own.
 SRT = Format(
     read,
     write,
-    protected=r"(?:</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\})(?:-[ \t]+)?|(?:^|(?<=\n))-[ \t]*|"
+    protected=r"(?:</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\})(?:[-–—][ \t]+)?|(?:^|(?<=\n))[-–—][ \t]*"
+    r"|(?:^|(?<=\n)|(?<=[-–—] ))[^\W\d_a-z][^\Wa-z]*(?:[ .'-][^\Wa-z]+)*:(?=\s)|[\[\]♪♫]|"
     + PLACEHOLDERS,
 )
