@@ -111,8 +111,8 @@ def _groups(paragraph: Any) -> list[list[Any]]:
         if next(node.iterancestors(f"{_W}p")) is not paragraph:
             continue  # of a text box
         properties = node.find(f"{_W}rPr")
-        seen = () if properties is None else properties
-        shown = (node.getparent(), [etree.tostring(each) for each in seen if each.tag not in _UNSEEN])
+        seen = [] if properties is None else [p for p in properties if p.tag not in _UNSEEN]
+        shown = (node.getparent(), [etree.tostring(each) for each in seen])
         for child in node:
             if child.tag == f"{_W}t":
                 if shown == last:

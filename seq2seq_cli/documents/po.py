@@ -80,6 +80,5 @@ PO = Format(
     read,
     write,
     protected=r"[\n\t]|</?[A-Za-z][^<>]*>|&#?\w+;"
-    r"|(?<!\w)[_&](?=[^\W\d_])|"  # the mark of a key, as in _File
-    + PLACEHOLDERS,
+    r"|(?<!\w)[_&](?=[^\W\d_])|" + PLACEHOLDERS,  # the mark of a key, as in _File
 )

@@ -18,7 +18,6 @@ _BEGINNING = re.compile(r"[\s>]*(?P<mark>(?:[-*+•‣◦▪·–—]|\(?\d{1,3}
 """What stands before the text of a line: the marks of quotations, and that of an item."""
 
 
-
 def read(content: bytes, name: str) -> list[Passage]:
     """Return the paragraphs.
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from seq2seq_cli.documents.passages import Format, Passage, Span, is_text, missing_extra, splice
 
-
 _CLOSING = r"[,;:.!?…)\]}”»]+(?=\s)"
 """What ends the text before a segment, such as the comma after a tag."""
 
