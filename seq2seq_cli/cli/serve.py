@@ -20,7 +20,7 @@ from seq2seq_cli.errors import DataError, UsageError, os_reason
 from seq2seq_cli.serving.limits import Limits
 
 _USUAL = Limits()
-_MODULES = ("fastapi", "prometheus_client", "py3langid", "uvicorn")
+_MODULES = ("fastapi", "httptools", "prometheus_client", "py3langid", "uvicorn")
 
 ServedRunsOption = Annotated[
     list[str] | None,

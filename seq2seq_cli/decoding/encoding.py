@@ -106,7 +106,9 @@ def memory_errors(
     )
 
 
-def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[int]]:
+def batches(
+    lengths: dict[int, int], config: DecodingConfig, parts: int | None = None
+) -> Iterator[list[int]]:
     """Yield batches of sentences of similar length, as lists of keys.
 
     The longest come first, so that batches that are computed at once end at about the same time.
@@ -115,8 +117,9 @@ def batches(lengths: dict[int, int], config: DecodingConfig) -> Iterator[list[in
     Args:
         lengths: of the sentences in tokens, by key.
         config: the maximum sizes of a batch.
+        parts: how many batches are computed in parallel; None for `parts_at_once`.
     """
-    share = -(-len(lengths) // parts_at_once())
+    share = -(-len(lengths) // (parts or parts_at_once()))
     most = min(config.batch_sentences, max(share, _FEW))
     batch: list[int] = []
     for key in sorted(lengths, key=lambda key: -lengths[key]):

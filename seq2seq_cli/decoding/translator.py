@@ -139,6 +139,7 @@ class Translator:
         sentences: Sequence[str],
         first_number: int = 0,
         progress: Callable[[int], None] = lambda done: None,
+        parts: int | None = None,
     ) -> list[Translation]:
         """Return a translation for each sentence, in order.
 
@@ -150,6 +151,7 @@ class Translator:
             first_number: the number of the first sentence in the whole input, which determines
                 samples.
             progress: called with the number of sentences that are done, as it grows.
+            parts: how many batches are computed in parallel; None for as many as suit the machine.
         """
         translations = [Translation("")] * len(sentences)
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
@@ -165,9 +167,9 @@ class Translator:
                 np.array(chosen, np.int32) + np.int32(first_number),
             )
 
-        rows = list(batches({i: each.length for i, each in encoded.items()}, self._config))
+        rows = list(batches({i: each.length for i, each in encoded.items()}, self._config, parts))
         done = len(sentences) - len(wanted)
-        for chosen, found in zip(rows, in_parallel(translate, rows), strict=True):
+        for chosen, found in zip(rows, in_parallel(translate, rows, parts), strict=True):
             for i, translation in zip(chosen, found, strict=True):
                 translations[i] = translation
             done += len(chosen)

@@ -14,6 +14,8 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 _LARGEST = 1 << 28  # bytes of a part
+_INSIDE = {f"{_W}{name}" for name in ("rPr", "softHyphen", "lastRenderedPageBreak")}
+_UNSEEN = {f"{_W}{name}" for name in ("lang", "noProof", "proofErr")}  # what a format may differ in
 
 
 def read(content: bytes, name: str) -> list[Passage]:
@@ -88,6 +90,10 @@ def _trees(content: bytes, name: str) -> dict[str, Any]:
                 if archive.getinfo(part).file_size > _LARGEST:
                     raise DataError(f"{name}: {part} has more than {_LARGEST >> 20} MB")
                 trees[part] = etree.fromstring(archive.read(part), parser)
+                if not trees[part].tag.startswith(_W):
+                    raise DataError(
+                        f"{name}: {part} is no transitional Open XML. Save it as a Word document"
+                    )
     except etree.XMLSyntaxError as error:
         raise DataError(f"{name}: {part}:{error.lineno}: {error.msg}. Save it again") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
@@ -105,7 +111,8 @@ def _groups(paragraph: Any) -> list[list[Any]]:
         if next(node.iterancestors(f"{_W}p")) is not paragraph:
             continue  # of a text box
         properties = node.find(f"{_W}rPr")
-        shown = (node.getparent(), b"" if properties is None else etree.tostring(properties))
+        seen = [] if properties is None else [p for p in properties if p.tag not in _UNSEEN]
+        shown = (node.getparent(), [etree.tostring(each) for each in seen])
         for child in node:
             if child.tag == f"{_W}t":
                 if shown == last:
@@ -113,7 +120,7 @@ def _groups(paragraph: Any) -> list[list[Any]]:
                 else:
                     groups.append([child])
                 last = shown
-            elif child.tag != f"{_W}rPr":
+            elif child.tag not in _INSIDE:
                 last = None  # a tab, a line break, a picture, a field
     return groups
 

@@ -51,6 +51,12 @@ def write(content: bytes, texts: Sequence[str]) -> bytes:
     return splice(text, _spans(text, ""), texts).encode("utf-8")
 
 
+def _stays(attributes: dict[str, str | None]) -> bool:
+    """Return whether attributes say that the content of an element is not translated."""
+    classes = (attributes.get("class") or "").split()
+    return attributes.get("translate") == "no" or "notranslate" in classes
+
+
 def _is_inline(markup: str) -> bool:
     """Return whether all tags between two texts are inside a sentence."""
     return all(tag.lower() in INLINE for tag in _TAG.findall(markup))
@@ -75,7 +81,7 @@ class _Parser(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._note()
-        no = ("translate", "no") in attrs and tag not in VOID
+        no = _stays(dict(attrs)) and tag not in VOID
         if tag in UNTRANSLATED or no or (self._left and self._left[-1][0] == tag):
             self._left.append((tag, self.getpos()[0]))
 

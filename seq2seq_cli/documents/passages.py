@@ -10,9 +10,13 @@ PLACEHOLDERS = (
     r"(?:https?|ftp)://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+"  # URLs
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|\$\{[^{}\n]*\}|\$[A-Za-z_]\w*"
-    r"|\{\{[^{}\n]*\}\}|\{[^{}\s]*\}"
+    r"|\{\{[^{}\n]*\}\}|\{%.*?%\}|\{#[^{}\n]*#\}|<%.*?%>"  # of templates
+    r"|%\{[^{}\s]*\}|\{[^{}\s]*\}"
+    r"|\{\w+,\s*(?:plural|select|selectordinal|number|date|time)\b"  # of ICU, in two levels
+    r"[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*\}"
     r"|%(?:\(\w+\)|\d+\$)?[-+#0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
-    r"(?:hh|ll|[hlLzjt])?[diouxXeEfFgGcrsa%]"
+    r"(?:hh|ll|[hlLzjt])?[diouxXeEfFgGcrsa%@]"
+    r"|%L?\d+(?![\w%])"  # of Qt
 )
 """Texts that a program replaces, URLs and addresses, as a regular expression."""
 

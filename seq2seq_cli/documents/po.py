@@ -75,5 +75,10 @@ def _untranslated(catalog: "polib.POFile") -> Iterator["polib.POEntry"]:
             yield entry
 
 
-# Line breaks of a message are meant. What is on a line is translated alone.
-PO = Format(read, write, protected=rf"\n|{PLACEHOLDERS}")
+# Line breaks and tabs of a message are meant. What is between them is translated alone.
+PO = Format(
+    read,
+    write,
+    protected=r"[\n\t]|</?[A-Za-z][^<>]*>|&#?\w+;"
+    r"|(?<!\w)[_&](?=[^\W\d_])|" + PLACEHOLDERS,  # the mark of a key, as in _File
+)

@@ -1,8 +1,21 @@
-"""Prose: plain text whose paragraphs are separated by empty lines."""
+"""Prose: plain text whose paragraphs are separated by empty lines, and items of lists by marks."""
 
+import re
 from collections.abc import Sequence
 
-from seq2seq_cli.documents.passages import Format, Passage, Span, decode, passages_at, splice
+from seq2seq_cli.documents.passages import (
+    PLACEHOLDERS,
+    Format,
+    Passage,
+    Span,
+    decode,
+    is_text,
+    passages_at,
+    splice,
+)
+
+_BEGINNING = re.compile(r"[\s>]*(?P<mark>(?:[-*+•‣◦▪·–—]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+)?")
+"""What stands before the text of a line: the marks of quotations, and that of an item."""
 
 
 def read(content: bytes, name: str) -> list[Passage]:
@@ -22,20 +35,32 @@ def write(content: bytes, texts: Sequence[str]) -> bytes:
 
 
 def _spans(text: str) -> list[Span]:
-    """Return the positions of lines with something on them that follow each other."""
+    """Return the positions of paragraphs and of items, without the marks of items.
+
+    A line without letters, such as a rule, separates as an empty line does.
+    """
     spans: list[Span] = []
     position = 0
     joins = False
     for line in text.split("\n"):
         end = position + len(line)
-        is_empty = not line.strip("\ufeff \t\r\v\f")
-        if not is_empty and joins:
+        beginning = _BEGINNING.match(line)
+        assert beginning
+        if not is_text(line):
+            joins = False
+        elif joins and not beginning["mark"]:
             spans[-1] = (spans[-1][0], end)
-        elif not is_empty:
-            spans.append((position, end))
-        joins = not is_empty
+        else:
+            spans.append((position + beginning.end(), end))
+            joins = True
         position = end + 1
     return spans
 
 
-PROSE = Format(read, write)
+# Tabs and three spaces separate columns.
+PROSE = Format(
+    read,
+    write,
+    protected=rf"(?<=\S)(?:\t| {{3}})[ \t]*|{PLACEHOLDERS}",
+    breaks=r"[ \t]*\r?\n[ \t>]*",
+)

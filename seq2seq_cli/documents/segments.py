@@ -1,11 +1,15 @@
 """Segments: the sentences of passages, or what is between the tags and placeholders of one."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from seq2seq_cli.documents.passages import Format, Passage, Span, is_text, missing_extra, splice
+
+_CLOSING = r"[,;:.!?…)\]}”»]+(?=\s)"
+"""What ends the text before a segment, such as the comma after a tag."""
 
 
 class Segment(NamedTuple):
@@ -85,7 +89,7 @@ def _sentence_parts(text: str, form: Format) -> Iterator[list[Span]]:
     # Dots in a URL end no sentence; a line break ends no word.
     masked = re.sub(form.protected, lambda match: "x" * len(match[0]), text)
     masked = re.sub(form.breaks, lambda match: " " * len(match[0]), masked)
-    outer = re.compile(rf"(?:[\s\ufeff]|{form.breaks})*")
+    outer = re.compile(rf"(?:[\s\ufeff]|{form.breaks}|{_CLOSING})*")
     for start, end in _sentences(masked):
         parts, position = [], start
         inside = [(max(a, start), min(b, end)) for a, b in protected if a < end and b > start]
@@ -121,10 +125,15 @@ def _with_breaks(raw: str, text: str, breaks: str) -> str:
     spaces = [match.start() for match in re.finditer(" ", text)]
     found = list(re.finditer(breaks, raw))
     chosen: dict[int, str] = {}
-    for position, match in enumerate(found):
-        free = spaces[: len(spaces) - (len(found) - position - 1)] or spaces
-        free = [space for space in free if not chosen or space > max(chosen)]
-        if free:
+    first = 0
+    for position, match in enumerate(found, start=1):
+        last = len(spaces) - (len(found) - position)  # a space for each of the next breaks
+        last = len(spaces) if last <= 0 else last
+        if first < last:
             wanted = match.start() / len(raw) * len(text)
-            chosen[min(free, key=lambda space: abs(space - wanted))] = match[0]
+            after = bisect_left(spaces, wanted, first, last)
+            near = range(max(first, after - 1), min(after + 1, last))
+            best = min(near, key=lambda i: abs(spaces[i] - wanted))
+            chosen[spaces[best]] = match[0]
+            first = best + 1
     return "".join(chosen.get(i, character) for i, character in enumerate(text))

@@ -61,10 +61,16 @@ def _spans(text: str, name: str) -> list[Span]:
     return spans
 
 
-# A line that begins with a dash is another speaker.
+_TAG = r"</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\}"
+_SPEAKER = (
+    r"(?:^|(?<=\n))[-–—][ \t]*"
+    r"|(?:^|(?<=\n)|(?<=[-–—] ))[^\W\d_a-z][^\Wa-z]*(?:[ .'-]+[^\Wa-z]+)*:(?=\s)"
+)
+"""A dash at the beginning of a line, or a name in capitals."""
+
+# Notes between brackets or signs of music are texts of their own.
 SRT = Format(
     read,
     write,
-    protected=r"(?:</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\})(?:-[ \t]+)?|(?:^|(?<=\n))-[ \t]*|"
-    + PLACEHOLDERS,
+    protected=rf"(?:{_TAG})(?:[-–—][ \t]+)?|{_SPEAKER}|[\[\]♪♫]|{PLACEHOLDERS}",
 )

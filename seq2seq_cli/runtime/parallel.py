@@ -75,12 +75,19 @@ def parts_at_once() -> int:
     return 1 if tf.config.get_visible_devices("GPU") else cores()
 
 
-def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Yield the function's result for each item, in order; compute `parts_at_once` in parallel.
+def in_parallel(
+    function: Callable[[Item], Result], items: Iterable[Item], parts: int | None = None
+) -> Iterator[Result]:
+    """Yield the function's result for each item, in order.
 
     After an error, or if the caller stops early, no further item is started.
+
+    Args:
+        function: computes an item.
+        items: what is computed.
+        parts: how many are computed in parallel; None for `parts_at_once`.
     """
-    pool = ThreadPoolExecutor(parts_at_once())
+    pool = ThreadPoolExecutor(parts or parts_at_once())
     try:
         yield from pool.map(function, items)
     finally:

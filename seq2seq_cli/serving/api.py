@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import ValidationError
 
 from seq2seq_cli.serving.limits import RequestError
 from seq2seq_cli.serving.schemas import (
@@ -46,13 +48,14 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def service_of(request: Request) -> Service:
+# Both are coroutines: FastAPI runs functions in threads, which takes longer than they do.
+async def service_of(request: Request) -> Service:
     """Return the service of the application."""
     service: Service = request.app.state.service
     return service
 
 
-def check_key(request: Request) -> None:
+async def check_key(request: Request) -> None:
     """Check the key in the headers of a request.
 
     Raises:
@@ -60,7 +63,7 @@ def check_key(request: Request) -> None:
     """
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     given = key.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key")
-    service_of(request).check_key(given)
+    (await service_of(request)).check_key(given)
 
 
 Serving = Annotated[Service, Depends(service_of)]
@@ -68,8 +71,25 @@ translation = APIRouter(prefix="/v1", dependencies=[Depends(check_key)], respons
 probes = APIRouter()
 
 
+async def translate_request(request: Request) -> Response:
+    """Do what `translate` does, in a third of the time that FastAPI takes for its arguments."""
+    await check_key(request)
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise RequestError(422, "the content-type must be application/json")
+    try:
+        asked = TranslateRequest.model_validate(json.loads(await request.body()))
+    except ValidationError as error:
+        told = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError(
+            [{**each, "loc": ("body", *each["loc"])} for each in told]
+        ) from None
+    except (ValueError, RecursionError):
+        raise RequestError(400, "the body is no JSON") from None
+    return await translate(asked, await service_of(request))
+
+
 @translation.post("/translate", response_model=TranslateAnswer)
-async def translate(asked: TranslateRequest, service: Serving) -> Any:
+async def translate(asked: TranslateRequest, service: Serving) -> Response:
     """Translate a sentence, or several; with `stream`, token by token as server-sent events."""
     texts = service.texts(asked.text, "text")
     service.texts(asked.prefix, "prefix")
@@ -83,15 +103,17 @@ async def translate(asked: TranslateRequest, service: Serving) -> Any:
     if asked.attention:
         pairs = [(text, each.text) for text, each in zip(texts, found, strict=True)]
         reading = work._replace(kind="attention", prefix="", alone=0, decoding=chosen.run.decoding)
-        for answer, read in zip(answers, await service.run(reading, pairs), strict=True):
-            answer.attention = read and word_attention(read)
+        for each, read in zip(answers, await service.run(reading, pairs), strict=True):
+            each.attention = read and word_attention(read)
     direction = chosen.direction
-    return TranslateAnswer(
+    answer = TranslateAnswer(
         model=chosen.run.name,
         source=direction.source,
         target=direction.target,
         translations=answers,
     )
+    # FastAPI would check the answer against its own model once more.
+    return Response(answer.model_dump_json(), media_type="application/json")
 
 
 @translation.post("/score")
@@ -193,15 +215,20 @@ def word_attention(read: "Attention") -> WordAttention:
         target_words=read.target_words,
         weights=[[round(float(weight), 5) for weight in row] for row in read.word_weights],
         probabilities=[round(each, 5) for each in read.probabilities],
-        alternatives=[
-            [
-                Alternative(text=text, probability=round(each.probability, 5))
-                for each in (read.runners_up[token] if read.runners_up else ())
-                if (text := each.piece.replace("▁", "")) and not text.startswith("<")
-            ]
-            for token in first
-        ],
+        alternatives=[_alternatives(read, token) for token in first],
     )
+
+
+def _alternatives(read: "Attention", token: int) -> list[Alternative]:
+    """Return what could stand in place of the first token of a word, as the beginning of a word."""
+    marks_spaces = any(piece.startswith("▁") for piece in read.target_side.pieces)
+    return [
+        Alternative(text=text, probability=round(each.probability, 5))
+        for each in (read.runners_up[token] if read.runners_up else ())
+        if each.piece.startswith("▁" if marks_spaces else "")
+        and (text := each.piece.replace("▁", ""))
+        and not text.startswith("<")
+    ]
 
 
 async def _streamed(

@@ -1,6 +1,7 @@
 """The application: routes, errors and what stands before them."""
 
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from threading import Thread
@@ -8,9 +9,10 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
 
 from seq2seq_cli.serving import api, libretranslate
 from seq2seq_cli.serving.guard import INTERNAL, Guard
@@ -37,6 +39,8 @@ def make_app(service: Service, origins: Sequence[str] = (), logs_requests: bool 
         lifespan=_lifespan,
     )
     app.state.service = service
+    # This answers; the next one, of FastAPI, is for the description.
+    app.router.routes.append(Route("/v1/translate", api.translate_request, methods=["POST"]))
     app.include_router(api.translation)
     app.include_router(api.probes)
     app.include_router(libretranslate.router)
@@ -62,7 +66,8 @@ def make_app(service: Service, origins: Sequence[str] = (), logs_requests: bool 
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type", "x-api-key"],
         )
-    return Guard(answering, service.limits, service.metrics, logs_requests)
+    paths = {route.path for route in app.routes if isinstance(route, Route)}
+    return Guard(answering, service.limits, service.metrics, paths, logs_requests)
 
 
 @asynccontextmanager
@@ -73,22 +78,28 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service.close()
 
 
-async def _refused(request: Request, error: Any) -> JSONResponse:
-    return JSONResponse({"error": error.message}, error.status, error.headers)
+def _error(message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    # Escaped: the name of a field can have half of a surrogate pair, which UTF-8 has not.
+    body = json.dumps({"error": message})
+    return Response(body, status, headers, media_type="application/json")
 
 
-async def _invalid(request: Request, error: Any) -> JSONResponse:
+async def _refused(request: Request, error: Any) -> Response:
+    return _error(error.message, error.status, error.headers)
+
+
+async def _invalid(request: Request, error: Any) -> Response:
     """Say what is wrong with the fields, without what was sent."""
     problems = error.errors()
     if any(each["type"] == "json_invalid" for each in problems):
-        return JSONResponse({"error": "the body is no JSON"}, 400)
+        return _error("the body is no JSON", 400)
     told = [f"{'.'.join(map(str, each['loc'][1:])) or 'body'}: {each['msg']}" for each in problems]
-    return JSONResponse({"error": "; ".join(told[:5])[:1000]}, 422)
+    return _error("; ".join(told[:5])[:1000], 422)
 
 
-async def _no_route(request: Request, error: Any) -> JSONResponse:
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+async def _no_route(request: Request, error: Any) -> Response:
+    return _error(error.detail, error.status_code, error.headers)
 
 
-async def _failed(request: Request, error: Any) -> JSONResponse:
-    return JSONResponse({"error": INTERNAL}, 500)
+async def _failed(request: Request, error: Any) -> Response:
+    return _error(INTERNAL, 500)

@@ -12,6 +12,7 @@ from seq2seq_cli.decoding.loading import LoadedRun, load_reverse
 from seq2seq_cli.decoding.scoring import Scorer
 from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.runtime.parallel import parts_at_once
 from seq2seq_cli.serving.work import Direction, ServedRun, Work
 
 ALTERNATIVES = 6
@@ -37,9 +38,11 @@ class RunEngine:
     ):
         self._loaded = {run.paths[0].name: run for run, _ in loaded}
         self.runs = [_served(run, description) for run, description in loaded]
+        self.workers = parts_at_once()
         self._beams = beams
         self._batch = batch
-        self._searches: dict[Work, Search] = {}
+        # They are traced at their first use, and are those of requests that come before it, too.
+        self._searches = {work: self._new_search(work) for work in self._compiled()}
         self._translator = lru_cache(_KEPT)(self._new_translator)
         self._scorer: Callable[[str, str], Scorer] = lru_cache(None)(
             lambda run, target: self._towards(run, target).scorer()
@@ -50,10 +53,7 @@ class RunEngine:
     def warm_up(self) -> None:
         """Compile the searches, and translate batches of several sizes and lengths by each."""
         words = _WARM_UP.split()
-        for work in self._compiled():
-            loaded = self._towards(work.run, work.target)
-            config = work.decoding.model_copy(update={"n_best": work.decoding.found_hypotheses})
-            self._searches[work] = Search(loaded.model, config)
+        for work in self._searches:
             for sentences in sorted({1, 2, 16, self._batch}):
                 texts = [" ".join(words[: 1 + i % len(words)]) for i in range(sentences)]
                 self.compute(work, texts)
@@ -75,7 +75,7 @@ class RunEngine:
             if not loaded.model.has_attention:
                 return [None] * len(items)
             return AttentionReader(loaded, work.decoding, ALTERNATIVES).read(items)
-        return self._of(work).translate(items)
+        return self._of(work).translate(items, parts=1)  # the queue computes several batches
 
     def grow(self, run: str, target: str, sentence: str, prefix: str) -> Iterator[Any]:
         """Yield a Growth after each token; see `work.Engine`."""
@@ -90,6 +90,10 @@ class RunEngine:
             for direction in run.directions:
                 for decoding in dict.fromkeys(searches):
                     yield Work("translate", run.name, direction.target, decoding)
+
+    def _new_search(self, work: Work) -> Search:
+        config = work.decoding.model_copy(update={"n_best": work.decoding.found_hypotheses})
+        return Search(self._towards(work.run, work.target).model, config)
 
     def _of(self, work: Work) -> Translator:
         if work.prefix:  # a text of a request is not kept

@@ -5,6 +5,7 @@ import json
 import logging
 import time
 import traceback
+from collections.abc import Collection
 from typing import Any
 
 from seq2seq_cli.serving.limits import Limits, RequestError
@@ -37,11 +38,20 @@ class Guard:
         app: an ASGI application.
         limits: see Limits.
         metrics: counts the requests.
+        paths: of the routes. Others are counted together.
         logs_requests: whether to log method, route, status and time of each request.
     """
 
-    def __init__(self, app: Any, limits: Limits, metrics: Metrics, logs_requests: bool = False):
+    def __init__(
+        self,
+        app: Any,
+        limits: Limits,
+        metrics: Metrics,
+        paths: Collection[str],
+        logs_requests: bool = False,
+    ):
         self._app = app
+        self._paths = paths
         self._limits = limits
         self._metrics = metrics
         self._logs_requests = logs_requests
@@ -108,7 +118,7 @@ class Guard:
         return body
 
     def _note(self, scope: Any, status: int, seconds: float) -> None:
-        path = getattr(scope.get("route"), "path", "other")
+        path = scope["path"] if scope["path"] in self._paths else "other"
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.answered(method, path, status, seconds)
         if self._logs_requests:

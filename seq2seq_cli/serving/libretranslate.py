@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from seq2seq_cli.serving.api import Serving
-from seq2seq_cli.serving.limits import RequestError
+from seq2seq_cli.serving.limits import RequestError, check_characters
 from seq2seq_cli.serving.service import Service
 
 router = APIRouter(tags=["LibreTranslate"])
@@ -130,4 +130,5 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
     value = fields.get(name)
     if value is not None and not isinstance(value, str):
         raise RequestError(400, f"{name}: a text is needed")
+    check_characters([value or ""], name)
     return value

@@ -66,6 +66,15 @@ def check_texts(texts: list[str], name: str, limits: Limits) -> None:
             f"{name}: {characters:,} characters; a request may have {limits.characters:,}. Send "
             "several requests",
         )
+    check_characters(texts, name)
+
+
+def check_characters(texts: list[str], name: str) -> None:
+    """Check that texts are Unicode, without NUL.
+
+    Raises:
+        RequestError: 422 if one has a NUL or half of a surrogate pair.
+    """
     for number, text in enumerate(texts):
         if "\0" in text:
             raise RequestError(422, f"{name}: text {number} has a NUL character. Remove it")

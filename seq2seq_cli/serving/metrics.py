@@ -2,7 +2,14 @@
 
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -17,6 +24,7 @@ class Metrics:
 
     def __init__(self, waiting: Callable[[], int]):
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)  # memory, processor time, open files
         self._requests = Counter(
             "s2s_requests",
             "Answered requests",

@@ -26,11 +26,12 @@ class _Waiting(NamedTuple):
 
 
 class BatchQueue:
-    """Computes items in batches, in one thread, the oldest first.
+    """Computes items in batches, each in a thread, the oldest first.
 
     A batch has the item that waits longest, and those with the same key that are nearest to it in
-    length. It is computed as soon as it is full, or when its oldest item has waited `delay`. What
-    arrives meanwhile makes the next batches.
+    length. It is computed as soon as it is full, or when its oldest item has waited `delay` for a
+    free worker: those whose batch has just been computed often ask again. What arrives meanwhile
+    makes the next batches.
 
     Args:
         compute: called with a key and a list of items; returns a result for each, in order.
@@ -38,6 +39,7 @@ class BatchQueue:
         capacity: maximum number of items that wait.
         delay: in seconds.
         on_batch: called with the number of items of each batch, and the seconds that it took.
+        workers: how many batches are computed at the same time.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class BatchQueue:
         capacity: int,
         delay: float,
         on_batch: Callable[[int, float], None] = lambda items, seconds: None,
+        workers: int = 1,
     ):
         self._compute = compute
         self._batch = batch
@@ -56,8 +59,12 @@ class BatchQueue:
         self._waiting: list[_Waiting] = []
         self._changed = threading.Condition()
         self._is_closed = False
-        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"batches {number}", daemon=True)
+            for number in range(workers)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def __len__(self) -> int:
         """Return how many items wait."""
@@ -99,11 +106,12 @@ class BatchQueue:
         """Accept nothing more, and return when what was accepted has been computed."""
         with self._changed:
             self._is_closed = True
-            self._changed.notify()
-        self._thread.join()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
 
     def _work(self) -> None:
-        while chosen := self._next_batch():
+        while chosen := self._next_batch(time.monotonic()):
             running = [each for each in chosen if each.future.set_running_or_notify_cancel()]
             if not running:
                 continue
@@ -118,22 +126,26 @@ class BatchQueue:
                     each.future.set_result(result)
             self._on_batch(len(running), time.monotonic() - began)
 
-    def _next_batch(self) -> list[_Waiting]:
-        """Wait for a batch, and take it out of the queue; nothing when the queue is closed."""
+    def _next_batch(self, free: float) -> list[_Waiting]:
+        """Wait for a batch, and take it out of the queue; nothing when the queue is closed.
+
+        Args:
+            free: since when the worker is.
+        """
         with self._changed:
-            while not self._waiting:
-                if self._is_closed:
-                    return []
-                self._changed.wait()
-            oldest = self._waiting[0]
-            ready = oldest.arrived + self._delay
-            while not self._is_closed and (left := ready - time.monotonic()) > 0:
-                if sum(each.key == oldest.key for each in self._waiting) >= self._batch:
-                    break
+            while True:
+                while not self._waiting:
+                    if self._is_closed:
+                        return []
+                    self._changed.wait()
+                oldest = self._waiting[0]
+                left = max(oldest.arrived, free) + self._delay - time.monotonic()
+                if self._is_closed or left <= 0 or self._is_full(oldest.key):
+                    return self._take(oldest)
                 self._changed.wait(left)
-                if oldest not in self._waiting[:1]:  # it was cancelled and removed
-                    return [oldest]
-            return self._take(oldest)
+
+    def _is_full(self, key: Hashable) -> bool:
+        return sum(each.key == key for each in self._waiting) >= self._batch
 
     def _take(self, oldest: _Waiting) -> list[_Waiting]:
         same = [i for i, each in enumerate(self._waiting) if each.key == oldest.key]
@@ -142,4 +154,6 @@ class BatchQueue:
         chosen = [self._waiting[i] for i in taken]
         for i in reversed(taken):
             del self._waiting[i]
+        if self._waiting:  # for another worker
+            self._changed.notify()
         return chosen

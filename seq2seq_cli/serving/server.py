@@ -4,38 +4,55 @@ import asyncio
 import signal
 from typing import Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_MOST_HEADERS = 65_536  # bytes
 
 
-def header_protocol(seconds: float) -> type[H11Protocol]:
+def header_protocol(seconds: float) -> type[HttpToolsProtocol]:
     """Return a protocol that closes a connection whose headers do not arrive in so many seconds."""
 
-    class HeaderProtocol(H11Protocol):
+    class HeaderProtocol(HttpToolsProtocol):
         """Counts the time from the beginning of a connection, and from the end of an answer."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._timer = self.loop.call_later(seconds, self._close_idle)
+            self._answering = 0  # requests whose headers have arrived
+            self._await_headers()
 
         def data_received(self, data: bytes) -> None:
+            if not self._answering:
+                self._header_bytes += len(data)
+                # More than the headers can be here only with a body that came at once.
+                if self._header_bytes > _MOST_HEADERS and b"\r\n\r\n" not in data:
+                    self.transport.close()
+                    return
             super().data_received(data)
-            if self.conn.their_state is not h11.IDLE:
-                self._timer.cancel()
+
+        def on_headers_complete(self) -> None:
+            self._answering += 1
+            self._timer.cancel()
+            super().on_headers_complete()
 
         def on_response_complete(self) -> None:
+            self._answering -= 1
+            if not self._answering:
+                self._await_headers()
             super().on_response_complete()
-            self._timer.cancel()
-            if self.conn.their_state is h11.IDLE:
-                self._timer = self.loop.call_later(seconds, self._close_idle)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._timer.cancel()
             super().connection_lost(exc)
 
+        def _await_headers(self) -> None:
+            self._header_bytes = 0
+            self._timer = self.loop.call_later(seconds, self._close_idle)
+
         def _close_idle(self) -> None:
-            if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()  # the client does not read its answer
+            else:
                 self.transport.close()
 
     return HeaderProtocol
@@ -65,6 +82,7 @@ def make_server(
             access_log=False,
             log_config=None,
             server_header=False,
+            proxy_headers=False,
             backlog=512,
             timeout_keep_alive=max(1, round(header_seconds)),
             timeout_graceful_shutdown=max(1, round(stop_seconds)),

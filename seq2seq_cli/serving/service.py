@@ -46,7 +46,7 @@ class Service:
         self.limits = limits
         self.metrics = Metrics(lambda: len(self._queue))
         self._queue = BatchQueue(
-            engine.compute, batch, limits.waiting, delay, self.metrics.computed
+            engine.compute, batch, limits.waiting, delay, self.metrics.computed, engine.workers
         )
         self._keys = [_digest(key) for key in keys]
         self._samples = itertools.count(1)

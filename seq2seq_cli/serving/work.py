@@ -56,6 +56,10 @@ class Engine(Protocol):
     def runs(self) -> Sequence[ServedRun]:
         """The runs, the first being the default."""
 
+    @property
+    def workers(self) -> int:
+        """How many batches are computed at the same time."""
+
     def warm_up(self) -> None:
         """Compile what the first request would otherwise wait for."""
 

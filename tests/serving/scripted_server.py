@@ -34,6 +34,8 @@ def translated(text: str, prefix: str = "") -> str:
 class ScriptedEngine:
     """Writes capital letters; it notes its batches, and waits while it is held."""
 
+    workers = 1
+
     def __init__(self):
         self.runs = [
             ServedRun("001-a", "a", "c-1", (Direction("en", "es"),), DecodingConfig()),
@@ -92,7 +94,7 @@ class ScriptedEngine:
             weights[0, 0, i, i] = 1
         weights /= weights.sum(axis=-1, keepdims=True)
         logs = np.log(np.linspace(0.3, 0.9, size[0]))
-        others = ((RunnerUp("▁otra", 0.25), RunnerUp("</s>", 0.1)),) * size[0]
+        others = ((RunnerUp("▁otra", 0.25), RunnerUp("s", 0.2), RunnerUp("</s>", 0.1)),) * size[0]
         return Attention(
             *pair, source, target, target, logs, {"cross": weights}, [], runners_up=others
         )

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import sys
 import time
 
 import pytest
@@ -33,6 +34,8 @@ def test_a_run_is_chosen_by_its_name_or_its_languages(shared):
     for asked in ({"model": "002-b"}, {"source": "es"}, {"target": "en"}):
         _, answer = shared.post("/v1/translate", {"text": "x", **asked})
         assert answer["model"] == "002-b"
+    status, answer = shared.post("/v1/translate", {"text": "x", "model": "\ud800"})
+    assert (status, "\ud800" in answer["error"]) == (404, True)
     status, answer = shared.post("/v1/translate", {"text": "x", "target": "fr"})
     assert status == 404
     assert "/v1/models" in answer["error"]
@@ -74,6 +77,7 @@ def test_attention_is_between_words_with_alternatives(shared):
         ({"text": 3}, "text"),
         ({"text": ["a", None]}, "text"),
         ({"text": "a", "beem": 3}, "beem: Extra inputs"),
+        ({"text": "a", "\ud800": 3}, "unicode string"),
         ({"text": "a", "beam": "3"}, "beam: Input should be a valid integer"),
         ({"text": "a", "beam": 0}, "beam must be a whole number"),
         ({"text": "a", "beam": 13}, "beam is 13"),
@@ -150,6 +154,7 @@ def test_metrics_count_by_route(shared):
     assert 'path="other",status="404"' in text
     assert "no/such" not in text
     assert "s2s_batch_sentences_bucket" in text
+    assert "process_resident_memory_bytes" in text or sys.platform != "linux"
 
 
 def test_ready_says_when_all_is_warm():

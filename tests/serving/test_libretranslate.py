@@ -72,6 +72,8 @@ def test_the_client_sends_a_key():
         ({"q": "a", "target": "fr"}, 404),
         ({"q": "a\0"}, 422),
         ({"q": "a\ud800"}, 422),
+        ({"q": "a", "target": "\ud800"}, 422),
+        ({"q": "a", "source": "\udc00", "target": "es"}, 422),
         ({"q": "a\n" * 500}, 413),
         ([], 400),
     ],

@@ -127,6 +127,19 @@ def test_an_error_reaches_its_own_batch_alone(queue_of):
     assert results(queue.submit("a", [4], [1])) == [8]
 
 
+def test_several_batches_are_computed_at_the_same_time_each_item_once(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, batch=2, workers=2)
+    futures = [blocked(queue, compute)]
+    compute.begun.clear()
+    futures.append(queue.submit("a", [1], [1]))
+    assert compute.begun.wait(SECONDS)  # while the first batch is not done
+    futures += [queue.submit("a", [i], [i]) for i in range(2, 40)]
+    compute.may_go_on.set()
+    assert [result for each in futures for result in results(each)] == [*range(0, 80, 2)]
+    assert sorted(i for _, items in compute.batches for i in items) == [*range(40)]
+
+
 def test_closing_finishes_what_was_accepted(queue_of):
     compute = Counting()
     queue = queue_of(compute, delay=60)

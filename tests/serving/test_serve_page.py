@@ -4,6 +4,8 @@ import pytest
 from page_actions import axe_script, changed
 from scripted_server import running
 
+from seq2seq_cli.serving.limits import Limits
+
 pytest_plugins = ["browser"]
 
 
@@ -56,6 +58,19 @@ def test_it_translates_while_somebody_types(shared, open_server):
     assert words(page, "query", 1).all_inner_texts() == ["D", "</s>"]
     typed(page, "")
     assert page.locator(".line").count() == 0
+
+
+def test_the_address_has_a_text(shared, open_server):
+    page = open_server(shared, "a & b+c")
+    assert page.locator("#text").input_value() == "a & b+c"
+    assert open_server(shared, "5%").locator("#text").input_value() == "5%"
+
+
+def test_beams_above_the_limit_cannot_be_chosen(open_server):
+    with running(limits=Limits(hypotheses=5)) as server:
+        page = open_server(server)
+        found = page.locator("#beam option:not([disabled])").all_inner_texts()
+    assert found == ["1", "2", "4", "5"]
 
 
 def test_words_light_those_that_they_looked_at(shared, open_server):

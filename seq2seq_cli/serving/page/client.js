@@ -13,9 +13,9 @@ export class Client {
     this.running = null;
   }
 
-  /** Return the served runs, each with its directions. */
+  /** Return the served runs, each with its directions, and the limits of a request. */
   async models() {
-    return (await this.ask("/v1/models", {})).models;
+    return await this.ask("/v1/models", {});
   }
 
   /** Return the answer to a request for translations; null where a later one has ended it. */

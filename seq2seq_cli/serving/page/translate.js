@@ -185,7 +185,7 @@ async function copy() {
 
 async function readModels() {
   try {
-    const models = await client.models();
+    const { models, limits } = await client.models();
     const several = models.length > 1;
     directions = models.flatMap(({ name, directions: found, decoding }) =>
       found.map((each) => ({ ...each, model: name, decoding })),
@@ -196,6 +196,7 @@ async function readModels() {
     at("direction").replaceChildren(
       ...labels.map((label, i) => element("option", { value: String(i) }, label)),
     );
+    for (const option of at("beam").options) option.disabled = option.value > limits.hypotheses;
     at("beam").value = String(directions[0].decoding.beam);
     if (!at("beam").value) at("beam").value = "1";
     adapt();
@@ -203,6 +204,16 @@ async function readModels() {
   } catch (error) {
     at("key-label").hidden = error.status !== 401;
     say(error.message);
+  }
+}
+
+/** Return what stands after # in the address. */
+function textOfAddress() {
+  const written = location.hash.slice(1);
+  try {
+    return decodeURIComponent(written);
+  } catch {
+    return written; // a % that begins no character
   }
 }
 
@@ -249,8 +260,7 @@ document.addEventListener("pointerdown", (event) => {
 window.addEventListener("resize", paint);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 readColours();
-if (location.hash)
-  at("text").value = new URLSearchParams(`text=${location.hash.slice(1)}`).get("text");
+at("text").value = textOfAddress();
 readModels().then(() => {
   document.body.dataset.shown ??= "0";
   document.body.dataset.loaded = "yes";
