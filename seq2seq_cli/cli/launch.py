@@ -17,6 +17,8 @@ import typer
 
 from seq2seq_cli.errors import UsageError, WorkerError
 
+_S2S = [sys.executable, "-m", "seq2seq_cli"]
+
 _GRACE = 60.0
 """Seconds that the workers have to end by themselves after the first one has."""
 _TERMINATION = 10.0
@@ -84,7 +86,7 @@ def _cores_of(index: int, workers: int) -> set[int] | None:
 def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subprocess.Popen[bytes]":
     """Start a worker in a process group of its own, so that signals come once."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "seq2seq_cli", *command],
+        [*_S2S, *command],
         env={**os.environ, "TF_CONFIG": tf_config},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

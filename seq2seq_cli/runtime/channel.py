@@ -42,6 +42,21 @@ class Channel:
         with self._sending:
             self._connection.sendall(line)
 
+    def beat(self, signal_number: int) -> None:
+        """Send a sign of life, unless a message is being sent.
+
+        Args:
+            signal_number: that this worker has received, or 0.
+
+        Raises:
+            OSError: if the connection is broken.
+        """
+        if self._sending.acquire(blocking=False):
+            try:
+                self._connection.sendall(json.dumps({"beat": signal_number}).encode() + b"\n")
+            finally:
+                self._sending.release()
+
     def read(self, seconds: float) -> Message | None:
         """Return the next message, or None if none comes in time.
 

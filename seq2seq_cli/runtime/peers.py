@@ -139,7 +139,7 @@ class Peers:
         while not self._closed.wait(BEAT):
             for channel in self.channels:
                 with suppress(OSError):  # the reading thread finds out why
-                    channel.send(beat=self.signal_of_this())
+                    channel.beat(self.signal_of_this())
 
     def _read(self, channel: Channel) -> None:
         """Receive messages until the connection ends."""

@@ -16,7 +16,7 @@ from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.cluster import Cluster
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.peers import Peers
-from seq2seq_cli.training.events import Event, OnEvent
+from seq2seq_cli.training.events import Event, Notice, OnEvent
 from seq2seq_cli.training.exchange import Exchange, Given, Share, digest
 from seq2seq_cli.training.requirements import check_workers
 from seq2seq_cli.training.setup import Setup
@@ -121,7 +121,8 @@ class Chief(Team):
 
         def watching(event: Event) -> None:
             on_event(event)
-            self._peers.check()
+            if not isinstance(event, Notice):  # which a handler of a signal may give, at any time
+                self._peers.check()
 
         return watching
 

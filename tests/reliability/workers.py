@@ -41,7 +41,8 @@ def elastic(folder: Path) -> None:
     four.wait()
     assert set(four.codes.values()) == {128 + signal.SIGTERM}, f"{four.codes}: {four.messages()}"
     first = last_step(run)
-    assert first and first < STEPS
+    assert first is not None
+    assert first < STEPS
     assert all(f"at step {first}, which is saved" in four.messages(worker) for worker in range(4))
 
     two = start(config, run, 2)
