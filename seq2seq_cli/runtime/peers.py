@@ -43,6 +43,7 @@ class Peers:
         self._loss, self._code = "", WorkerError("").exit_code
         self._lost, self._noticed, self._closed = (threading.Event() for _ in range(3))
         self._losing = threading.Lock()
+        self._done: set[Channel] = set()
         self._threads = [threading.Thread(target=self._beat, daemon=True)]
         for channel in channels:
             self._threads.append(threading.Thread(target=self._read, args=[channel], daemon=True))
@@ -65,12 +66,14 @@ class Peers:
             self.end(text, getattr(error, "exit_code", 1))
 
     def tell(self, **message: object) -> None:
-        """Send a message to all.
+        """Send a message to all that have not ended well.
 
         Raises:
             WorkerError: if one is lost.
         """
         for channel in self.channels:
+            if channel in self._done:
+                continue
             try:
                 channel.send(**message)
             except OSError as error:
@@ -160,6 +163,7 @@ class Peers:
                 if message["code"]:
                     self._lose(channel, f"{channel.peer} has ended: {message['end']}", message)
                 else:
+                    self._done.add(channel)
                     self._received[channel].put(message)
                 return
             if "beat" not in message:

@@ -88,11 +88,13 @@ class Exchange:
             gives: whether this worker's values are given; true for one of them.
         """
         for variable in variables:
-            values = np.atleast_1d(variable.numpy())
-            exact = values if values.dtype == np.float32 else values.view(np.uint16)
-            given = self(exact.ravel() if gives else np.zeros(exact.size)).numpy()
-            given = given.astype(exact.dtype).view(values.dtype)
-            variable.assign(given.reshape(variable.shape))
+            values = np.asarray(variable.numpy())
+            exact = values.ravel()
+            if values.dtype != np.float32:  # float32 holds 16 bits of anything else
+                exact = exact.view(np.uint16)
+            mine = exact.astype(np.float32) if gives else np.zeros(exact.size, np.float32)
+            given = self(tf.constant(mine)).numpy().astype(exact.dtype).view(values.dtype)
+            variable.assign(given.reshape(values.shape))
 
 
 class Share(NamedTuple):

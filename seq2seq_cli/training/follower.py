@@ -51,6 +51,8 @@ def follow(config: Config, cluster: Cluster, peers: Peers, on_event: OnEvent) ->
         compile_ahead(setup, updater, on_event)
         on_event(Phase("Following the chief"))
         peers.tell(ready=True)
+        if "end" in peers.receive()[0]:
+            return
         exchange.give(_saved(setup, updater), gives=False)
         with stop_requested(lambda text: on_event(Notice(text))) as request:
             peers.signal_of_this = lambda: request.signal_number

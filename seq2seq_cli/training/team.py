@@ -146,6 +146,7 @@ class Chief(Team):
     def start(self, saved: Sequence[Given]) -> None:
         """Wait until all are prepared, and give them the state of the training."""
         self._peers.receive()
+        self._peers.tell(start=True)
         self._exchange.give(saved, gives=True)
 
     def announce(self, batches: Sequence[Batch], number: int, learning_rate: float) -> None:

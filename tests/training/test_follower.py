@@ -1,5 +1,6 @@
 """A chief and another worker, in threads of this process, which add up their gradients here."""
 
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,8 +29,8 @@ from seq2seq_cli.training.validation import Translated, Validator
 class Here(Exchange):
     """Adds up the values of two threads."""
 
-    meeting = threading.Barrier(2, timeout=60)
-    values: list[tf.Tensor] = []
+    meeting: threading.Barrier
+    values: list[tf.Tensor]
 
     def __init__(self, cluster, peers):
         pass
@@ -50,8 +51,8 @@ def here(monkeypatch, workdir) -> None:
     monkeypatch.setattr(team, "Exchange", Here)
     monkeypatch.setattr(follower, "Exchange", Here)
     monkeypatch.setattr(peers_module, "BEAT", 0.1)
-    monkeypatch.setattr(Here, "meeting", threading.Barrier(2, timeout=60))
-    monkeypatch.setattr(Here, "values", [])
+    monkeypatch.setattr(Here, "meeting", threading.Barrier(2, timeout=60), raising=False)
+    monkeypatch.setattr(Here, "values", [], raising=False)
     monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
 
 
@@ -62,8 +63,6 @@ def config_of(corpus: Path, **settings: object) -> Config:
 
 def train_together(config: Config, other: Config | None = None) -> tuple[object, object, list]:
     """Return what the chief and the other worker come to, and the chief's events."""
-    import socket
-
     with socket.socket() as one, socket.socket() as two:
         for each in (one, two):
             each.bind(("127.0.0.1", 0))
