@@ -126,17 +126,17 @@ def _passing_signals(processes: "list[subprocess.Popen[bytes]]") -> Iterator[Non
 
 def _wait(processes: "list[subprocess.Popen[bytes]]") -> int:
     """Wait until all workers have ended, and end those that do not; return the first failure."""
-    code, first_end = 0, 0.0
-    while any(process.poll() is None for process in processes):
-        ended = [process.returncode for process in processes if process.returncode is not None]
-        if ended:
+    code, first_end, is_terminated = 0, 0.0, False
+    while None in (codes := [process.poll() for process in processes]):
+        code = code or next(filter(None, codes), 0)
+        if any(each is not None for each in codes):
             first_end = first_end or time.monotonic()
-            code = code or next((each for each in ended if each), 0)
             waited = time.monotonic() - first_end
             for process in processes:
-                if process.poll() is None and waited > _GRACE + _TERMINATION:
+                if waited > _GRACE + _TERMINATION:
                     process.kill()
-                elif process.poll() is None and _GRACE < waited <= _GRACE + _PAUSE:
+                elif waited > _GRACE and not is_terminated:
                     process.terminate()
+            is_terminated = waited > _GRACE
         time.sleep(_PAUSE)
-    return code or next((process.returncode for process in processes if process.returncode), 0)
+    return code or next(filter(None, codes), 0)
