@@ -49,6 +49,14 @@ class DiskError(S2SError):
     exit_code = 7
 
 
+class WorkerError(S2SError):
+    """A worker of a training is lost, did not start, or has ended with an error."""
+
+    def __init__(self, message: str, exit_code: int = 8):
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
 class RunInterruptedError(S2SError):
     """A signal ended training after its state had been saved."""
 

@@ -22,6 +22,7 @@ from seq2seq_cli.cli.export import export
 from seq2seq_cli.cli.export_split import export_split
 from seq2seq_cli.cli.files import open_standard_streams
 from seq2seq_cli.cli.init import init
+from seq2seq_cli.cli.launch import launch
 from seq2seq_cli.cli.play import play
 from seq2seq_cli.cli.recipe import recipe_app
 from seq2seq_cli.cli.report import make_report
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 app.command(cls=Command)(init)
 app.command(cls=Command)(train)
+app.command(cls=Command)(launch)
 app.command(cls=Command)(translate)
 app.command(cls=Command)(score)
 app.command(cls=Command)(attention)

@@ -50,6 +50,13 @@ def devices(incomplete: str) -> list[str]:
     return _beginning(incomplete, ["auto", "cpu", "gpu"])
 
 
+def strategies(incomplete: str) -> list[str]:
+    """Return the ways to share a batch."""
+    from seq2seq_cli.config.training import TrainingConfig
+
+    return _beginning(incomplete, [*get_args(TrainingConfig.model_fields["strategy"].annotation)])
+
+
 def settings(incomplete: str) -> list[str]:
     """Return the keys of the config with "=" after them."""
     from seq2seq_cli.config import Config

@@ -33,6 +33,15 @@ DeviceOption = Annotated[
         autocompletion=completion.devices,
     ),
 ]
+StrategyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy",
+        help="one device, mirrored on the GPUs of this machine, or the workers of TF_CONFIG.",
+        metavar="auto|one|mirrored|workers",
+        autocompletion=completion.strategies,
+    ),
+]
 RunOption = Annotated[
     str | None,
     typer.Option(
@@ -284,12 +293,15 @@ def fetch_tatoeba(quiet: bool = False) -> None:
         download_tatoeba(progress)
 
 
-def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> str:
-    """Import TensorFlow silently, and return a description of the device that is used.
+def start_tensorflow(
+    device: str, training: "TrainingConfig | None" = None, workers: int = 1
+) -> str:
+    """Import TensorFlow in silence, and return a description of the device that is used.
 
     Args:
-        device: the value of --device.
-        training: determines how threads are shared; None to share them for translating.
+        device: as --device says.
+        training: by which the threads are shared; None to share them for translating.
+        workers: how many share what is computed in parallel.
 
     Raises:
         UsageError: if the device cannot be used.
@@ -299,8 +311,10 @@ def start_tensorflow(device: str, training: "TrainingConfig | None" = None) -> s
     tensorflow.import_tensorflow(warn if training else None)
     # Its warnings are for programmers, such as that several models have a graph each.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
-    description = devices.use_device(device)
-    parallel.share_threads(parallel.most_shards(training) if training else parallel.parts_at_once())
+    mirrored = training is not None and training.strategy == "mirrored"
+    description = devices.use_all_gpus() if mirrored else devices.use_device(device)
+    parts = parallel.most_shards(training) if training else parallel.parts_at_once()
+    parallel.share_threads(-(-parts // workers))
     return description
 
 

@@ -1,6 +1,5 @@
 """The command that trains a model: train."""
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,19 +18,17 @@ from seq2seq_cli.cli.options import (
     SetOption,
     SourceOption,
     StepsOption,
+    StrategyOption,
     TargetOption,
     config_layers,
     corpus_flags,
     find_data,
-    start_tensorflow,
     training_flags,
 )
+from seq2seq_cli.cli.workers import cluster_of, follow_chief, led, started
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config import Config
     from seq2seq_cli.training.events import Result
 
@@ -50,6 +47,7 @@ def train(
     source: SourceOption = None,
     target: TargetOption = None,
     device: DeviceOption = None,
+    strategy: StrategyOption = None,
     epochs: EpochsOption = None,
     steps: StepsOption = None,
     budget: BudgetOption = None,
@@ -84,10 +82,15 @@ def train(
         settings,
         *corpus_flags(data, source, target),
         *training_flags(device, epochs, steps, seed),
+        ("training.strategy", strategy, "--strategy"),
         model=model,
         attention=attention,
         budget=budget,
     )
+    cluster = cluster_of(layers)
+    if cluster and not cluster.is_chief and not dry_run:
+        follow_chief(cluster, layers, quiet)
+        return
     resumed = find_run(run, console.show_warning, changing=True) if resume else None
     if resumed:
         resolved = resumed_config(resumed, *layers, raising=True, accepting=accept_changes)
@@ -98,10 +101,16 @@ def train(
     if dry_run:
         _show_plan(resolved, run, quiet)
         return
-    with interruption_errors(), _started(resolved, quiet) as (display, device_used):
+    with (
+        interruption_errors(),
+        led(cluster, resolved) as peers,
+        started(resolved, quiet, cluster) as (display, device_used),
+    ):
         from seq2seq_cli.training.loop import train as train_model
+        from seq2seq_cli.training.team import ALONE, Chief
 
-        result = train_model(resolved, display, resumed, run, device_used, accept_changes)
+        team = Chief(cluster, peers) if cluster and peers else ALONE
+        result = train_model(resolved, display, resumed, run, device_used, accept_changes, team)
     if not quiet:
         _show_end(result)
 
@@ -111,22 +120,11 @@ def _show_plan(config: "Config", run: str | None, quiet: bool) -> None:
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.training_display import plan_rows
 
-    with _started(config, quiet) as (display, device_used):
+    with started(config, quiet) as (display, device_used):
         from seq2seq_cli.training.plan import plan
 
         planned = plan(config, display, run, device_used)
     console.show_rows(plan_rows(planned))
-
-
-@contextmanager
-def _started(config: "Config", quiet: bool) -> "Iterator[tuple[TrainingDisplay, str]]":
-    """Start TensorFlow; yield the display of training, and a description of the device."""
-    from seq2seq_cli.cli.training_display import TrainingDisplay
-    from seq2seq_cli.training.events import Phase
-
-    with TrainingDisplay(quiet=quiet) as display:
-        display(Phase("Starting TensorFlow"))
-        yield display, start_tensorflow(config.training.device, config.training)
 
 
 def _show_end(result: "Result") -> None:

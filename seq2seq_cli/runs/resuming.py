@@ -8,7 +8,12 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
 
 # Keys that may differ when a training continues: they change no result.
-_FREE = {"training.device", "training.trackers"}
+_FREE = {
+    "training.device",
+    "training.strategy",
+    "training.trackers",
+    "training.wait_seconds",
+}
 # Keys that can never differ: the checkpoint or the vocabulary would not fit, or they say how a
 # training begins.
 _FITTING = {"tokenizer", "model"}

@@ -76,8 +76,9 @@ def choose_computation(
 ) -> Computation:
     """Choose precision and shards of a run: those of the config, or the fastest ones.
 
-    The defaults are float32 and one part per core. Another choice must be clearly faster for
-    products of this model's widths.
+    The defaults are float32 and one part per core. Another choice must be clearly faster at
+    products of this model's widths. Where several workers or devices share the parts, their number
+    is not measured, so that it is the same for any number of workers.
 
     Args:
         config: its `precision` and `shards` are used if they are set.
@@ -91,7 +92,7 @@ def choose_computation(
     if precision == "auto":
         precision = "float32" if _xla_on_cpu(config) else probe.fastest_precision(most)
     shards = config.shards or most
-    if config.shards is None and most > 1:
+    if config.shards is None and most > 1 and not config.is_shared:
         shards = probe.fastest_shards(precision, most)
     return Computation(precision, shards, device, _versions(), probe.milliseconds)
 

@@ -9,6 +9,8 @@ from typing import Any
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import cores, processor_name
 
+_MIRRORED = 2  # devices, at least
+
 
 def use_device(name: str) -> str:
     """Run all computation on the device `name`, and return its description.
@@ -40,6 +42,45 @@ def use_device(name: str) -> str:
     _show_only([gpu], name)
     details = tf.config.experimental.get_device_details(gpu)
     return f"GPU {index} ({details.get('device_name', 'unknown model')})"
+
+
+def use_all_gpus() -> str:
+    """Compute on all GPUs of this machine, and return their description.
+
+    Call it before the first operation.
+
+    Raises:
+        UsageError: if there are fewer than two.
+    """
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if len(gpus) < _MIRRORED:
+        raise _too_few("GPU", len(gpus), "" if gpus else f"; {why_no_gpu()}")
+    _show_only(gpus, "auto")
+    return f"{len(gpus)} GPUs"
+
+
+def mirrored_devices() -> list[str]:
+    """Return the names of the devices that share a batch: all GPUs, or else all logical CPUs.
+
+    Raises:
+        UsageError: if there are fewer than two.
+    """
+    import tensorflow as tf
+
+    kind = "GPU" if tf.config.get_visible_devices("GPU") else "CPU"
+    found = [device.name for device in tf.config.list_logical_devices(kind)]
+    if len(found) < _MIRRORED:
+        raise _too_few(kind, len(found))
+    return found
+
+
+def _too_few(kind: str, found: int, why: str = "") -> UsageError:
+    return UsageError(
+        f"--strategy mirrored shares a batch between several {kind}s, and TensorFlow sees {found}"
+        f"{why}. Use --strategy one"
+    )
 
 
 def _show_only(gpus: list[Any], name: str) -> None:

@@ -12,6 +12,8 @@ _SHARD_TOKENS = 512  # the minimum for a part of a training batch
 
 _SHARD_PAIRS = 32  # the same, where batches are counted in pairs
 
+_LEAST_SHARED, _MOST_SHARED = 4, 8  # shards of several workers or devices, however many there are
+
 CHEAP_SHAPE = 2000  # see cost_of_a_shape
 
 Item = TypeVar("Item")
@@ -24,18 +26,22 @@ def most_shards(config: TrainingConfig) -> int:
 
     On a CPU the small operations of a plain graph gain little from several threads each. They gain
     more from several parts with one thread each. XLA computes one function at a time, and one part
-    is enough to occupy a GPU.
+    is enough to fill a GPU.
+
+    Where several workers or devices share the parts, it does not depend on this machine.
     """
     import tensorflow as tf
 
     if config.shards is not None:
         return config.shards
-    if config.compile == "xla" or tf.config.get_visible_devices("GPU"):
-        return 1
     if config.batch_pairs:
         most = config.batch_pairs // _SHARD_PAIRS
     else:
         most = config.batch_tokens // _SHARD_TOKENS
+    if config.is_shared:
+        return max(_LEAST_SHARED, min(most, _MOST_SHARED))
+    if config.compile == "xla" or tf.config.get_visible_devices("GPU"):
+        return 1
     return max(1, min(cores(), most, MOST_SHARDS))
 
 

@@ -34,7 +34,12 @@ class Checkpointer:
         setup: the model and the data.
         updater: the optimizer.
         warn: receives a sentence about what was restored, or about damaged checkpoints.
+
+    Attributes:
+        saved_step: the update after which it saved or restored the last time; 0 before.
     """
+
+    saved_step = 0
 
     def __init__(self, run: Run, setup: Setup, updater: Updater, warn: Callable[[str], None]):
         self._run = run
@@ -71,6 +76,7 @@ class Checkpointer:
         if self._updater.averages:
             newest.restore(checkpoints.AVERAGE, self._updater.averages)
         self._warn(f"Continuing from {newest.path}")
+        self.saved_step = state.step
         return state.position
 
     def _check_same(self, path: Path, state: State, accept_changes: bool) -> None:
@@ -144,6 +150,7 @@ class Checkpointer:
             state,
             self._updater.averages,
         )
+        self.saved_step = position.step
         saving.prune(
             self._run.checkpoints,
             self._config.keep_checkpoints,

@@ -7,6 +7,7 @@ from contextlib import closing
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import Batch, TrainingData
+from seq2seq_cli.errors import WorkerError
 from seq2seq_cli.runs.attention_history import Snapshot
 from seq2seq_cli.runs.resuming import changes, raised_limits
 from seq2seq_cli.runs.run import Run, new_run
@@ -26,12 +27,13 @@ from seq2seq_cli.training.events import (
     showing_phases,
 )
 from seq2seq_cli.training.extension import extension
-from seq2seq_cli.training.interruption import interrupted, stop_requested
+from seq2seq_cli.training.interruption import StopRequest, interrupted, stop_requested
 from seq2seq_cli.training.logs import Logs, record_changes, record_start
 from seq2seq_cli.training.progress import ProgressMeter
 from seq2seq_cli.training.requirements import memory_errors
 from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.setup import Setup, compile_ahead, computation_of, set_up
+from seq2seq_cli.training.team import ALONE, Team
 from seq2seq_cli.training.token_counts import TokenCounts
 from seq2seq_cli.training.validation import Validator
 
@@ -46,6 +48,7 @@ def train(
     name: str | None = None,
     device: str = "",
     accept_changes: bool = False,
+    team: Team = ALONE,
 ) -> Result:
     """Train until a limit of the config is reached, or dev BLEU no longer rises.
 
@@ -55,29 +58,35 @@ def train(
         resume: the run to continue, or to start if it has no checkpoint; None for a new run.
         name: of a new run; None for the next number.
         device: a description of it, for the summary.
-        accept_changes: whether `resume` may continue with another config, other data or versions.
+        accept_changes: whether `resume` may go on with another config, other data or versions.
+        team: the workers, of which this process is the chief.
 
     Raises:
-        UsageError: if training does not fit in memory, or has too many shards.
+        UsageError: if the training does not fit in memory, has too many shards, or too few of them
+            for the workers.
         DataError: if the corpus cannot be used.
         CheckpointError: if the checkpoints of `resume` are damaged, or from other data or versions.
         LockedError: if another process is training in the run's folder.
         DivergedError: if the loss, a gradient or a weight is no longer finite.
         RunInterruptedError: if SIGINT, SIGTERM or SIGHUP came, after a checkpoint.
         DiskError: if a checkpoint cannot be saved, before the first update if possible.
+        WorkerError: if another worker is lost, after a checkpoint if updates were made.
     """
     limit_xla_cache()
+    team.connect()
+    on_event = team.watched(on_event)
     with memory_errors(config):
-        setup = set_up(config, on_event, resume)
+        setup = set_up(config, on_event, resume, team.size)
     run = resume or new_run(name, config.model.label)
     with run.lock(), memory_errors(config, run):
         if resume is None:
             run.write(config, setup.tokenizers.files())
         computation = computation_of(run, setup, device, on_event)
-        trainer = Trainer(setup, run, computation, on_event)
+        trainer = Trainer(setup, run, computation, on_event, team)
         if resume is not None:
             trainer.restore(accept_changes)
             trainer.change(run.config())
+        team.begin(setup, computation, run, trainer.position)
         summary = setup.summary(run, computation)
         record_start(run, summary)
         on_event(summary)
@@ -91,17 +100,26 @@ class Trainer:
         setup: everything that training works with.
         run: receives checkpoints and logs.
         computation: how updates are computed.
-        on_event: receives all events except the Summary.
+        on_event: receives all events but the Summary.
+        team: the workers, of which this process is the chief.
 
     Attributes:
         position: the progress of training.
         updater: makes the updates.
     """
 
-    def __init__(self, setup: Setup, run: Run, computation: Computation, on_event: OnEvent):
+    def __init__(
+        self,
+        setup: Setup,
+        run: Run,
+        computation: Computation,
+        on_event: OnEvent,
+        team: Team = ALONE,
+    ):
         config = setup.config.training
         self.position = Position.at_start()
-        self.updater = setup.updater(computation)
+        self.updater = setup.updater(computation, team.share)
+        self._team = team
         self._setup = setup
         self._run = run
         self._on_event = on_event
@@ -154,6 +172,7 @@ class Trainer:
             DivergedError: if the loss, a gradient or a weight is no longer finite.
             RunInterruptedError: if SIGINT, SIGTERM or SIGHUP came, after a checkpoint.
             DiskError: if a checkpoint cannot be saved, before the first update if possible.
+            WorkerError: if another worker is lost.
         """
         position, trackers = self.position, self._setup.config.training.trackers
         with closing(Logs(self._run, position.step, trackers, self._warn)) as self._logs:
@@ -164,35 +183,62 @@ class Trainer:
                 return self._result(reason)
             self._checkpointer.probe()
             compile_ahead(self._setup, self.updater, self._on_event)
+            self._team.start(self._checkpointer.saved)
             self._on_event(Phase("Making the first updates"))
             self._checkpointer.postpone()
             self._meter.resume()
             with stop_requested(self._warn) as request:
-                for batches in batches_from(self._setup.data, position, self._together):
-                    self._update(batches)
-                    # Read once: a signal that comes later waits for the next update.
-                    signal_number = request.signal_number
-                    validates = self._is_validation_due()
-                    saves = validates or signal_number or self._checkpointer.is_due()
-                    if saves or position.step % PROGRESS_EVERY == 0:
-                        self._record(self._meter.progress(position))
-                    if saves:
-                        self._divergence.check_weights(position.step, self._checkpointer.saved)
-                    if validates:
-                        self._validate()
-                    if saves:
-                        self._checkpointer.save(position, validates)
-                        self._meter.resume()
-                    reason = self._schedule.reason_to_end(position)
-                    if reason:
-                        break
-                    if signal_number:
-                        raise interrupted(signal_number, position.step, self._run.path)
+                try:
+                    reason = self._make_updates(request)
+                except WorkerError:
+                    self._save_after_a_loss()
+                    raise
             return self._result(reason)
+
+    def _make_updates(self, request: StopRequest) -> str:
+        """Make updates until the training ends, and return why it does."""
+        position = self.position
+        for batches in batches_from(self._setup.data, position, self._together):
+            self._update(batches)
+            # Read once: a signal that comes later waits for the next update.
+            signal_number = request.signal_number or self._team.signal(self._warn)
+            validates = self._is_validation_due()
+            saves = validates or signal_number or self._checkpointer.is_due()
+            if saves or position.step % PROGRESS_EVERY == 0:
+                self._record(self._meter.progress(position))
+            if saves:
+                self._divergence.check_weights(position.step, self._checkpointer.saved)
+                self._team.compare(self._checkpointer.saved, self._warn)
+            if validates:
+                self._validate()
+            if saves:
+                self._checkpointer.save(position, validates)
+                self._meter.resume()
+            reason = self._schedule.reason_to_end(position)
+            if reason:
+                break
+            if signal_number:
+                raise interrupted(signal_number, position.step, self._run.path)
+        return reason
+
+    def _save_after_a_loss(self) -> None:
+        """Save what the workers have learned until one was lost.
+
+        If a validation is due, nothing is saved: the resumed training comes to it again.
+        """
+        position = self.position
+        if position.step == self._checkpointer.saved_step or self._is_validation_due():
+            return
+        if self._meter.has_updates:
+            self._record(self._meter.progress(position))
+        self._divergence.check_weights(position.step, self._checkpointer.saved)
+        self._checkpointer.save(position, validated=False)
+        self._warn(f"Saved a checkpoint at step {position.step}, since a worker is lost")
 
     def _update(self, batches: list[Batch]) -> None:
         position = self.position
         learning_rate = self._schedule.learning_rate(position.step, position.seconds)
+        self._team.announce(batches, position.step, learning_rate)
         loss, norm = self.updater.update(batches, position.step, learning_rate)
         pairs = sum(int(batch.pairs) for batch in batches)
         where = position.epoch, position.batch, len(batches)

@@ -45,6 +45,11 @@ class ProgressMeter:
         """Count time from now; the time since the last Progress was not spent on updates."""
         self._resumed = time.monotonic()
 
+    @property
+    def has_updates(self) -> bool:
+        """Whether there were updates since the last Progress."""
+        return bool(self._recent)
+
     def updated(self, update: Update) -> None:
         """Add an update, whose loss and norm are tensors."""
         self._recent.append(update)

@@ -78,12 +78,13 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
         )
 
 
-def check_shards(config: TrainingConfig, most_rows: int) -> None:
-    """Refuse more shards than a batch has rows, or than the cores can use.
+def check_shards(config: TrainingConfig, most_rows: int, workers: int = 1) -> None:
+    """Refuse more shards than a batch has rows, or than make the cores faster.
 
     Args:
         config: may give the number of shards.
         most_rows: rows of the largest batch.
+        workers: how many share the shards, each with as many cores as this one.
 
     Raises:
         UsageError: if `training.shards` is too large.
@@ -96,11 +97,33 @@ def check_shards(config: TrainingConfig, most_rows: int) -> None:
             f"training.shards ({config.shards}) is more than the rows of the largest batch "
             f"({most_rows}). Lower it, or raise training.{size} ({getattr(config, size)})"
         )
-    if config.shards > _SHARDS_PER_CORE * cores():
+    found = cores() * workers
+    if config.shards > _SHARDS_PER_CORE * found:
         raise UsageError(
             f"training.shards ({config.shards}) is more than {_SHARDS_PER_CORE} for each of the "
-            f"{cores()} cores, which slows training down. Lower it to "
-            f"{_SHARDS_PER_CORE * cores()} or less, or leave it out"
+            f"{found} cores, which slows a training down. Lower it to "
+            f"{_SHARDS_PER_CORE * found} or less, or leave it out"
+        )
+
+
+def check_workers(config: TrainingConfig, shards: int, workers: int) -> None:
+    """Refuse more workers than there are shards of a batch.
+
+    Args:
+        config: its parts determine how a batch is cut.
+        shards: of the run.
+        workers: that share them.
+
+    Raises:
+        UsageError: if some would have nothing to compute.
+    """
+    at_once = 1 if config.compile == "xla" else min(config.parts, shards)
+    computed = shards // at_once * at_once
+    if workers > computed:
+        raise UsageError(
+            f"{workers} workers cannot share a batch of {computed} shards (training.shards is "
+            f"{shards}, training.parts {config.parts}). Start {computed} workers or fewer. A new "
+            f"run can have more: --set training.shards={-(-workers // at_once) * at_once}"
         )
 
 

@@ -15,6 +15,7 @@ from seq2seq_cli.runs.checkpoints import checkpoints
 from seq2seq_cli.runs.resuming import changes
 from seq2seq_cli.runs.run import COMPUTATION, Run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
+from seq2seq_cli.runtime.devices import mirrored_devices
 from seq2seq_cli.training.events import (
     Notice,
     OnEvent,
@@ -23,6 +24,7 @@ from seq2seq_cli.training.events import (
     ignore,
     showing_phases,
 )
+from seq2seq_cli.training.exchange import Share
 from seq2seq_cli.training.initial import initial_tokenizers, load_initial_weights
 from seq2seq_cli.training.requirements import check_memory, check_shards, memory_errors
 from seq2seq_cli.training.step import Updater
@@ -52,9 +54,21 @@ class Setup:
         """Updates in a pass over the data."""
         return math.ceil(self.data.steps_per_epoch / self.config.training.parts)
 
-    def updater(self, computation: Computation) -> Updater:
-        """Return the object that updates the model."""
-        return Updater(self.model, self.config.training, computation.precision, computation.shards)
+    def updater(self, computation: Computation, share: Share | None = None) -> Updater:
+        """Return what updates the model.
+
+        Args:
+            computation: how.
+            share: which shards of a batch this worker computes, if there are others.
+
+        Raises:
+            UsageError: if there are too few devices for `training.strategy`.
+        """
+        training = self.config.training
+        devices = mirrored_devices() if training.strategy == "mirrored" else []
+        return Updater(
+            self.model, training, computation.precision, computation.shards, share, devices
+        )
 
     def summary(self, run: Run, computation: Computation) -> Summary:
         """Return the figures of the coming training in `run`."""
@@ -76,13 +90,16 @@ class Setup:
         )
 
 
-def set_up(config: Config, on_event: OnEvent = ignore, resume: Run | None = None) -> Setup:
+def set_up(
+    config: Config, on_event: OnEvent = ignore, resume: Run | None = None, workers: int = 1
+) -> Setup:
     """Read and tokenize the corpus, and build the model.
 
     Args:
         config: everything that determines the result.
         on_event: receives a Phase as each part begins.
         resume: the run to continue; its tokenizers are loaded, not learned.
+        workers: how many share the shards.
 
     Raises:
         UsageError: if training does not fit in memory or has too many shards, a tracker is not
@@ -95,7 +112,7 @@ def set_up(config: Config, on_event: OnEvent = ignore, resume: Run | None = None
     data = TrainingData.from_config(corpus, tokenizers, config, showing_phases(on_event))
     on_event(Phase("Building the model"))
     if resume is None:
-        check_shards(config.training, data.most_rows)
+        check_shards(config.training, data.most_rows, workers)
     model = build_trainable(config, tokenizers)
     begins = resume is None or not checkpoints(resume.checkpoints)
     if config.training.initial_run and begins:

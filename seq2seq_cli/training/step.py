@@ -1,9 +1,10 @@
 """One update: loss, gradient, clipping, optimizer."""
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 import keras
 import tensorflow as tf
@@ -13,31 +14,14 @@ from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
-from seq2seq_cli.special_tokens import PAD, UNK
+from seq2seq_cli.special_tokens import UNK
 from seq2seq_cli.training.average import AveragedWeight, WeightAverage
+from seq2seq_cli.training.exchange import Share
 from seq2seq_cli.training.loss import cross_entropy, divergence
 from seq2seq_cli.training.optimizers import make_optimizer
 from seq2seq_cli.training.parts import trained_weights
+from seq2seq_cli.training.tokens import Tokens, count_tokens
 from seq2seq_cli.training.word_dropout import SOURCE, TARGET, drop_words
-
-
-class Tokens(NamedTuple):
-    """The numbers of tokens in all batches of an update.
-
-    source: float32, EOS included.
-    target: float32, EOS included, BOS not.
-    """
-
-    source: tf.Tensor
-    target: tf.Tensor
-
-    @classmethod
-    def of(cls, batches: Sequence[Batch]) -> "Tokens":
-        """Return the number of tokens of batches."""
-        return cls(
-            tf.add_n([_tokens(batch.source_BS) for batch in batches]),
-            tf.add_n([_tokens(batch.target_BT[:, 1:]) for batch in batches]),
-        )
 
 
 class Updater:
@@ -47,7 +31,9 @@ class Updater:
         model: its weights are updated, except frozen parts.
         config: optimizer, average, clipping, label smoothing, seed and compilation.
         precision: dtype of matrix products, float32 or bfloat16.
-        shards: the number of parts, or shares of a part, that are computed at once.
+        shards: how many parts, or shares of a part, are computed at once.
+        share: which shards this worker computes, if there are others.
+        devices: of this process, which compute the shards in turn; none for the default one.
 
     Attributes:
         precision, shards: as given.
@@ -55,26 +41,37 @@ class Updater:
     """
 
     def __init__(
-        self, model: Seq2Seq, config: TrainingConfig, precision: str = "float32", shards: int = 1
+        self,
+        model: Seq2Seq,
+        config: TrainingConfig,
+        precision: str = "float32",
+        shards: int = 1,
+        share: Share | None = None,
+        devices: Sequence[str] = (),
     ):
         self._model = model
         self.precision = precision
         self.shards = shards
         self._config = config
+        self._share, self._devices = share, devices
+        self._xla = config.compile == "xla"
         self._weights = trained_weights(config, model)
         self._optimizer = make_optimizer(config, model, self._weights, precision)
         self._average = WeightAverage(model.trainable_variables, config.ema) if config.ema else None
         # XLA would compile for each combination of shapes.
-        self.at_once = 1 if config.compile == "xla" else min(config.parts, shards)
+        self.at_once = 1 if self._xla else min(config.parts, shards)
         self._adds = config.parts > self.at_once
-        if not self._adds:
-            self._compiled_update = self.compiled(self.update_weights)
-        else:
+        apply = functools.partial(tf.function, jit_compile=self._xla, autograph=False)
+        if self._adds:
             self._sums = [tf.Variable(tf.zeros(v.shape)) for v in self._weights]
             self._compiled_accumulate = self.compiled(self.accumulate, scalars=2)
-            self._compiled_update_by_sums = tf.function(
-                self.update_by_sums, jit_compile=config.compile == "xla", autograph=False
-            )
+            self._compiled_update_by_sums = apply(self.update_by_sums)
+            self._compiled_flat_sums = apply(self.flat_sums)
+        elif share:
+            self._compiled_flat_gradients = self.compiled(self.flat_gradients, scalars=2)
+        else:
+            self._compiled_update = self.compiled(self.update_weights)
+        self._compiled_update_by_flat = apply(self.update_by_flat)
 
     @property
     def variables(self) -> list[keras.Variable]:
@@ -109,13 +106,19 @@ class Updater:
         groups = self.groups(batches)
         if not self._adds:
             key.set(seed, number)
-            return self._compiled_update(*next(groups))
+            if not self._share:
+                return self._compiled_update(*next(groups))
+            flat = self._compiled_flat_gradients(*next(groups), *Tokens.of(batches))
+            return self._compiled_update_by_flat(self._share.exchange(flat))
         tokens = Tokens.of(batches)
         losses = []
         for group, ids in enumerate(groups):
             key.set(seed, number * self._config.parts + group)
             losses.append(self._compiled_accumulate(*ids, *tokens))
-        return tf.add_n(losses), self._compiled_update_by_sums()
+        if not self._share:
+            return tf.add_n(losses), self._compiled_update_by_sums()
+        flat = self._compiled_flat_sums(tf.add_n(losses))
+        return self._compiled_update_by_flat(self._share.exchange(flat))
 
     def groups(self, batches: Sequence[Batch]) -> Iterator[tuple[tf.Tensor, ...]]:
         """Yield `source_BS` and `target_BT` of the parts of a batch that are computed at once."""
@@ -149,11 +152,35 @@ class Updater:
         return loss
 
     def update_by_sums(self) -> tf.Tensor:
-        """Update the model by the sums, and clear them; return the norm like `update`."""
+        """Update the model by the sums, and clear them; return the norm as `update` does."""
+        return self._apply(self._taken_sums())
+
+    def flat_gradients(self, *arguments: tf.Tensor) -> tf.Tensor:
+        """Return this worker's part of the gradient and of the loss, as one vector.
+
+        Args:
+            arguments: those of `accumulate`.
+        """
+        *ids, source_tokens, target_tokens = arguments
+        gradients, loss = self.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
+        return _flat(gradients, loss)
+
+    def flat_sums(self, loss: tf.Tensor) -> tf.Tensor:
+        """Return the sums and this worker's part of the loss as one vector; clear the sums."""
+        return _flat(self._taken_sums(), loss)
+
+    def update_by_flat(self, flat: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Update the model by a gradient and a loss in one vector; return what `update` does."""
+        shapes = [weight.shape for weight in self._weights]
+        *gradients, loss = tf.split(flat, [*map(math.prod, shapes), 1])
+        shaped = map(tf.reshape, gradients, shapes)
+        return tf.reshape(loss, []), self._apply([*shaped])
+
+    def _taken_sums(self) -> list[tf.Tensor]:
         gradients = [tf.identity(total) for total in self._sums]
         for total in self._sums:
             total.assign(tf.zeros_like(total))
-        return self._apply(gradients)
+        return gradients
 
     def _apply(self, gradients: list[tf.Tensor]) -> tf.Tensor:
         """Update the model by a gradient, clipped; return its norm before that."""
@@ -166,16 +193,42 @@ class Updater:
     def gradients(
         self, *ids: tf.Tensor, tokens: Tokens | None = None
     ) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """Return the gradient of the loss and the loss; the arguments are those of `loss`."""
+        """Return the gradient of the loss and the loss; the arguments are those of `loss`.
+
+        Of several workers, each gets its part; the sum is that of all.
+        """
+        if not self._devices:
+            return self._gradients(self._chosen, ids, tokens)
+        whole = tokens or Tokens.of_ids(*ids)
+        found = []
+        for number, device in enumerate(self._devices):
+            chosen = slice(number, None, len(self._devices))
+            part = tf.function(self._gradients, jit_compile=self._xla, autograph=False)
+            with tf.device(device):
+                gradients, loss = part(chosen, ids, whole)
+            found.append([*gradients, loss])
+        *gradients, loss = map(tf.add_n, zip(*found, strict=True))
+        return gradients, loss
+
+    def _gradients(
+        self, chosen: slice, ids: Sequence[tf.Tensor], tokens: Tokens | None
+    ) -> tuple[list[tf.Tensor], tf.Tensor]:
         with self._computing():
             with tf.GradientTape() as tape:
-                loss = self.loss(*ids, tokens=tokens)
+                loss = self.loss(*ids, tokens=tokens, chosen=chosen)
             gradients = tape.gradient(loss, self._weights)
         # Gradients of embeddings come as slices with repeated rows, whose norm and second moment
         # would be wrong. A dense tensor sums the repeated rows.
         return [tf.convert_to_tensor(gradient) for gradient in gradients], loss
 
-    def loss(self, *ids: tf.Tensor, tokens: Tokens | None = None) -> tf.Tensor:
+    @property
+    def _chosen(self) -> slice:
+        """Which shards this worker computes."""
+        return slice(self._share.worker, None, self._share.workers) if self._share else slice(None)
+
+    def loss(
+        self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice = slice(None)
+    ) -> tf.Tensor:
         """Return the mean loss of a token, in nats.
 
         Args:
@@ -183,6 +236,7 @@ class Updater:
                 more shards than parts, each part is cut into shards. All are computed at once.
             tokens: of the whole update, if these parts are not all; then this is their share of the
                 mean.
+            chosen: which shards are computed; with `tokens`, if not all.
         """
         config, model, key = self._config, self._model, self._model.dropout_key
 
@@ -212,10 +266,12 @@ class Updater:
             [x[n::cuts] for x in side for n in range(cuts)] for side in (ids[::2], ids[1::2])
         )
         numbers = tf.unstack(tf.range(len(sources)))
-        sizes = [_tokens(source) for source in sources]
+        sizes = [count_tokens(source) for source in sources]
         whole = tokens.source if tokens else tf.add_n(sizes)
         shares = [tf.math.divide_no_nan(size, whole) for size in sizes]
-        totals, counts = zip(*map(shard_loss, sources, targets, numbers, shares), strict=True)
+        every = [sources, targets, numbers, shares]
+        shards = zip(*(values[chosen] for values in every), strict=True)
+        totals, counts = zip(*itertools.starmap(shard_loss, shards), strict=True)
         return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
 
     def compiled(self, part: Callable, scalars: int = 0) -> Callable:
@@ -230,7 +286,7 @@ class Updater:
         return tf.function(
             part,
             input_signature=[*ids, *[tf.TensorSpec([], tf.float32)] * scalars],
-            jit_compile=self._config.compile == "xla",
+            jit_compile=self._xla and not self._devices,  # XLA compiles for one device
             autograph=False,
         )
 
@@ -260,6 +316,8 @@ class Updater:
             part = tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK)
             if self._adds:
                 self._compiled_accumulate(*part * self.at_once, 1.0, 1.0)
+            elif self._share:
+                self._compiled_flat_gradients(*part * self.at_once, 1.0, 1.0)
             else:
                 self._compiled_update(*part * self.at_once)
 
@@ -267,10 +325,12 @@ class Updater:
             progress(done)
         if self._adds:
             self._compiled_update_by_sums()
+        if self._share:  # without an exchange, since the others may not be that far
+            size = sum(math.prod(weight.shape) for weight in self._weights)
+            self._compiled_update_by_flat(tf.zeros([size + 1]))
         for variable, value in zip(state, before, strict=True):
             variable.assign(value)
 
 
-def _tokens(ids: tf.Tensor) -> tf.Tensor:
-    """Return the number of ids that are not PAD, as float32."""
-    return tf.math.count_nonzero(ids != PAD, dtype=tf.float32)
+def _flat(gradients: Sequence[tf.Tensor], loss: tf.Tensor) -> tf.Tensor:
+    return tf.concat([tf.reshape(values, [-1]) for values in [*gradients, loss]], 0)

@@ -21,7 +21,7 @@ from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.validation import Validator
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-COMMAND = sys.modules["seq2seq_cli.cli.train"]  # `seq2seq_cli.cli.train` is the function in it
+COMMAND = sys.modules["seq2seq_cli.cli.workers"]
 PHASES = {  # in what the signals come, at its which call, and the last update that is saved then
     "import": (COMMAND, "start_tensorflow", 1, 0),
     "data": (setup, "read_corpus", 1, 0),

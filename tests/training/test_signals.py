@@ -17,7 +17,7 @@ from seq2seq_cli.training.validation import Validator
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOTED = "Saving a checkpoint before ending; a second signal ends at once"
-COMMAND = sys.modules["seq2seq_cli.cli.train"]  # `seq2seq_cli.cli.train` is the function in it
+COMMAND = sys.modules["seq2seq_cli.cli.workers"]
 PHASES = {  # what a signal comes in, at its which call, and the last update that is saved then
     "import": (COMMAND, "start_tensorflow", 1, None),
     "data": (setup, "read_corpus", 1, None),

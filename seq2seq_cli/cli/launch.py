@@ -1,0 +1,142 @@
+"""The command that starts several workers on this machine: launch."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from seq2seq_cli.errors import UsageError, WorkerError
+
+_S2S = [sys.executable, "-m", "seq2seq_cli"]
+
+_GRACE = 60.0
+"""Seconds that the workers have to end by themselves after the first one has."""
+_TERMINATION = 10.0
+"""Seconds that they then have after SIGTERM, before SIGKILL."""
+_PAUSE = 0.1  # s
+
+
+def launch(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- train …", help="The training, as for s2s train.")
+    ],
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=64, help="Number of processes.")
+    ] = 2,
+) -> None:
+    """Train by several processes on this machine, to try what runs on several machines."""
+    if command[0] != "train":
+        raise UsageError(f"launch: {command[0]}: only train can be launched, such as -- train")
+    processes = [
+        _start(command, _tf_config(addresses, index), _cores_of(index, workers))
+        for addresses in [_free_addresses(workers)]
+        for index in range(workers)
+    ]
+    threads = [
+        threading.Thread(target=_copy, args=[process, index], daemon=True)
+        for index, process in enumerate(processes)
+    ]
+    for thread in threads:
+        thread.start()
+    with _passing_signals(processes):
+        code = _wait(processes)
+    for thread in threads:
+        thread.join(_TERMINATION)
+    if code:
+        name = f"signal {-code}" if code < 0 else f"exit code {code}"
+        raise WorkerError(
+            f"a worker ended with {name}; its messages are above",
+            128 - code if code < 0 else code,
+        )
+
+
+def _free_addresses(number: int) -> list[str]:
+    """Return as many addresses of this machine whose ports are free."""
+    with contextlib.ExitStack() as open_sockets:
+        found = [open_sockets.enter_context(socket.socket()) for _ in range(number)]
+        for each in found:
+            each.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{each.getsockname()[1]}" for each in found]
+
+
+def _tf_config(addresses: list[str], index: int) -> str:
+    from seq2seq_cli.runtime.cluster import Cluster
+
+    return Cluster(tuple(addresses), index).environment()
+
+
+def _cores_of(index: int, workers: int) -> set[int] | None:
+    """Return the cores of a worker; None to share all, where there are too few."""
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    found = sorted(os.sched_getaffinity(0))
+    return set(found[index * len(found) // workers : (index + 1) * len(found) // workers]) or None
+
+
+def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subprocess.Popen[bytes]":
+    """Start a worker in a process group of its own, so that signals come once."""
+    process = subprocess.Popen(
+        [*_S2S, *command],
+        env={**os.environ, "TF_CONFIG": tf_config},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    if cores:  # it has started no thread yet
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(process.pid, cores)
+    return process
+
+
+def _copy(process: "subprocess.Popen[bytes]", index: int) -> None:
+    """Print the lines of a worker, each with its number."""
+    assert process.stdout
+    for line in process.stdout:
+        sys.stderr.buffer.write(f"{index} | ".encode() + line)
+        sys.stderr.buffer.flush()
+
+
+@contextmanager
+def _passing_signals(processes: "list[subprocess.Popen[bytes]]") -> Iterator[None]:
+    """Pass the signals that end a training on to all workers."""
+
+    def send(number: int, frame: FrameType | None) -> None:
+        for process in processes:
+            process.send_signal(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, send) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(processes: "list[subprocess.Popen[bytes]]") -> int:
+    """Wait until all workers have ended, and end those that do not; return the first failure."""
+    code, first_end, is_terminated = 0, 0.0, False
+    while None in (codes := [process.poll() for process in processes]):
+        code = code or next(filter(None, codes), 0)
+        if any(each is not None for each in codes):
+            first_end = first_end or time.monotonic()
+            waited = time.monotonic() - first_end
+            for process in processes:
+                if waited > _GRACE + _TERMINATION:
+                    process.kill()
+                elif waited > _GRACE and not is_terminated:
+                    process.terminate()
+            is_terminated = waited > _GRACE
+        time.sleep(_PAUSE)
+    return code or next(filter(None, codes), 0)

@@ -1,0 +1,149 @@
+"""How a training starts: alone, as the chief of several workers, or as another worker."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seq2seq_cli.cli.options import find_data, start_tensorflow, warn
+from seq2seq_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from seq2seq_cli.cli.training_display import TrainingDisplay
+    from seq2seq_cli.config import Config
+    from seq2seq_cli.config.overrides import Overrides
+    from seq2seq_cli.config.training import TrainingConfig
+    from seq2seq_cli.runtime.cluster import Cluster
+    from seq2seq_cli.runtime.peers import Peers
+
+_STRATEGY = "training.strategy"
+
+
+def cluster_of(layers: "list[Overrides]") -> "Cluster | None":
+    """Return the workers that are to train together, or None if this process trains alone.
+
+    How a run was trained before does not matter. So the last layer gets the strategy in effect.
+
+    Args:
+        layers: values of the config file and of options.
+
+    Raises:
+        UsageError: if TF_CONFIG is missing, or cannot be read.
+    """
+    from seq2seq_cli.runtime.cluster import VARIABLE, Cluster
+
+    strategy = _given(layers).strategy
+    if strategy not in ("auto", "workers"):
+        return None
+    cluster = Cluster.from_environment()
+    if strategy == "workers" and cluster is None:
+        raise UsageError(
+            f"--strategy workers: the environment variable {VARIABLE} names no workers. Set it for "
+            "each, or try several on this machine: s2s launch --workers 2 -- train"
+        )
+    several = cluster is not None and cluster.size > 1
+    if _STRATEGY not in layers[-1]:
+        layers[-1].set(_STRATEGY, "workers" if several else strategy, VARIABLE)
+    return cluster if several else None
+
+
+def follow_chief(cluster: "Cluster", layers: "list[Overrides]", quiet: bool) -> None:
+    """Train as a worker that is not the chief.
+
+    Args:
+        cluster: the workers.
+        layers: values of the config file and of options; the chief must have the same.
+        quiet: whether to show notices alone.
+
+    Raises:
+        WorkerError: if another worker does not come, is lost, or ends with an error.
+        UsageError: if the chief has another config.
+        DataError: if the corpus cannot be used, or is not the chief's.
+    """
+    from seq2seq_cli.runtime.joining import join
+    from seq2seq_cli.training.interruption import interruption_errors
+
+    seconds = _given(layers).wait_seconds
+    with interruption_errors(), join(cluster, seconds, warn) as peers:
+        config = _config_of_chief(peers.receive()[0]["config"], layers)
+        find_data(config.data, quiet)
+        with started(config, quiet, cluster) as (display, _):
+            from seq2seq_cli.training.follower import follow
+
+            follow(config, cluster, peers, display)
+
+
+@contextmanager
+def led(cluster: "Cluster | None", config: "Config") -> "Iterator[Peers | None]":
+    """Wait for the other workers, and give them the config; None if there are no others.
+
+    Raises:
+        WorkerError: if one does not come.
+    """
+    if cluster is None:
+        yield None
+        return
+    from seq2seq_cli.runtime.joining import join
+
+    with join(cluster, config.training.wait_seconds, warn) as peers:
+        peers.tell(config=config.to_toml())
+        yield peers
+
+
+@contextmanager
+def started(
+    config: "Config", quiet: bool, cluster: "Cluster | None" = None
+) -> "Iterator[tuple[TrainingDisplay, str]]":
+    """Start TensorFlow; return what shows the training, and a description of the device."""
+    from seq2seq_cli.cli.training_display import TrainingDisplay
+    from seq2seq_cli.training.events import Phase
+
+    training = config.training
+    with TrainingDisplay(quiet=quiet) as display:
+        display(Phase("Starting TensorFlow"))
+        yield display, start_tensorflow(training.device, training, cluster.size if cluster else 1)
+
+
+def _given(layers: "list[Overrides]") -> "TrainingConfig":
+    """Return the keys that say how workers start, as they are given, and else the defaults."""
+    from pydantic import ValidationError
+
+    from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.config.training import TrainingConfig
+
+    values = {}
+    for layer in layers:
+        for name in ("strategy", "wait_seconds"):
+            if f"training.{name}" in layer:
+                values[name] = layer[f"training.{name}"]
+    try:
+        return TrainingConfig.model_validate(values)
+    except ValidationError:
+        load_config(*layers)  # whose error names the key and where it was given
+        raise
+
+
+def _config_of_chief(text: str, layers: "list[Overrides]") -> "Config":
+    """Return the chief's config, unless this worker was started with other options.
+
+    Raises:
+        UsageError: naming each key that differs.
+    """
+    from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.config.overrides import Overrides
+    from seq2seq_cli.runs.resuming import changes
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chief.toml"
+        path.write_text(text, encoding="utf-8")
+        chief = Overrides.read(path)
+    config = load_config(chief)
+    if changed := changes(config, load_config(chief, *layers)):
+        lines = [
+            f"  {key}: {theirs!r} there, {mine!r} here" for key, (theirs, mine) in changed.items()
+        ]
+        raise UsageError(
+            "\n".join(["the chief has another config:", *lines, "Start all workers alike"])
+        )
+    return config

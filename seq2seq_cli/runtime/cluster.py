@@ -1,0 +1,101 @@
+"""The workers of a training, as TF_CONFIG names them."""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from seq2seq_cli.errors import UsageError
+
+VARIABLE = "TF_CONFIG"
+_EXAMPLE = (
+    '{"cluster": {"worker": ["10.0.0.1:4711", "10.0.0.2:4711"]}, '
+    '"task": {"type": "worker", "index": 0}}'
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The workers of a training, and which of them this process is.
+
+    Attributes:
+        addresses: HOST:PORT of each worker; the first one is the chief.
+        index: of this worker.
+    """
+
+    addresses: tuple[str, ...]
+    index: int
+
+    @classmethod
+    def from_environment(cls) -> "Cluster | None":
+        """Return what TF_CONFIG says, or None if it is not set or names no worker.
+
+        Raises:
+            UsageError: if it cannot be read, or names other tasks than workers and a chief.
+        """
+        text = os.environ.get(VARIABLE, "")
+        if not text.strip():
+            return None
+        try:
+            addresses, index = _parsed(text)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(
+                f"{VARIABLE}: {text!r} names no worker of a cluster: {error}. Expected such as "
+                f"{_EXAMPLE}"
+            ) from error
+        return cls(tuple(addresses), index) if addresses else None
+
+    @property
+    def size(self) -> int:
+        """The number of workers."""
+        return len(self.addresses)
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this worker decides, and writes the run."""
+        return self.index == 0
+
+    def name(self, index: int) -> str:
+        """Return a worker's name in messages."""
+        chief = ", the chief" if index == 0 else ""
+        return f"worker {index} ({self.addresses[index]}{chief})"
+
+    def host_and_port(self, index: int) -> tuple[str, int]:
+        """Return where a worker listens."""
+        return _host_and_port(self.addresses[index])
+
+    def environment(self) -> str:
+        """Return the value of TF_CONFIG that says the same."""
+        task = {"type": "worker", "index": self.index}
+        return json.dumps({"cluster": {"worker": self.addresses}, "task": task})
+
+
+def _parsed(text: str) -> tuple[list[str], int]:
+    """Return the addresses of all workers, the chief first, and the number of this one.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: if the text says no such thing.
+    """
+    given: dict[str, Any] = json.loads(text)
+    cluster, task = dict(given.get("cluster", {})), given.get("task", {})
+    chiefs, workers = list(cluster.pop("chief", [])), list(cluster.pop("worker", []))
+    addresses = [*chiefs, *workers]
+    if not addresses:
+        return [], 0
+    if cluster:
+        raise ValueError(f"it has tasks called {', '.join(cluster)}; a chief and workers are used")
+    for address in addresses:
+        _host_and_port(address)
+    if len(set(addresses)) < len(addresses):
+        raise ValueError("an address is there twice")
+    kind, number = task["type"], int(task["index"])
+    if not 0 <= number < len({"chief": chiefs, "worker": workers}.get(kind, [])):
+        raise ValueError(f"the cluster has no task {kind} {number}")
+    return addresses, number + (len(chiefs) if kind == "worker" else 0)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise ValueError(f"{address!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)

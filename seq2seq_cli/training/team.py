@@ -1,0 +1,184 @@
+"""Who trains: one process alone, or the chief of several workers.
+
+The chief decides all: it names each update and its learning rate, validates, saves and ends. The
+others make the same updates to the same weights, each with its share of the gradient; see
+`follower`.
+"""
+
+import base64
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from seq2seq_cli.data.pipeline import Batch
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.state import Position
+from seq2seq_cli.runtime.cluster import Cluster
+from seq2seq_cli.runtime.computation import Computation
+from seq2seq_cli.runtime.peers import Peers
+from seq2seq_cli.training.events import Event, Notice, OnEvent
+from seq2seq_cli.training.exchange import Exchange, Given, Share, digest
+from seq2seq_cli.training.requirements import check_workers
+from seq2seq_cli.training.setup import Setup
+
+
+class Team(ABC):
+    """The workers of a training, as the one that decides sees them.
+
+    Attributes:
+        share: what this worker computes of each batch; None if it computes all.
+        size: number of workers.
+    """
+
+    share: Share | None = None
+    size: int = 1
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Connect TensorFlow with the other workers, before its first operation."""
+
+    @abstractmethod
+    def watched(self, on_event: OnEvent) -> OnEvent:
+        """Return what passes events on, and raises an error if a worker is lost."""
+
+    @abstractmethod
+    def begin(self, setup: Setup, computation: Computation, run: Run, position: Position) -> None:
+        """Let the others prepare a training that is about to go on from a position."""
+
+    @abstractmethod
+    def start(self, saved: Sequence[Given]) -> None:
+        """Wait until all are prepared, and give them the state of the training."""
+
+    @abstractmethod
+    def announce(self, batches: Sequence[Batch], number: int, learning_rate: float) -> None:
+        """Let the others make an update, which this worker is about to make."""
+
+    @abstractmethod
+    def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
+        """See to it that all have the same state."""
+
+    @abstractmethod
+    def signal(self, warn: Callable[[str], None]) -> int:
+        """Return the signal that another worker has received, or 0; warn of the first one."""
+
+
+class Alone(Team):
+    """A process that trains alone."""
+
+    def connect(self) -> None:
+        """Do nothing."""
+
+    def watched(self, on_event: OnEvent) -> OnEvent:
+        """Return the same."""
+        return on_event
+
+    def begin(self, setup: Setup, computation: Computation, run: Run, position: Position) -> None:
+        """Do nothing."""
+
+    def start(self, saved: Sequence[Given]) -> None:
+        """Do nothing."""
+
+    def announce(self, batches: Sequence[Batch], number: int, learning_rate: float) -> None:
+        """Do nothing."""
+
+    def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
+        """Do nothing."""
+
+    def signal(self, warn: Callable[[str], None]) -> int:
+        """Return 0."""
+        return 0
+
+
+ALONE = Alone()
+
+
+class Chief(Team):
+    """The chief of several workers.
+
+    Each method raises a WorkerError if another worker is lost.
+
+    Args:
+        cluster: the workers.
+        peers: the connections with them.
+    """
+
+    def __init__(self, cluster: Cluster, peers: Peers):
+        self._cluster, self._peers = cluster, peers
+        self.size = cluster.size
+        self._warned = False
+
+    def connect(self) -> None:
+        """Connect TensorFlow with the other workers, before its first operation.
+
+        Raises:
+            WorkerError: if they do not reach each other.
+        """
+        self._exchange = Exchange(self._cluster, self._peers)
+        self.share = Share(0, self.size, self._exchange)
+
+    def watched(self, on_event: OnEvent) -> OnEvent:
+        """Return what passes events on, and raises an error if a worker is lost."""
+
+        def watching(event: Event) -> None:
+            on_event(event)
+            if not isinstance(event, Notice):  # which a handler of a signal may give, at any time
+                self._peers.check()
+
+        return watching
+
+    def begin(self, setup: Setup, computation: Computation, run: Run, position: Position) -> None:
+        """Send the others what they need beside config and corpus.
+
+        Raises:
+            UsageError: if there are more workers than shards.
+        """
+        check_workers(setup.config.training, computation.shards, self.size)
+        files = setup.tokenizers.files()
+        self._peers.tell(
+            fingerprint=setup.corpus.fingerprint,
+            tokenizer={name: base64.b64encode(text).decode() for name, text in files.items()},
+            precision=computation.precision,
+            shards=computation.shards,
+            run=str(run.path),
+            position=asdict(position),
+        )
+
+    def start(self, saved: Sequence[Given]) -> None:
+        """Wait until all are prepared, and give them the state of the training."""
+        self._peers.receive()
+        self._peers.tell(start=True)
+        self._exchange.give(saved, gives=True)
+
+    def announce(self, batches: Sequence[Batch], number: int, learning_rate: float) -> None:
+        """Let the others make an update, and check that they take the same batches."""
+        self._peers.tell(update=number, learning_rate=learning_rate, batches=digest_of(batches))
+
+    def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
+        """Give all workers this one's state, if one has another."""
+        self._peers.tell(compare=True)
+        mine = digest(variable.numpy() for variable in saved)
+        digests = [message["state"] for message in self._peers.receive()]
+        others = [
+            channel.peer
+            for channel, theirs in zip(self._peers.channels, digests, strict=True)
+            if theirs != mine
+        ]
+        self._peers.tell(take=bool(others))
+        if others:
+            self._exchange.give(saved, gives=True)
+            warn(
+                f"{' and '.join(others)}: had other weights, and takes those of the chief. Its "
+                "processor computes otherwise; on equal machines all results would be exact"
+            )
+
+    def signal(self, warn: Callable[[str], None]) -> int:
+        """Return the signal that another worker has received, or 0; warn of the first one."""
+        if self._peers.signal_number and not self._warned:
+            self._warned = True
+            warn(f"{self._peers.signalled} is to end: saving a checkpoint before all end")
+        return self._peers.signal_number
+
+
+def digest_of(batches: Sequence[Batch]) -> int:
+    """Return a number by which workers see that they have the same batches."""
+    return digest(ids.numpy() for batch in batches for ids in batch[:2])

@@ -1,0 +1,80 @@
+"""Several processes on this machine, which need not be trainings here."""
+
+import json
+import os
+import signal
+import sys
+import threading
+
+import pytest
+from conftest import s2s
+
+from seq2seq_cli.cli import launch  # noqa: F401  (imports the module of that name)
+
+LAUNCH = sys.modules["seq2seq_cli.cli.launch"]  # `seq2seq_cli.cli.launch` is the function in it
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """Let workers run a program; it knows `index` and `addresses`."""
+
+    def run(program: str) -> None:
+        begin = (
+            "import json, os, signal, sys, time; config = json.loads(os.environ['TF_CONFIG']); "
+            "index = config['task']['index']; addresses = config['cluster']['worker']\n"
+        )
+        monkeypatch.setattr(LAUNCH, "_S2S", [sys.executable, "-uc", begin + program])
+
+    monkeypatch.setattr(LAUNCH, "_GRACE", 0.5)
+    monkeypatch.setattr(LAUNCH, "_TERMINATION", 0.5)
+    return run
+
+
+def test_each_worker_knows_all_addresses_and_its_lines_have_its_number(workers):
+    workers("print(json.dumps([addresses, sys.argv[1:]]), file=sys.stderr)")
+    code, out, error = s2s("launch", "--workers", "3", "--", "train", "--run", "x")
+    assert (code, out) == (0, "")
+    lines = dict(line.split(" | ", 1) for line in error.splitlines())
+    assert sorted(lines) == ["0", "1", "2"]
+    (said,) = set(lines.values())
+    addresses, arguments = json.loads(said)
+    assert len(set(addresses)) == 3
+    assert arguments == ["train", "--run", "x"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [("sys.exit(7)", 7), ("os.kill(os.getpid(), 9)", 137), ("sys.exit(143)", 143)],
+)
+def test_when_one_ends_all_end_even_one_that_ignores_it(ends, code, workers):
+    ignores = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    workers(f"{ignores}\nif index == 1: {ends}\ntime.sleep(60)")
+    found, out, error = s2s("launch", "--workers", "2", "--", "train")
+    assert (found, out) == (code, "")
+    assert "a worker ended with" in error
+
+
+def test_a_signal_reaches_all(workers):
+    workers(
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('told', flush=True)))\n"
+        "print('ready', flush=True)\ntime.sleep(60)"
+    )
+    timer = threading.Timer(1.5, os.kill, [os.getpid(), signal.SIGTERM])
+    timer.start()
+    code, _, error = s2s("launch", "--workers", "2", "--", "train")
+    timer.join()
+    assert code == 0
+    assert sorted(error.splitlines()) == ["0 | ready", "0 | told", "1 | ready", "1 | told"]
+
+
+def test_only_a_training_can_be_launched():
+    code, _, error = s2s("launch", "--", "eval")
+    assert code == 2
+    assert "only train" in error
+
+
+def test_workers_share_the_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7}, raising=False)
+    assert [LAUNCH._cores_of(index, 2) for index in range(2)] == [{2, 3}, {5, 7}]
+    assert [LAUNCH._cores_of(index, 3) for index in range(3)] == [{2}, {3}, {5, 7}]
+    assert LAUNCH._cores_of(0, 8) is None

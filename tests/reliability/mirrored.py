@@ -1,0 +1,47 @@
+"""One process that shares each batch between logical devices of its processor.
+
+    python tests/reliability/mirrored.py
+
+It prints, as JSON, how far the weights are from those of a training on one device.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+
+import tensorflow as tf
+from forked import forked, wait_for
+from together import config_of, difference
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.training.events import ignore
+from seq2seq_cli.training.loop import train
+
+_DEVICES = 4
+
+
+def train_on(config: Config, run: Path, devices: int) -> None:
+    """Train in this process, on so many logical devices."""
+    (processor,) = tf.config.list_physical_devices("CPU")
+    logical = [tf.config.LogicalDeviceConfiguration()] * devices
+    tf.config.set_logical_device_configuration(processor, logical)
+    train(config, ignore, name=str(run))
+
+
+def main() -> None:
+    """Train on one device and on several, with each way of compiling."""
+    for compiled in ("graph", "auto", "xla"):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            settings = {"training__compile": compiled, "training__batch_tokens": 512}
+            for strategy, devices in (("one", 1), ("mirrored", _DEVICES)):
+                config = config_of(folder, 4, training__strategy=strategy, **settings)
+                log = folder / "log"
+                run = folder / strategy
+                wait_for(forked(lambda c=config, r=run, d=devices: train_on(c, r, d), log), log)
+            found = difference(folder / "one", folder / "mirrored")
+            print(json.dumps({"compiled": compiled, "devices": _DEVICES, "difference": found}))
+
+
+if __name__ == "__main__":
+    main()

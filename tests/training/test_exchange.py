@@ -1,0 +1,109 @@
+"""Shares of a gradient, whoever adds them up."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import tiny_config
+from small_batches import batch
+from small_models import small_rnn, small_transformer
+
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.training.exchange import Exchange, Share, digest
+from seq2seq_cli.training.requirements import check_workers
+from seq2seq_cli.training.step import Updater
+
+
+class Added(Exchange):
+    """Adds up what several updaters exchange, one after the other, in this process.
+
+    Each update is made twice by each worker: the first time to tell its part, the second with the
+    sum of all.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[tf.Tensor] = []
+        self.total: tf.Tensor | None = None
+
+    def __call__(self, values: tf.Tensor) -> tf.Tensor:
+        if self.total is not None:
+            return self.total
+        self.parts.append(values)
+        raise InterruptedError
+
+
+def update_together(updaters: list[Updater], added: Added, number: int) -> tuple[float, float]:
+    added.parts, added.total = [], None
+    parts = [batch(4), batch(7), batch(5)]
+    for updater in updaters:
+        with pytest.raises(InterruptedError):
+            updater.update(parts, number, 0.01)
+    added.total = tf.add_n(added.parts)
+    (figures, *others) = [updater.update(parts, number, 0.01) for updater in updaters]
+    assert all(each == figures for each in others)
+    return tuple(map(float, figures))
+
+
+@pytest.mark.parametrize(
+    ("make", "compiled", "shards", "settings"),
+    [
+        (lambda: small_transformer(dropout=0.2), "graph", 6, {}),
+        (lambda: small_transformer(dropout=0.2), "graph", 2, {}),  # groups of parts, added first
+        (lambda: small_rnn(dropout=0.2, activation_penalty=0.1), "auto", 3, {}),
+        (lambda: small_transformer(dropout=0.2), "xla", 4, {"training__r_drop": 1.0}),
+    ],
+    ids=["all at once", "parts added", "rnn with a penalty", "xla, R-Drop"],
+)
+def test_several_workers_make_the_updates_of_one(make, compiled, shards, settings):
+    config = tiny_config("x", training__compile=compiled, training__parts=3, **settings).training
+    alone, added = Updater(make(), config, shards=shards), Added()
+    together = [
+        Updater(make(), config, shards=shards, share=Share(worker, 2, added)) for worker in (0, 1)
+    ]
+    for updater in together:
+        updater.compile_for([(4, 6, 6)])  # which exchanges nothing
+    for number in range(3):
+        figures = alone.update([batch(4), batch(7), batch(5)], number, 0.01)
+        found = update_together(together, added, number)
+        np.testing.assert_allclose(found, [float(f) for f in figures], rtol=1e-5)
+    for one, two in zip(alone.variables, together[1].variables, strict=True):
+        np.testing.assert_allclose(two.numpy(), one.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_each_shard_is_computed_by_one_worker_and_has_masks_of_its_own():
+    config = tiny_config("x", training__parts=1).training
+    added = Added()
+    for worker in range(4):
+        share = Share(worker, 4, added)
+        updater = Updater(small_transformer(dropout=0.5), config, shards=4, share=share)
+        with pytest.raises(InterruptedError):
+            updater.update([batch(8)], 0, 0.01)
+    assert len({float(part[-1]) for part in added.parts}) == 4  # their losses
+
+
+@pytest.mark.parametrize(
+    ("settings", "shards", "workers", "possible"),
+    [
+        ({}, 4, 4, True),
+        ({}, 4, 5, False),
+        ({"training__parts": 2}, 4, 4, True),
+        ({"training__parts": 3, "training__batch_tokens": 768}, 4, 4, False),  # 3 are computed
+        ({"training__compile": "xla", "training__parts": 2}, 4, 4, True),
+    ],
+)
+def test_more_workers_than_shards_are_refused_with_what_to_do(settings, shards, workers, possible):
+    config = tiny_config("x", **settings).training
+    if possible:
+        check_workers(config, shards, workers)
+        return
+    with pytest.raises(UsageError, match=r"--set training\.shards=(\d+)") as error:
+        check_workers(config, shards, workers)
+    advised = int(str(error.value).rpartition("=")[2])
+    check_workers(config, advised, workers)
+
+
+def test_a_digest_changes_with_any_bit():
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    other = array.copy()
+    other.view(np.uint32)[1, 2] ^= 1
+    assert digest([array, np.int64(3)]) == digest([array.copy(), np.int64(3)])
+    assert digest([array, np.int64(3)]) != digest([other, np.int64(3)])

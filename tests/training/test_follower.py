@@ -1,0 +1,160 @@
+"""A chief and another worker, in threads of this process, which add up their gradients here."""
+
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import tiny_config, toy_pairs
+from quick_training import SCORES
+
+from seq2seq_cli.config import Config
+from seq2seq_cli.errors import DataError, S2SError, UsageError, WorkerError
+from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runtime import peers as peers_module
+from seq2seq_cli.runtime.cluster import Cluster
+from seq2seq_cli.runtime.joining import join
+from seq2seq_cli.training import follower, team
+from seq2seq_cli.training.events import Notice, ignore
+from seq2seq_cli.training.exchange import Exchange
+from seq2seq_cli.training.loop import train
+from seq2seq_cli.training.team import Chief
+from seq2seq_cli.training.validation import Translated, Validator
+
+
+class Here(Exchange):
+    """Adds up the values of two threads."""
+
+    meeting: threading.Barrier
+    values: list[tf.Tensor]
+
+    def __init__(self, cluster, peers):
+        pass
+
+    def __call__(self, values):
+        values = tf.convert_to_tensor(values, tf.float32)
+        self.values.append(values)
+        self.meeting.wait()
+        total = tf.add_n(self.values)
+        if self.meeting.wait() == 0:
+            self.values.clear()
+        self.meeting.wait()
+        return total
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch, workdir) -> None:
+    monkeypatch.setattr(team, "Exchange", Here)
+    monkeypatch.setattr(follower, "Exchange", Here)
+    monkeypatch.setattr(peers_module, "BEAT", 0.1)
+    monkeypatch.setattr(Here, "meeting", threading.Barrier(2, timeout=60), raising=False)
+    monkeypatch.setattr(Here, "values", [], raising=False)
+    monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
+
+
+def config_of(corpus: Path, **settings: object) -> Config:
+    given = {"training__steps": 4, "training__shards": 4, "training__batch_tokens": 256, **settings}
+    return tiny_config(corpus, **given)
+
+
+def train_together(config: Config, other: Config | None = None) -> tuple[object, object, list]:
+    """Return what the chief and the other worker come to, and the chief's events."""
+    with socket.socket() as one, socket.socket() as two:
+        for each in (one, two):
+            each.bind(("127.0.0.1", 0))
+        addresses = tuple(f"127.0.0.1:{each.getsockname()[1]}" for each in (one, two))
+    events: list = []
+
+    def lead() -> object:
+        cluster = Cluster(addresses, 0)
+        with join(cluster, 20, ignore) as peers:
+            return train(config, events.append, name="both", team=Chief(cluster, peers))
+
+    def follow() -> object:
+        cluster = Cluster(addresses, 1)
+        with join(cluster, 20, ignore) as peers:
+            return follower.follow(other or config, cluster, peers, ignore)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(work) for work in (lead, follow)]
+        errors = [each.exception() for each in found]
+        assert all(error is None or isinstance(error, S2SError) for error in errors), errors
+        return *(e or each.result() for e, each in zip(errors, found, strict=True)), events
+
+
+def arrays(run: str) -> list[np.ndarray]:
+    """Return the weights and the optimizer's state of a run."""
+    from safetensors.numpy import load_file
+
+    newest = checkpoints.checkpoints(Run(Path(run)).checkpoints)[0]
+    files = sorted(newest.glob("*.safetensors"))
+    return [array for file in files for _, array in sorted(load_file(file).items())]
+
+
+@pytest.mark.parametrize("settings", [{}, {"training__parts": 2, "training__ema": 0.9}])
+def test_two_workers_come_to_what_one_process_does(corpus, settings):
+    config = config_of(corpus, **settings)
+    train(config, ignore, name="alone")
+    result, ended, _ = train_together(config)
+    assert (result.step, ended) == (4, None)
+    for one, two in zip(arrays("runs/alone"), arrays("runs/both"), strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
+
+
+def test_only_the_chief_writes(corpus, workdir):
+    train_together(config_of(corpus))
+    assert [path.name for path in workdir.iterdir()] == ["runs"]
+    assert [path.name for path in (workdir / "runs").iterdir()] == ["both"]
+
+
+def test_another_corpus_is_named(corpus, tmp_path):
+    shorter = tmp_path / "shorter.tsv"
+    lines = [f"{source}\t{target}\n" for source, target in toy_pairs()[:-1]]
+    shorter.write_text("".join(lines), encoding="utf-8")
+    chief, other, _ = train_together(config_of(corpus), config_of(shorter))
+    assert isinstance(other, DataError)
+    assert "has other sentences" in str(other)
+    assert isinstance(chief, WorkerError)
+    assert "worker 1" in str(chief)
+    assert "has other sentences" in str(chief)
+    assert chief.exit_code == DataError.exit_code
+
+
+def test_other_batches_are_named(corpus):
+    chief, other, _ = train_together(config_of(corpus), config_of(corpus, training__seed=3))
+    assert isinstance(other, DataError)
+    assert "batch 0 of epoch 1 is not the chief's" in str(other)
+    assert isinstance(chief, WorkerError)
+
+
+def test_more_workers_than_shards_are_refused_everywhere(corpus):
+    chief, other, _ = train_together(config_of(corpus, training__shards=1))
+    assert isinstance(chief, UsageError)
+    assert isinstance(other, WorkerError)
+    assert "2 workers cannot share a batch of 1 shards" in str(other)
+    assert other.exit_code == 2
+
+
+def test_a_worker_whose_weights_have_drifted_takes_the_chiefs(corpus, monkeypatch):
+    monkeypatch.setattr(follower, "digest", lambda arrays: len([*arrays]))
+    config = config_of(corpus)
+    train(config, ignore, name="alone")
+    result, ended, events = train_together(config)
+    assert (result.step, ended) == (4, None)
+    notices = [event.text for event in events if isinstance(event, Notice)]
+    assert any("worker 1" in text and "had other weights" in text for text in notices)
+    for one, two in zip(arrays("runs/alone"), arrays("runs/both"), strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
+
+
+def test_a_chief_that_diverges_ends_all(corpus):
+    config = config_of(corpus, training__peak_learning_rate=1000.0, training__steps=40)
+    chief, other, _ = train_together(config)
+    assert type(chief).__name__ == "DivergedError"
+    assert isinstance(other, WorkerError)
+    assert other.exit_code == 6
+    assert "Likely cause" in str(other)
