@@ -160,6 +160,10 @@ class AttentionStackConfig(Table):
     """Width of embeddings and layers (d_model in Vaswani et al. 2017)."""
     heads: int = Field(4, ge=1, le=1024)
     """Number of attention heads; divides `units`."""
+    key_value_heads: int | None = Field(None, ge=1, le=1024)
+    """Number of heads of keys and values, each for a group of `heads`, which it divides
+    (grouped-query attention, Ainslie et al. 2023; with 1 multi-query attention, Shazeer 2019). Not
+    set, there are as many as `heads`. The encoder of a Transformer always has `heads`."""
     inner_units: int = Field(1024, ge=1, le=4 * MOST_UNITS)
     """Width inside the feed-forward networks (d_ff)."""
     norm: Literal["pre", "post"] = "pre"
@@ -192,6 +196,11 @@ class AttentionStackConfig(Table):
             raise ValueError(
                 f"model.heads must divide model.units; they are {self.heads} and {self.units}"
             )
+        if self.key_value_heads and self.heads % self.key_value_heads:
+            raise ValueError(
+                "model.key_value_heads must divide model.heads; they are "
+                f"{self.key_value_heads} and {self.heads}"
+            )
         if self.positions == "rotary" and self.units // self.heads % 2:
             raise ValueError(
                 "model.positions 'rotary' turns pairs of units, so that a head needs an even "
@@ -201,8 +210,11 @@ class AttentionStackConfig(Table):
 
     def _described(self, kind: str, layers: str) -> str:
         norm = f"{self.norm}-norm" + (" (RMS)" if self.normalisation == "rms" else "")
+        heads = f"{self.heads} heads"
+        if self.key_value_heads:
+            heads += f" ({self.key_value_heads} of keys and values)"
         return (
-            f"{kind}, {layers} layers of {self.units} units and {self.heads} heads, "
+            f"{kind}, {layers} layers of {self.units} units and {heads}, "
             f"{norm}, {self.activation}, {self.positions} positions"
         )
 

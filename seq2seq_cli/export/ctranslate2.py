@@ -28,6 +28,7 @@ _MOST_POSITIONS = 4096  # rows of a learned table, whose last row counts for all
 _KNOWN: dict[str, tuple] = {  # values of these keys of [model]; any of the others
     "normalisation": ("layer",),
     "positions": ("sinusoidal", "learned"),
+    "key_value_heads": (None,),
 }
 _PIECES = ("unigram", "bpe")
 _SELF = (("query", "key", "value"), ("output",))

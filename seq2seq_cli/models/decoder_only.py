@@ -45,7 +45,13 @@ class DecoderOnly(AttentionStack):
         )
         self.dropout = self._make_dropout(config.dropout)
         self.blocks = [
-            Block(config, self._make_dropout, seed=generator, name=f"block_{i}")
+            Block(
+                config,
+                self._make_dropout,
+                seed=generator,
+                key_value_heads=config.key_value_heads,
+                name=f"block_{i}",
+            )
             for i in range(config.layers)
         ]
         norm = NORMS[config.normalisation]

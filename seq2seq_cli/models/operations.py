@@ -85,12 +85,14 @@ def _stacks(config: TransformerConfig | DecoderOnlyConfig, source: int, target: 
     d = config.units
     feed_forward = (3 if config.activation == "swiglu" else 2) * d * config.inner_units
 
-    def block(length: int, seen: int) -> int:
+    kv = d // config.heads * (config.key_value_heads or config.heads)  # width of keys and values
+
+    def block(length: int, seen: int, kv: int) -> int:
         """Return the multiplications of self-attention and feed-forward network."""
-        return length * (4 * d * d + feed_forward + 2 * seen * d)
+        return length * (2 * d * (d + kv) + feed_forward + 2 * seen * d)
 
     if isinstance(config, DecoderOnlyConfig):
-        return config.layers * (block(source, source) + block(target, source + target))
-    cross = target * (2 * d * d + 2 * source * d) + source * 2 * d * d
-    encoder = config.encoder_layers * block(source, source)
-    return encoder + config.decoder_layers * (block(target, target) + cross)
+        return config.layers * (block(source, source, kv) + block(target, source + target, kv))
+    cross = target * (2 * d * d + 2 * source * d) + source * 2 * d * kv
+    encoder = config.encoder_layers * block(source, source, d)
+    return encoder + config.decoder_layers * (block(target, target, kv) + cross)

@@ -72,19 +72,37 @@ def multi_head_attention(
     heads: int,
     W_QKVO: list[Affine],
     score: HeadScore,
+    groups: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return what `reference.multi_head_attention` does, with a score of each head of its own.
+    """Grouped-query attention: Ainslie et al. (2023), section 2.2.
 
-    Fast: multi_head_attention.MultiHeadAttention.
+        head_i = Attention(Q W_i^Q, K W_g^K, V W_g^V)       g = floor(i / (heads / groups)), from 0
+
+    There are `groups` sets of keys and values, each shared by as many heads; with as many groups as
+    heads this is `reference.multi_head_attention`, with one group multi-query attention (Shazeer
+    2019). The score may be another one for each head.
+    Fast: multi_head_attention.MultiHeadAttention (key_value_heads).
     """
     *W_QKV, (W_O, b_O) = W_QKVO
     queries, keys, values = (
-        tf.split(x @ W_i + b_i, heads, axis=-1)
-        for x, (W_i, b_i) in zip([Q_BTD, K_BSD, V_BSD], W_QKV, strict=True)
+        tf.split(x @ W_i + b_i, number, axis=-1)
+        for x, (W_i, b_i), number in zip(
+            [Q_BTD, K_BSD, V_BSD], W_QKV, [heads, groups, groups], strict=True
+        )
     )
-    attended = [attend(score(i, q, keys[i]), values[i], mask_BTS) for i, q in enumerate(queries)]
+    group = [i // (heads // groups) for i in range(heads)]
+    attended = [
+        attend(score(i, q, keys[g]), values[g], mask_BTS)
+        for i, (q, g) in enumerate(zip(queries, group, strict=True))
+    ]
     outputs, weights = zip(*attended, strict=True)
     return tf.concat(outputs, axis=-1) @ W_O + b_O, tf.stack(weights, axis=1)
+
+
+def plain_score(head: int, q_BTD: Tensor, k_BSD: Tensor) -> Tensor:
+    """Return the score that is the same for each head: `reference.scaled_dot`."""
+    del head
+    return scaled_dot(q_BTD, k_BSD)
 
 
 def rotate(x_BTD: Tensor, m_BT: Tensor) -> Tensor:

@@ -181,9 +181,11 @@ def multi_head_of(layer: MultiHeadAttention, score: variants.HeadScore | None = 
     """Return multi-head attention, with a score of each head of its own if it is given."""
     names = ("query", "key", "value", "output")
     weights = {"heads": layer.heads, "W_QKVO": [affine_of(layer, f"{name}_") for name in names]}
-    if score is None:
+    groups = layer.key_value_heads
+    if score is None and groups == layer.heads:
         return functools.partial(reference.multi_head_attention, **weights)
-    return functools.partial(variants.multi_head_attention, **weights, score=score)
+    score = score or variants.plain_score
+    return functools.partial(variants.multi_head_attention, **weights, score=score, groups=groups)
 
 
 def score_of_distances(

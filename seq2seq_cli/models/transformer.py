@@ -41,8 +41,10 @@ class Transformer(AttentionStack):
             return make_distances(config.positions, config.heads, both_ways, generator, name)
 
         def stack(layers: int, name: str, cross: bool) -> list[Block]:
+            # An encoder is computed once, so that nothing is gained by fewer heads in it.
+            groups = config.key_value_heads if cross else None
             return [
-                Block(config, self._make_dropout, cross, generator, name=f"{name}_{i}")
+                Block(config, self._make_dropout, cross, generator, groups, name=f"{name}_{i}")
                 for i in range(layers)
             ]
 

@@ -204,6 +204,13 @@ def test_rotary_positions_need_an_even_number_of_units_in_a_head(tmp_path):
     assert error_of(text, tmp_path).endswith("model.units / model.heads is 3")
 
 
+def test_heads_of_keys_divide_those_of_queries(tmp_path):
+    text = '[model]\nkind = "transformer"\nunits = 12\nheads = 4\nkey_value_heads = 3'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.key_value_heads must divide model.heads; they are 3 and 4"
+    )
+
+
 def test_coverage_without_attention_is_refused(tmp_path):
     text = '[model]\nattention = "none"\n[decoding]\ncoverage_penalty = 0.2'
     assert error_of(text, tmp_path) == (

@@ -49,9 +49,14 @@ STACKS = {
     "alibi decoder only": {"kind": "decoder_only", "positions": "alibi", "units": 12, "heads": 3},
     "relative": STACK | {"positions": "relative"},
     "relative decoder only": {"kind": "decoder_only", "positions": "relative"},
+    "grouped": STACK | {"heads": 4, "key_value_heads": 2, "positions": "rotary"},
+    "grouped alibi": STACK | {"heads": 4, "key_value_heads": 2, "positions": "alibi"},
+    "multi-query": STACK | {"key_value_heads": 1},
+    "grouped decoder only": {"kind": "decoder_only", "heads": 4, "key_value_heads": 2},
 }
 VARIANTS = RNNS | STACKS
 COMPILED = [
+    "grouped",
     "none luong deep",
     "none bahdanau",
     "maxout deep",

@@ -149,6 +149,7 @@ class Block(keras.layers.Layer):
         make_dropout: gives each dropout its site.
         cross: whether there is a cross-attention.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        key_value_heads: of the attentions; None for as many as queries have.
     """
 
     def __init__(
@@ -157,14 +158,21 @@ class Block(keras.layers.Layer):
         make_dropout: MakeDropout,
         cross: bool = False,
         seed: Any = None,
+        key_value_heads: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         units = config.units
 
         def attention(name: str) -> MultiHeadAttention:
-            dropout = make_dropout(config.attention_dropout)
-            return MultiHeadAttention(units, config.heads, dropout=dropout, seed=seed, name=name)
+            return MultiHeadAttention(
+                units,
+                config.heads,
+                dropout=make_dropout(config.attention_dropout),
+                seed=seed,
+                key_value_heads=key_value_heads,
+                name=name,
+            )
 
         def residual(name: str) -> Residual:
             dropout = make_dropout(config.dropout)
@@ -280,11 +288,14 @@ class Block(keras.layers.Layer):
             cross-attention over the cache too.
         """
         units, dtype = inputs_RD.shape[1], inputs_RD.dtype
-        by_heads = [-1, *cache.keys_BHSD.shape[1::2]]
+        groups, width = cache.keys_BHSD.shape[1::2]
+        sizes = [units, groups * width, groups * width]
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
-            projected = tf.split(tf.cast(dense(x, *maps["self"]), dtype), 3, axis=1)
-            query, keys, values = (tf.reshape(each, by_heads) for each in projected)
+            projected = tf.split(tf.cast(dense(x, *maps["self"]), dtype), sizes, axis=1)
+            query, keys, values = (
+                tf.reshape(x, [-1, x.shape[1] // width, width]) for x in projected
+            )
             if turn is not None:
                 query, keys = turn(query), turn(keys)
             own = cache.write(KeysValues(keys, values), position, in_place)
@@ -293,7 +304,8 @@ class Block(keras.layers.Layer):
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["self_output"]), (own, weights)
 
         def attend_to_memory(x: tf.Tensor) -> tuple:
-            query = tf.reshape(tf.cast(dense(x, *maps["cross"]), dtype), by_heads)
+            query = tf.cast(dense(x, *maps["cross"]), dtype)
+            query = tf.reshape(query, [-1, units // width, width])
             heads_RHD, weights = attend_step(query, memory_mask_RS, memory)
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["cross_output"]), weights
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from seq2seq_cli.models.layers.linear import add_affine, joined
 from seq2seq_cli.models.masks import causal_mask
 from seq2seq_cli.models.ops.cache import KeysValues
-from seq2seq_cli.models.ops.products import batched_matmul, dense, to_product_dtype
+from seq2seq_cli.models.ops.products import dense, grouped_matmul, to_product_dtype
 from seq2seq_cli.models.ops.softmax import masked_softmax
 
 
@@ -31,7 +31,8 @@ def scaled_dot_product_attention(
 
     Args:
         query: queries_BTD, or one a sentence, BD; or by heads, BHTD or BHD.
-        key: keys_BSD (BHSD by heads), as wide as the queries.
+        key: keys_BSD (BHSD by heads), as wide as the queries. There may be fewer heads of keys and
+            values than of queries, each for a group of those.
         value: values_BSD (BHSD by heads), of any width.
         mask: bool, False where a key is not to be seen: BS, as padding masks are, or BTS; where
             its B or T is 1 it counts for all. The same for all heads.
@@ -50,12 +51,12 @@ def scaled_dot_product_attention(
         )
         return tf.squeeze(outputs, -2), tf.squeeze(weights, -2)
     # Scaling the queries costs less than scaling the scores where sentences are long.
-    scores = batched_matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True)
+    scores = grouped_matmul(query * query.shape[-1] ** -0.5, key, transpose_b=True)
     if bias is not None:
         scores = tf.cast(scores, tf.float32) + bias
     weights = masked_softmax(scores, _scores_mask(scores, mask, causal))
     kept = weights if dropout is None else dropout(weights)
-    return batched_matmul(tf.cast(kept, value.dtype), value), weights
+    return grouped_matmul(tf.cast(kept, value.dtype), value), weights
 
 
 def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.Tensor | None:
@@ -79,6 +80,11 @@ class MultiHeadAttention(keras.layers.Layer):
     each projection has a bias; d_k = d_v = units / heads. Equal to keras.layers.MultiHeadAttention
     with key_dim = units / heads. One product projects the same inputs for several purposes.
 
+    With fewer heads of keys and values, W_i^K and W_i^V are shared by groups of heads:
+    grouped-query attention (Ainslie et al. 2023, "GQA: training generalized multi-query Transformer
+    models from multi-head checkpoints", section 2.2), equal to keras.layers.GroupQueryAttention;
+    with one, multi-query attention (Shazeer 2019). A cache is as many times smaller.
+
     Args:
         units: width of all heads together.
         heads: number of heads; divides `units`.
@@ -87,9 +93,10 @@ class MultiHeadAttention(keras.layers.Layer):
         value_units: width of the values; None for that of the keys.
         dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        key_value_heads: number of heads of keys and values; divides `heads`. None for `heads`.
 
     Raises:
-        ValueError: if `heads` does not divide `units`.
+        ValueError: if `heads` does not divide `units`, or `key_value_heads` not `heads`.
     """
 
     def __init__(
@@ -101,13 +108,21 @@ class MultiHeadAttention(keras.layers.Layer):
         value_units: int | None = None,
         dropout: keras.layers.Layer | None = None,
         seed: Any = None,
+        key_value_heads: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         if units % heads:
             raise ValueError(f"heads must divide units. Received: heads={heads}, units={units}")
+        self.key_value_heads = key_value_heads or heads
+        if heads % self.key_value_heads:
+            raise ValueError(
+                "key_value_heads must divide heads. Received: "
+                f"key_value_heads={key_value_heads}, heads={heads}"
+            )
         self.units = units
         self.heads = heads
+        key_value_units = units // heads * self.key_value_heads
         self.dropout = dropout
         query_units = query_units or units
         key_units = key_units or units
@@ -116,10 +131,10 @@ class MultiHeadAttention(keras.layers.Layer):
             self, units, query_units, seed, "query_"
         )
         self.key_map = self.key_kernel, self.key_bias = add_affine(
-            self, units, key_units, seed, "key_"
+            self, key_value_units, key_units, seed, "key_"
         )
         self.value_map = self.value_kernel, self.value_bias = add_affine(
-            self, units, value_units, seed, "value_"
+            self, key_value_units, value_units, seed, "value_"
         )
         self.output_map = self.output_kernel, self.output_bias = add_affine(
             self, query_units, units, seed, "output_"
@@ -163,23 +178,26 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def project_self(self, inputs_BTD: tf.Tensor) -> tuple[tf.Tensor, KeysValues]:
         """Return query_BHTD, and keys and values of the same inputs."""
+        if self.key_value_heads < self.heads:
+            return self.project_query(inputs_BTD), self.project_keys_values(inputs_BTD)
         query, keys, values = self._by_heads(
-            inputs_BTD, self.query_map, self.key_map, self.value_map
+            self.heads, inputs_BTD, self.query_map, self.key_map, self.value_map
         )
         return query, KeysValues(keys, values)
 
     def project_query(self, query_BTD: tf.Tensor) -> tf.Tensor:
         """Return query_BHTD."""
-        return self._by_heads(query_BTD, self.query_map)[0]
+        return self._by_heads(self.heads, query_BTD, self.query_map)[0]
 
     def project_keys_values(
         self, key_BSD: tf.Tensor, value_BSD: tf.Tensor | None = None
     ) -> KeysValues:
         """Return keys and values by heads, which need not be computed more than once."""
+        heads = self.key_value_heads
         if value_BSD is None:
-            return KeysValues(*self._by_heads(key_BSD, self.key_map, self.value_map))
-        (keys,) = self._by_heads(key_BSD, self.key_map)
-        (values,) = self._by_heads(value_BSD, self.value_map)
+            return KeysValues(*self._by_heads(heads, key_BSD, self.key_map, self.value_map))
+        (keys,) = self._by_heads(heads, key_BSD, self.key_map)
+        (values,) = self._by_heads(heads, value_BSD, self.value_map)
         return KeysValues(keys, values)
 
     def combine(
@@ -209,10 +227,10 @@ class MultiHeadAttention(keras.layers.Layer):
         concatenated_BTD = tf.reshape(heads_BTHD, [batch, length, self.units])
         return dense(concatenated_BTD, *self.output_map), weights_BHTS
 
-    def _by_heads(self, inputs_BTD: tf.Tensor, *projections: tuple) -> list[tf.Tensor]:
+    def _by_heads(self, heads: int, inputs_BTD: tf.Tensor, *projections: tuple) -> list[tf.Tensor]:
         """Return several projections of the same inputs, each BHTD, by one product."""
         batch, length = tf.unstack(tf.shape(inputs_BTD)[:2])
-        shape = [batch, length, len(projections), self.heads, self.units // self.heads]
+        shape = [batch, length, len(projections), heads, self.units // self.heads]
         projected = dense(to_product_dtype(inputs_BTD), *joined(*projections))
         by_heads = tf.transpose(tf.reshape(projected, shape), [2, 0, 3, 1, 4])
         return [tf.cast(each_BHTD, self.compute_dtype) for each_BHTD in tf.unstack(by_heads)]

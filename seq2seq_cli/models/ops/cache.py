@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from seq2seq_cli.models.ops.products import batched_matmul
+from seq2seq_cli.models.ops.products import grouped_matmul
 from seq2seq_cli.models.ops.softmax import masked_softmax
 
 
@@ -71,7 +71,7 @@ def attend_step(
     """Return softmax(q k / sqrt(D)) v for one query of each of R = B K rows, by heads.
 
     Args:
-        query_RHD: the queries, by heads.
+        query_RHD: the queries, by heads. Keys and values may have fewer; see `grouped_matmul`.
         mask_RX: bool, False where a key is not to be seen: first the shared ones, then the row's
             own. R may be 1.
         shared: keys and values of B sentences. The K rows of a sentence stand next to each other
@@ -87,11 +87,11 @@ def attend_step(
     if shared is not None:
         batch, shared_length = tf.shape(shared.keys_BHSD)[0], tf.shape(shared.keys_BHSD)[2]
         query_BHKD = _by_sentence(query_RHD, batch)
-        scores_BHKS = batched_matmul(query_BHKD, shared.keys_BHSD, transpose_b=True)
+        scores_BHKS = grouped_matmul(query_BHKD, shared.keys_BHSD, transpose_b=True)
         scores.append(_by_row(tf.cast(scores_BHKS, tf.float32)))
     if own is not None:
         query_RH1D = query_RHD[:, :, tf.newaxis]
-        scores_RH1S = batched_matmul(query_RH1D, own.keys_BHSD, transpose_b=True)
+        scores_RH1S = grouped_matmul(query_RH1D, own.keys_BHSD, transpose_b=True)
         scores.append(tf.cast(tf.squeeze(scores_RH1S, 2), tf.float32))
     scores_RHX = scores[0] if len(scores) == 1 else tf.concat(scores, axis=2)
     if bias_RHX is not None:
@@ -101,10 +101,10 @@ def attend_step(
     if shared is not None:
         values_BHSD = shared.values_BHSD
         weights_RHS = tf.cast(weights_RHX[:, :, :shared_length], values_BHSD.dtype)
-        outputs.append(_by_row(batched_matmul(_by_sentence(weights_RHS, batch), values_BHSD)))
+        outputs.append(_by_row(grouped_matmul(_by_sentence(weights_RHS, batch), values_BHSD)))
     if own is not None:
         weights_RHS = tf.cast(weights_RHX[:, :, shared_length:], own.values_BHSD.dtype)
-        outputs_RH1D = batched_matmul(weights_RHS[:, :, tf.newaxis], own.values_BHSD)
+        outputs_RH1D = grouped_matmul(weights_RHS[:, :, tf.newaxis], own.values_BHSD)
         outputs.append(tf.squeeze(outputs_RH1D, 2))
     return outputs[0] if len(outputs) == 1 else tf.add_n(outputs), weights_RHX
 

@@ -48,6 +48,24 @@ def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.
     return (_by_transposed if transpose_b else _by_plain)(a, b)
 
 
+def grouped_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
+    """Return what `batched_matmul` does, where one matrix of b may serve several of a.
+
+    Args:
+        a: of shape BTI, or by heads BHTI.
+        b: of shape BIJ, or by heads BGIJ, where G divides H: a group of H / G heads next to each
+            other shares a matrix.
+        transpose_b: b is BJI or BGJI.
+    """
+    heads, groups = a.shape[1], b.shape[1]
+    if a.shape.rank == 3 or heads in (groups, None):
+        return batched_matmul(a, b, transpose_b)
+    batch, _, length, inner = tf.unstack(tf.shape(a))
+    rows = tf.reshape(a, [batch, groups, heads // groups * length, inner])
+    product = batched_matmul(rows, b, transpose_b)
+    return tf.reshape(product, [batch, heads, length, tf.shape(product)[3]])
+
+
 def einsum(equation: str, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     """Return what tf.einsum does."""
     product = tf.einsum(equation, to_product_dtype(a), to_product_dtype(b))
