@@ -171,6 +171,9 @@ class AttentionStackConfig(Table):
     normalisation: Literal["layer", "rms"] = "layer"
     """Layer normalisation (Ba et al. 2016), or RMS normalisation (Zhang and Sennrich 2019), which
     does without the mean and the bias."""
+    parallel_blocks: bool = False
+    """Attention and feed-forward network of a block take the same normalised input, side by side
+    (GPT-J; PaLM, Chowdhery et al. 2022), and so does cross-attention. It needs `norm = "pre"`."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has half more weights."""
     positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
@@ -208,14 +211,24 @@ class AttentionStackConfig(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _one_norm_before_all_sublayers(self) -> "AttentionStackConfig":
+        if self.parallel_blocks and self.norm != "pre":
+            raise ValueError(
+                "model.parallel_blocks have one normalisation before all that is in a block, so "
+                f"that model.norm must be 'pre'; it is {self.norm!r}"
+            )
+        return self
+
     def _described(self, kind: str, layers: str) -> str:
         norm = f"{self.norm}-norm" + (" (RMS)" if self.normalisation == "rms" else "")
+        blocks = ", parallel blocks" if self.parallel_blocks else ""
         heads = f"{self.heads} heads"
         if self.key_value_heads:
             heads += f" ({self.key_value_heads} of keys and values)"
         return (
             f"{kind}, {layers} layers of {self.units} units and {heads}, "
-            f"{norm}, {self.activation}, {self.positions} positions"
+            f"{norm}, {self.activation}, {self.positions} positions{blocks}"
         )
 
 

@@ -29,6 +29,7 @@ _KNOWN: dict[str, tuple] = {  # values of these keys of [model]; any of the othe
     "normalisation": ("layer",),
     "positions": ("sinusoidal", "learned"),
     "key_value_heads": (None,),
+    "parallel_blocks": (False,),
 }
 _PIECES = ("unigram", "bpe")
 _SELF = (("query", "key", "value"), ("output",))

@@ -279,7 +279,7 @@ def feed_forward(
                   Shazeer (2020), equation 6, which has no biases
 
     (W_1, b_1) is `first`, (W_2, b_2) is `second` and (V, c) is `gate`.
-    Fast: blocks.FeedForward ({inner,output,gate}_{kernel,bias}).
+    Fast: feed_forward.FeedForward ({inner,output,gate}_{kernel,bias}).
     """
     inner = x @ first[0] + first[1]
     if activation == "relu":

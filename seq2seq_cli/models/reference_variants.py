@@ -9,7 +9,7 @@ from collections.abc import Callable
 import tensorflow as tf
 from tensorflow import Tensor
 
-from seq2seq_cli.models.reference import Affine, Cell, Readout, State, attend, scaled_dot
+from seq2seq_cli.models.reference import Affine, Cell, Layer, Readout, State, attend, scaled_dot
 
 HeadScore = Callable[[int, Tensor, Tensor], Tensor]  # (head, q_BTD, k_BSD) -> scores_BTS
 
@@ -172,3 +172,14 @@ def t5_score(
     ahead = n if both_ways else -bucket_BTS  # without, as near as the position itself
     bucket_BTS = tf.where(distance_BTS > 0, bucket_BTS + ahead, bucket_BTS)
     return scaled_dot(q_BTD, k_BSD) + tf.gather(tf.convert_to_tensor(b)[:, head], bucket_BTS)
+
+
+def parallel_block(x: Tensor, sublayers: list[Layer], norm: Layer) -> Tensor:
+    """X + MLP(LayerNorm(x)) + Attention(LayerNorm(x)): Chowdhery et al. (2022), section 2.
+
+    GPT-J has the same form. A decoder's attention to the encoder's outputs is one more term. The
+    paper has decoders without it.
+    Fast: blocks.side_by_side.
+    """
+    normal = norm(x)
+    return tf.add_n([x, *(sublayer(normal) for sublayer in sublayers)])

@@ -11,10 +11,11 @@ from tensorflow import Tensor
 
 from seq2seq_cli.models import reference
 from seq2seq_cli.models import reference_variants as variants
-from seq2seq_cli.models.layers.blocks import Block, FeedForward
+from seq2seq_cli.models.layers.blocks import Block, side_by_side
 from seq2seq_cli.models.layers.cells import Cell, GRUCell
 from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder
 from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.linear import Linear
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm, Norm
@@ -249,6 +250,9 @@ def apply_block(
         sublayers.append(attention(layer.cross_attention, memory_mask_BTS, memory_BSD))
         residuals.append(layer.cross_residual)
     sublayers.append(feed_forward_of(layer.feed_forward))
+    if layer.through is side_by_side:
+        norm = norm_of(layer.self_residual.norm)
+        return variants.parallel_block(x_BTD, sublayers, norm), weights
     norms = [norm_of(residual.norm) for residual in [*residuals, layer.feed_forward_residual]]
     outputs_BTD = reference.block(x_BTD, sublayers, norms, layer.self_residual.is_pre)
     return outputs_BTD, weights

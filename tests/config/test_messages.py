@@ -211,6 +211,11 @@ def test_heads_of_keys_divide_those_of_queries(tmp_path):
     )
 
 
+def test_parallel_blocks_need_the_norm_before(tmp_path):
+    text = '[model]\nkind = "decoder_only"\nparallel_blocks = true\nnorm = "post"'
+    assert error_of(text, tmp_path).endswith("model.norm must be 'pre'; it is 'post'")
+
+
 def test_coverage_without_attention_is_refused(tmp_path):
     text = '[model]\nattention = "none"\n[decoding]\ncoverage_penalty = 0.2'
     assert error_of(text, tmp_path) == (

@@ -90,6 +90,7 @@ def test_what_ctranslate2_has_no_layers_for_is_refused():
         with pytest.raises(UsageError, match="no layers for a model of this kind"):
             exported.check_model(loaded.model, loaded.tokenizers)
     options = {"normalisation": "rms", "positions": "rotary", "key_value_heads": 1}
+    options["parallel_blocks"] = True
     for key, value in options.items():
         loaded = random_model(**{f"model__{key}": value})
         with pytest.raises(UsageError, match=f"not write models with model.{key} = {value!r}"):

@@ -15,11 +15,11 @@ from test_reference import (
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models import reference, reference_training
 from seq2seq_cli.models.layers.attention import attend, attention_weights
-from seq2seq_cli.models.layers.blocks import FeedForward
 from seq2seq_cli.models.layers.cells import CELLS, run_cell
 from seq2seq_cli.models.layers.decoders import BahdanauDecoder, LuongDecoder
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm
 from seq2seq_cli.models.layers.scores import make_score

@@ -27,6 +27,7 @@ CONFIGS = {
     "none, Bahdanau": RNNConfig(**RNN | {"attention": "none", "wiring": "bahdanau"}),
     "maxout": RNNConfig(**RNN | {"wiring": "bahdanau", "readout": "maxout"}),
     "transformer": TransformerConfig(**STACK, encoder_layers=1, decoder_layers=2),
+    "parallel": TransformerConfig(**STACK, parallel_blocks=True),
     "grouped": TransformerConfig(**STACK | {"heads": 4}, key_value_heads=2),
     "grouped decoder-only": DecoderOnlyConfig(**STACK, key_value_heads=1),
     "swiglu": TransformerConfig(**STACK, activation="swiglu"),

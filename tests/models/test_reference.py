@@ -11,9 +11,10 @@ from test_cells import ORACLES, keras_weights, randomise
 from seq2seq_cli.config.model import TransformerConfig
 from seq2seq_cli.models import reference, reference_training
 from seq2seq_cli.models.dropout_key import DropoutKey
-from seq2seq_cli.models.layers.blocks import Block, FeedForward
+from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.cells import CELLS
 from seq2seq_cli.models.layers.encoder import EncoderLayer
+from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm
 from seq2seq_cli.models.layers.regularisation import dropout_maker

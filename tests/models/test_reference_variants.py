@@ -82,3 +82,8 @@ def test_buckets_of_distances_by_hand(both_ways):
     layer = RelativeBias(1, both_ways)
     layer.bias_table.assign(table)
     np.testing.assert_array_equal(layer.bias(positions[0], positions[0])[0], scores)
+
+
+def test_a_parallel_block_by_hand():
+    found = variants.parallel_block(2.0, [lambda x: 10 * x, lambda x: 100 * x], lambda x: x + 1)
+    assert found == 2 + 30 + 300

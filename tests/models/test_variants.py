@@ -52,10 +52,17 @@ STACKS = {
     "grouped": STACK | {"heads": 4, "key_value_heads": 2, "positions": "rotary"},
     "grouped alibi": STACK | {"heads": 4, "key_value_heads": 2, "positions": "alibi"},
     "multi-query": STACK | {"key_value_heads": 1},
+    "parallel": STACK | {"parallel_blocks": True},
+    "parallel decoder only": {"kind": "decoder_only", "parallel_blocks": True},
+    "palm": {  # all of that model's options
+        **{"kind": "decoder_only", "parallel_blocks": True, "positions": "rotary"},
+        **{"key_value_heads": 1, "activation": "swiglu", "normalisation": "rms"},
+    },
     "grouped decoder only": {"kind": "decoder_only", "heads": 4, "key_value_heads": 2},
 }
 VARIANTS = RNNS | STACKS
 COMPILED = [
+    "palm",
     "grouped",
     "none luong deep",
     "none bahdanau",

@@ -1,6 +1,6 @@
-"""What the stacks of Transformers are made of: feed-forward, residual, one block."""
+"""What the stacks of Transformers are made of: a block, and the residual connections in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,7 +8,8 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import AttentionStackConfig
-from seq2seq_cli.models.layers.linear import Affine, add_affine, joined
+from seq2seq_cli.models.layers.feed_forward import FeedForward
+from seq2seq_cli.models.layers.linear import Affine, joined
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import NORMS
 from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
@@ -18,75 +19,6 @@ from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dty
 
 # f of a residual connection: x -> (f(x), its other results)
 Sublayer = Callable[[tf.Tensor], tuple[tf.Tensor, Any]]
-
-
-class FeedForward(keras.layers.Layer):
-    """The same two-layer network at each position.
-
-        relu, gelu:  FFN(x) = f(x W1 + b1) W2 + b2                       Vaswani et al., equation 2
-        swiglu:      FFN(x) = (swish(x W1 + b1) * (x V + c)) W2 + b2     Shazeer (2020), equation 6
-
-    Shazeer's has no biases. With `swiglu` the layer has half as many weights again; the paper takes
-    two thirds of the inner units to make up for it. GELU is exact (Hendrycks and Gimpel 2016).
-
-    Args:
-        units: width of inputs and outputs.
-        inner_units: width in between.
-        activation: `relu`, `gelu` or `swiglu`.
-        seed: an int or a keras.random.SeedGenerator for the initial weights.
-        dropout: applied to the inner units after the activation, as tensor2tensor and fairseq do;
-            None for none.
-    """
-
-    def __init__(
-        self,
-        units: int,
-        inner_units: int,
-        activation: str,
-        seed: Any = None,
-        dropout: Dropout | None = None,
-        **kwargs: Any,
-    ):
-        super().__init__(**kwargs)
-        self.activation = activation
-        self.dropout = dropout
-        self.inner_kernel, self.inner_bias = add_affine(self, inner_units, units, seed, "inner_")
-        if activation == "swiglu":
-            self.gate_kernel, self.gate_bias = add_affine(self, inner_units, units, seed, "gate_")
-        self.output_kernel, self.output_bias = add_affine(self, units, inner_units, seed, "output_")
-        self.built = True
-
-    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`."""
-        return tf.cast(self.transform(inputs, self.maps(), training), inputs.dtype)
-
-    def maps(self) -> dict[str, Affine]:
-        """Return the maps that `transform` takes."""
-        maps = {
-            "inner": joined((self.inner_kernel, self.inner_bias)),
-            "output": joined((self.output_kernel, self.output_bias)),
-        }
-        if self.activation == "swiglu":
-            maps["gate"] = joined((self.gate_kernel, self.gate_bias))
-        return maps
-
-    def transform(
-        self, inputs: tf.Tensor, maps: dict[str, Affine], training: bool = False
-    ) -> tf.Tensor:
-        """Return outputs of the shape of `inputs`, given `maps`, in the dtype of products."""
-        inner = self._activated(to_product_dtype(inputs), maps)
-        if self.dropout is not None:
-            inner = self.dropout(inner, training=training)
-        return dense(to_product_dtype(inner), *maps["output"])
-
-    def _activated(self, x: tf.Tensor, maps: dict[str, Affine]) -> tf.Tensor:
-        """Return the inner units, in the dtype of products for `relu`."""
-        if self.activation == "relu":
-            return dense(x, *maps["inner"], relu=True)
-        inner = tf.cast(dense(x, *maps["inner"]), self.compute_dtype)
-        if self.activation == "gelu":
-            return tf.nn.gelu(inner)
-        return tf.nn.silu(inner) * tf.cast(dense(x, *maps["gate"]), self.compute_dtype)
 
 
 class Residual(keras.layers.Layer):
@@ -102,16 +34,23 @@ class Residual(keras.layers.Layer):
         units: width of x.
         norm: `pre` or `post`.
         dropout: applied to f's outputs.
-        normalisation: `layer` or `rms`.
+        normalisation: `layer` or `rms`; None where x is normalised for several f at once, which
+            `side_by_side` does.
     """
 
     def __init__(
-        self, units: int, norm: str, dropout: Dropout, normalisation: str = "layer", **kwargs: Any
+        self,
+        units: int,
+        norm: str,
+        dropout: Dropout,
+        normalisation: str | None = "layer",
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.is_pre = norm == "pre"
-        with keras.name_scope(self.name):
-            self.norm = NORMS[normalisation](units, name="norm")
+        if normalisation is not None:
+            with keras.name_scope(self.name):
+                self.norm = NORMS[normalisation](units, name="norm")
         self.dropout = dropout
         self.built = True
 
@@ -122,6 +61,36 @@ class Residual(keras.layers.Layer):
             return self.dropout.add(x, outputs, training), found
         outputs, found = f(to_product_dtype(x))
         return self.norm(self.dropout.add(x, outputs, training)), found
+
+
+Step = tuple[Residual, Sublayer]
+
+
+def one_by_one(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
+    """Return x after each sublayer in its residual connection; and the other results of each."""
+    results = []
+    for residual, f in steps:
+        x, found = residual.around(f, x, training)
+        results.append(found)
+    return x, results
+
+
+def side_by_side(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
+    """Return what `one_by_one` does, where all sublayers take the same input.
+
+        x + dropout(f(norm(x))) + dropout(g(norm(x)))
+
+    Wang and Komatsuzaki (2021), GPT-J; Chowdhery et al. (2022), "PaLM: scaling language modeling
+    with pathways", section 2, "Parallel Layers". The first residual connection has the norm. A
+    cross-attention is one more sublayer.
+    """
+    normal = steps[0][0].norm(x, dtype=product_dtype(x.dtype))
+    results = []
+    for residual, f in steps:
+        outputs, found = f(normal)
+        x = residual.dropout.add(x, outputs, training)
+        results.append(found)
+    return x, results
 
 
 class BlockOutput(NamedTuple):
@@ -141,6 +110,8 @@ class BlockOutput(NamedTuple):
 
 class Block(keras.layers.Layer):
     """Self-attention, cross-attention if wanted, feed-forward; each in a Residual.
+
+    They stand one after the other, or side by side (`model.parallel_blocks`).
 
     An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model.
 
@@ -175,8 +146,10 @@ class Block(keras.layers.Layer):
             )
 
         def residual(name: str) -> Residual:
+            normalises = not config.parallel_blocks or name == "self_residual"
+            normalisation = config.normalisation if normalises else None
             dropout = make_dropout(config.dropout)
-            return Residual(units, config.norm, dropout, config.normalisation, name=name)
+            return Residual(units, config.norm, dropout, normalisation, name=name)
 
         # A rate of 0 takes no site, so that the other masks are those of a model without it.
         inner = make_dropout(config.inner_dropout) if config.inner_dropout else None
@@ -190,6 +163,7 @@ class Block(keras.layers.Layer):
                 units, config.inner_units, config.activation, seed, inner, name="feed_forward"
             )
             self.feed_forward_residual = residual("feed_forward_residual")
+        self.through = side_by_side if config.parallel_blocks else one_by_one
         self.has_cross = cross
         self.built = True
 
@@ -236,12 +210,12 @@ class Block(keras.layers.Layer):
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, self.feed_forward.maps(), training), None
 
-        x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_BTD, training)
-        cross = None
+        steps: list[Step] = [(self.self_residual, attend_to_itself)]
         if memory is not None:
-            x, cross = self.cross_residual.around(partial(attend_to_memory, memory), x, training)
-        x, _ = self.feed_forward_residual.around(feed_forward, x, training)
-        return BlockOutput(x, own, weights, cross)
+            steps.append((self.cross_residual, partial(attend_to_memory, memory)))
+        steps.append((self.feed_forward_residual, feed_forward))
+        x, ((own, weights), *cross, _) = self.through(steps, inputs_BTD, training)
+        return BlockOutput(x, own, weights, cross[0] if cross else None)
 
     def maps(self) -> dict[str, Affine]:
         """Return the maps that `step` takes."""
@@ -312,8 +286,9 @@ class Block(keras.layers.Layer):
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, maps), None
 
-        x, (own, weights) = self.self_residual.around(attend_to_itself, inputs_RD, False)
+        steps: list[Step] = [(self.self_residual, attend_to_itself)]
         if self.has_cross:
-            x, weights = self.cross_residual.around(attend_to_memory, x, False)
-        x, _ = self.feed_forward_residual.around(feed_forward, x, False)
-        return x, own, weights
+            steps.append((self.cross_residual, attend_to_memory))
+        steps.append((self.feed_forward_residual, feed_forward))
+        x, ((own, weights), *cross, _) = self.through(steps, inputs_RD, False)
+        return x, own, cross[0] if cross else weights

@@ -7,7 +7,7 @@ from small_models import small_decoder_only, small_transformer
 
 from seq2seq_cli.models import reference_training
 from seq2seq_cli.models.dropout_key import DropoutKey
-from seq2seq_cli.models.layers.blocks import FeedForward
+from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.regularisation import Dropout
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.ops.dropout import random_bytes
