@@ -163,7 +163,8 @@ class AttentionStackConfig(Table):
     key_value_heads: int | None = Field(None, ge=1, le=1024)
     """Number of heads of keys and values, each for a group of `heads`, which it divides
     (grouped-query attention, Ainslie et al. 2023; with 1 multi-query attention, Shazeer 2019). Not
-    set, there are as many as `heads`. The encoder of a Transformer always has `heads`."""
+    set, there are as many as `heads`. The encoder of a Transformer has `heads`, unless it shares
+    the decoder's weights."""
     inner_units: int = Field(1024, ge=1, le=4 * MOST_UNITS)
     """Width inside the feed-forward networks (d_ff)."""
     norm: Literal["pre", "post"] = "pre"
@@ -190,6 +191,9 @@ class AttentionStackConfig(Table):
     inner_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the units inside the feed-forward networks set to zero in training, after the
     activation."""
+    weight_sharing: Literal["none", "layers", "stacks"] = "none"
+    """What the layers share: with `layers`, all layers of a stack have the same weights (Universal
+    Transformer, Dehghani et al. 2019); with `stacks`, encoder and decoder, too."""
     tied_embeddings: bool = True
     """Use the target embeddings for the output, and for the source if the vocabulary is joint."""
 
@@ -223,6 +227,8 @@ class AttentionStackConfig(Table):
     def _described(self, kind: str, layers: str) -> str:
         norm = f"{self.norm}-norm" + (" (RMS)" if self.normalisation == "rms" else "")
         blocks = ", parallel blocks" if self.parallel_blocks else ""
+        if self.weight_sharing != "none":
+            blocks += f", shared {self.weight_sharing}"
         heads = f"{self.heads} heads"
         if self.key_value_heads:
             heads += f" ({self.key_value_heads} of keys and values)"
@@ -261,6 +267,8 @@ class DecoderOnlyConfig(AttentionStackConfig):
 
     kind: Literal["decoder_only"] = "decoder_only"
     """A Transformer's decoder without cross-attention, which continues the source."""
+    weight_sharing: Literal["none", "layers"] = "none"
+    """With `layers`, all layers have the same weights (Dehghani et al. 2019)."""
     layers: int = Field(4, ge=1, le=MOST_LAYERS)
     """Number of layers."""
 

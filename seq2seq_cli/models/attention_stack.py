@@ -32,6 +32,7 @@ class AttentionStack(Seq2Seq):
 
     Attributes:
         config: the model's table.
+        shares_layers: whether a stack is one block, applied again and again.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class AttentionStack(Seq2Seq):
     ):
         super().__init__(name)
         self.config = config
+        self.shares_layers = config.weight_sharing != "none"
         self._make_dropout = dropout_maker(self.dropout_key)
         self.embeddings = Embeddings(
             vocabularies, config.units, config.tied_embeddings, seed, name="embeddings"
@@ -112,7 +114,8 @@ class AttentionStack(Seq2Seq):
 
     def make_step(self, in_place: bool = False) -> Step:
         """See Seq2Seq.make_step."""
-        blocks = [(block, block.maps()) for block in self.target_blocks]
+        maps_of = {id(block): block.maps() for block in self.target_blocks}  # it may be one block
+        blocks = [(block, maps_of[id(block)]) for block in self.target_blocks]
         logits_map = self.embeddings.logits_map()
         has_cross, distances = self.target_blocks[0].has_cross, self.target_distances
 

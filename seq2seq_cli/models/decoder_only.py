@@ -44,7 +44,7 @@ class DecoderOnly(AttentionStack):
             config.positions, config.heads, True, generator, "distances"
         )
         self.dropout = self._make_dropout(config.dropout)
-        self.blocks = [
+        blocks = [
             Block(
                 config,
                 self._make_dropout,
@@ -52,8 +52,9 @@ class DecoderOnly(AttentionStack):
                 key_value_heads=config.key_value_heads,
                 name=f"block_{i}",
             )
-            for i in range(config.layers)
+            for i in range(1 if self.shares_layers else config.layers)
         ]
+        self.blocks = blocks * config.layers if self.shares_layers else blocks
         norm = NORMS[config.normalisation]
         self.norm = norm(config.units, name="norm") if config.norm == "pre" else None
         self.built = True
@@ -74,7 +75,8 @@ class DecoderOnly(AttentionStack):
         memory = {"mask": mask_BS, "length": tf.reduce_sum(tf.cast(mask_BS, tf.int32), axis=1)}
         weights = []
         for i, block in enumerate(self.blocks):
-            found = block(x, mask_BS, training=training, turn=turn, bias=bias)
+            depth = i if self.shares_layers else 0
+            found = block(x, mask_BS, training=training, turn=turn, bias=bias, depth=depth)
             x, keys_values, weights_BHSS, _ = found
             memory |= cache_tensors(i, keys_values)
             weights.append(weights_BHSS)
@@ -112,7 +114,15 @@ class DecoderOnly(AttentionStack):
         weights = []
         for i, block in enumerate(self.blocks):
             prefix = layer_cache(memory, i)
-            found = block(x, seen_BTX, prefix=prefix, training=training, turn=turn, bias=bias)
+            found = block(
+                x,
+                seen_BTX,
+                prefix=prefix,
+                training=training,
+                turn=turn,
+                bias=bias,
+                depth=i if self.shares_layers else 0,
+            )
             x = found.outputs_BTD
             weights.append(found.self_weights_BHTX)
         return self.normalised(x), weights

@@ -93,6 +93,10 @@ def _stacks(config: TransformerConfig | DecoderOnlyConfig, source: int, target: 
 
     if isinstance(config, DecoderOnlyConfig):
         return config.layers * (block(source, source, kv) + block(target, source + target, kv))
-    cross = target * (2 * d * d + 2 * source * d) + source * 2 * d * kv
-    encoder = config.encoder_layers * block(source, source, d)
-    return encoder + config.decoder_layers * (block(target, target, kv) + cross)
+    stacks = config.weight_sharing == "stacks"
+    encoder = config.encoder_layers * block(source, source, kv if stacks else d)
+    # Layers that share their weights have the same keys and values of the source.
+    memories = config.decoder_layers if config.weight_sharing == "none" else 1
+    cross = target * (2 * d * d + 2 * source * d)
+    decoder = config.decoder_layers * (block(target, target, kv) + cross)
+    return encoder + decoder + memories * source * 2 * d * kv

@@ -5,6 +5,7 @@ Weights are read by the names that `reference` gives under "Fast". No layer is c
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import tensorflow as tf
 from tensorflow import Tensor
@@ -35,7 +36,9 @@ DecodingStep = Callable[[Tensor, reference.State], tuple[Tensor, Tensor, referen
 MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def affine_of(layer: Linear | MultiHeadAttention | FeedForward, name: str = "") -> reference.Affine:
+def affine_of(
+    layer: Linear | Readout | MultiHeadAttention | FeedForward, name: str = ""
+) -> reference.Affine:
     """Return a kernel and a bias of a layer; `name` is what stands before both words."""
     return getattr(layer, f"{name}kernel"), getattr(layer, f"{name}bias")
 
@@ -181,7 +184,10 @@ def _output_of(state: reference.State, layers: int) -> Tensor:
 def multi_head_of(layer: MultiHeadAttention, score: variants.HeadScore | None = None) -> MultiHead:
     """Return multi-head attention, with a score of each head of its own if it is given."""
     names = ("query", "key", "value", "output")
-    weights = {"heads": layer.heads, "W_QKVO": [affine_of(layer, f"{name}_") for name in names]}
+    weights: dict[str, Any] = {
+        "heads": layer.heads,
+        "W_QKVO": [affine_of(layer, f"{name}_") for name in names],
+    }
     groups = layer.key_value_heads
     if score is None and groups == layer.heads:
         return functools.partial(reference.multi_head_attention, **weights)

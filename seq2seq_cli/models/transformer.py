@@ -19,7 +19,11 @@ from seq2seq_cli.vocabularies import Vocabularies
 class Transformer(AttentionStack):
     """Encoder and decoder stacks of multi-head attention and feed-forward networks.
 
-    Vaswani et al. (2017), "Attention is all you need", section 3. The attention that `decode_step`
+    Vaswani et al. (2017), "Attention is all you need", section 3. Where the layers of a stack share
+    their weights, the stack is one block that is applied again and again, as in Dehghani et al.
+    (2019), "Universal Transformers", section 2, without their halting and with positions added to
+    the embeddings alone. Encoder and decoder may share self-attention and feed-forward network,
+    too. The attention that `decode_step`
     reports is the mean over the heads of the last decoder layer's cross-attention.
 
     Args:
@@ -40,25 +44,30 @@ class Transformer(AttentionStack):
         def distances(name: str, both_ways: bool) -> Distances | None:
             return make_distances(config.positions, config.heads, both_ways, generator, name)
 
-        def stack(layers: int, name: str, cross: bool) -> list[Block]:
+        def stack(layers: int, name: str, cross: bool, like: Block | None = None) -> list[Block]:
             # An encoder is computed once, so that nothing is gained by fewer heads in it.
-            groups = config.key_value_heads if cross else None
-            return [
-                Block(config, self._make_dropout, cross, generator, groups, name=f"{name}_{i}")
-                for i in range(layers)
+            groups = config.key_value_heads if cross or self.shares_stacks else None
+            blocks = [
+                Block(
+                    config, self._make_dropout, cross, generator, groups, like, name=f"{name}_{i}"
+                )
+                for i in range(1 if self.shares_layers else layers)
             ]
+            return blocks * layers if self.shares_layers else blocks
 
         def last_norm(name: str) -> Norm | None:
             # A post-norm stack ends with a normalisation as it is.
             norm = NORMS[config.normalisation]
             return norm(config.units, name=name) if config.norm == "pre" else None
 
+        self.shares_stacks = config.weight_sharing == "stacks"
         self.source_positions = positions("source_positions")
         self.target_positions = positions("target_positions")
         self.source_dropout = self._make_dropout(config.dropout)
         self.target_dropout = self._make_dropout(config.dropout)
         self.encoder = stack(config.encoder_layers, "encoder", cross=False)
-        self.decoder = stack(config.decoder_layers, "decoder", cross=True)
+        like = self.encoder[0] if self.shares_stacks else None
+        self.decoder = stack(config.decoder_layers, "decoder", cross=True, like=like)
         self.encoder_norm, self.decoder_norm = last_norm("encoder_norm"), last_norm("decoder_norm")
         self.encoder_distances = distances("encoder_distances", both_ways=True)
         self.decoder_distances = distances("decoder_distances", both_ways=False)
@@ -82,10 +91,11 @@ class Transformer(AttentionStack):
         if self.encoder_distances is not None:
             turn = self.encoder_distances.turn(positions_S)
             bias = self.encoder_distances.bias(positions_S, positions_S)
-        for block, layer_drop in zip(self.encoder, self.layer_drops, strict=True):
+        for i, (block, layer_drop) in enumerate(zip(self.encoder, self.layer_drops, strict=True)):
 
-            def layer(x: tf.Tensor, block: Block = block) -> tf.Tensor:
-                found = block(x, mask_BS, training=training, turn=turn, bias=bias)
+            def layer(x: tf.Tensor, block: Block = block, i: int = i) -> tf.Tensor:
+                depth = i if self.shares_layers else 0
+                found = block(x, mask_BS, training=training, turn=turn, bias=bias, depth=depth)
                 weights.append(found.self_weights_BHTX)  # which only `attention_maps` reads
                 return found.outputs_BTD
 
@@ -95,7 +105,9 @@ class Transformer(AttentionStack):
         values_BSD = to_product_dtype(x)
         memory = {"mask": mask_BS}
         for i, block in enumerate(self.decoder):
-            memory |= cache_tensors(i, block.cross_attention.project_keys_values(values_BSD))
+            if i == 0 or not self.shares_layers:
+                projected = block.cross_attention.project_keys_values(values_BSD)
+            memory |= cache_tensors(i, projected)
         return memory, weights
 
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
@@ -123,6 +135,7 @@ class Transformer(AttentionStack):
         if self.decoder_distances is not None:
             turn = self.decoder_distances.turn(positions_T)
             bias = self.decoder_distances.bias(positions_T, positions_T)
+        before = len(self.encoder) if self.shares_stacks else 0
         for i, block in enumerate(self.decoder):
             found = block(
                 x,
@@ -132,6 +145,7 @@ class Transformer(AttentionStack):
                 training=training,
                 turn=turn,
                 bias=bias,
+                depth=before + i if self.shares_layers else 0,
             )
             x = found.outputs_BTD
             outputs.append(found)

@@ -32,6 +32,7 @@ MODELS = {
         "model__encoder_layers": 2,
         "model__decoder_layers": 3,
     },
+    "shared weights": {"model__weight_sharing": "stacks", "model__encoder_layers": 2},
 }
 
 

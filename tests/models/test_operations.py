@@ -28,6 +28,8 @@ CONFIGS = {
     "maxout": RNNConfig(**RNN | {"wiring": "bahdanau", "readout": "maxout"}),
     "transformer": TransformerConfig(**STACK, encoder_layers=1, decoder_layers=2),
     "parallel": TransformerConfig(**STACK, parallel_blocks=True),
+    "shared layers": TransformerConfig(**STACK, weight_sharing="layers", decoder_layers=3),
+    "shared stacks": TransformerConfig(**STACK, weight_sharing="stacks", key_value_heads=1),
     "grouped": TransformerConfig(**STACK | {"heads": 4}, key_value_heads=2),
     "grouped decoder-only": DecoderOnlyConfig(**STACK, key_value_heads=1),
     "swiglu": TransformerConfig(**STACK, activation="swiglu"),

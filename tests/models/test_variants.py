@@ -52,6 +52,10 @@ STACKS = {
     "grouped": STACK | {"heads": 4, "key_value_heads": 2, "positions": "rotary"},
     "grouped alibi": STACK | {"heads": 4, "key_value_heads": 2, "positions": "alibi"},
     "multi-query": STACK | {"key_value_heads": 1},
+    "shared layers": STACK | {"weight_sharing": "layers", "decoder_layers": 3},
+    "shared stacks": STACK | {"weight_sharing": "stacks", "positions": "relative"},
+    "shared stacks, grouped": STACK | {"weight_sharing": "stacks", "key_value_heads": 1},
+    "shared decoder only": {"kind": "decoder_only", "weight_sharing": "layers", "layers": 3},
     "parallel": STACK | {"parallel_blocks": True},
     "parallel decoder only": {"kind": "decoder_only", "parallel_blocks": True},
     "palm": {  # all of that model's options
@@ -62,6 +66,7 @@ STACKS = {
 }
 VARIANTS = RNNS | STACKS
 COMPILED = [
+    "shared stacks",
     "palm",
     "grouped",
     "none luong deep",
@@ -184,3 +189,15 @@ def test_a_beam_of_one_is_greedy_and_a_wider_one_scores_as_teacher_forcing(model
         np.testing.assert_allclose(
             total[there], wide.log_probability_BN[:, n][there], rtol=1e-3, atol=1e-3
         )
+
+
+def test_layers_that_share_their_weights_drop_other_units_at_each_depth():
+    model = make("shared stacks", dropout=0.5)
+    model.dropout_key.set(1, 2)
+    x = tf.ones([2, 5, 8])
+    first, same, second = (
+        model.encoder[0](x, training=True, depth=depth).outputs_BTD for depth in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, same)
+    assert not np.allclose(first, second)
+    assert model.encoder[0].self_attention is model.decoder[1].self_attention

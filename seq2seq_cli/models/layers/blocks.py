@@ -15,6 +15,7 @@ from seq2seq_cli.models.layers.normalisation import NORMS
 from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
 from seq2seq_cli.models.layers.relative_positions import Turn
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
+from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
 
 # f of a residual connection: x -> (f(x), its other results)
@@ -121,7 +122,13 @@ class Block(keras.layers.Layer):
         cross: whether there is a cross-attention.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         key_value_heads: of the attentions; None for as many as queries have.
+        like: a block whose self-attention and feed-forward network are this one's, too.
     """
+
+    self_attention: MultiHeadAttention
+    self_residual: Residual
+    feed_forward: FeedForward
+    feed_forward_residual: Residual
 
     def __init__(
         self,
@@ -130,6 +137,7 @@ class Block(keras.layers.Layer):
         cross: bool = False,
         seed: Any = None,
         key_value_heads: int | None = None,
+        like: "Block | None" = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -151,18 +159,23 @@ class Block(keras.layers.Layer):
             dropout = make_dropout(config.dropout)
             return Residual(units, config.norm, dropout, normalisation, name=name)
 
+        def feed_forward() -> FeedForward:
+            return FeedForward(
+                units, config.inner_units, config.activation, seed, inner, name="feed_forward"
+            )
+
         # A rate of 0 takes no site, so that the other masks are those of a model without it.
-        inner = make_dropout(config.inner_dropout) if config.inner_dropout else None
+        inner = make_dropout(config.inner_dropout) if config.inner_dropout and not like else None
         with keras.name_scope(self.name):  # for the variables' paths
-            self.self_attention = attention("self_attention")
-            self.self_residual = residual("self_residual")
+            self.self_attention = like.self_attention if like else attention("self_attention")
+            self.self_residual = like.self_residual if like else residual("self_residual")
             if cross:
                 self.cross_attention = attention("cross_attention")
                 self.cross_residual = residual("cross_residual")
-            self.feed_forward = FeedForward(
-                units, config.inner_units, config.activation, seed, inner, name="feed_forward"
+            self.feed_forward = like.feed_forward if like else feed_forward()
+            self.feed_forward_residual = (
+                like.feed_forward_residual if like else residual("feed_forward_residual")
             )
-            self.feed_forward_residual = residual("feed_forward_residual")
         self.through = side_by_side if config.parallel_blocks else one_by_one
         self.has_cross = cross
         self.built = True
@@ -178,6 +191,7 @@ class Block(keras.layers.Layer):
         training: bool = False,
         turn: Turn | None = None,
         bias: tf.Tensor | None = None,
+        depth: int = 0,
     ) -> BlockOutput:
         """Transform a sequence.
 
@@ -191,6 +205,7 @@ class Block(keras.layers.Layer):
             training: whether to drop.
             turn: what queries and keys of the self-attention go through; see Distances.
             bias: added to its scores; see Distances.
+            depth: how often the block has been applied before; see Compute.
         """
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
@@ -214,7 +229,8 @@ class Block(keras.layers.Layer):
         if memory is not None:
             steps.append((self.cross_residual, partial(attend_to_memory, memory)))
         steps.append((self.feed_forward_residual, feed_forward))
-        x, ((own, weights), *cross, _) = self.through(steps, inputs_BTD, training)
+        with computing(depth=depth):
+            x, ((own, weights), *cross, _) = self.through(steps, inputs_BTD, training)
         return BlockOutput(x, own, weights, cross[0] if cross else None)
 
     def maps(self) -> dict[str, Affine]:

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import RNNConfig
-from seq2seq_cli.models.layers.linear import Linear
+from seq2seq_cli.models.layers.linear import add_affine
+from seq2seq_cli.models.ops.products import dense
 
 
-class Readout(Linear):
+class Readout(keras.layers.Layer):
     """A layer over a state s, the embedded previous word y and the context c; as wide as y.
 
         tanh      tanh(Wt [s; y; c] + bt)
@@ -23,14 +25,16 @@ class Readout(Linear):
     """
 
     def __init__(self, config: RNNConfig, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
         joined_units = config.decoder_units + config.embedding_units + config.value_units
         self.is_maxout = config.readout == "maxout"
         units = (2 if self.is_maxout else 1) * config.embedding_units
-        super().__init__(units, joined_units, seed, **kwargs)
+        self.kernel, self.bias = add_affine(self, units, joined_units, seed)
+        self.built = True
 
     def call(self, state: tf.Tensor, embedded: tf.Tensor, context: tf.Tensor) -> tf.Tensor:
         """Return the readout; the arguments are of one rank."""
-        outputs = super().call(tf.concat([state, embedded, context], axis=-1))
+        outputs = dense(tf.concat([state, embedded, context], axis=-1), self.kernel, self.bias)
         if not self.is_maxout:
             return tf.tanh(outputs)
         shape = tf.concat([tf.shape(outputs)[:-1], [outputs.shape[-1] // 2, 2]], axis=0)

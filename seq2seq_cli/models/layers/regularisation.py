@@ -53,7 +53,8 @@ class Dropout(keras.layers.Layer):
         shape = tf.shape(inputs)
         if self.variational:
             shape = tf.concat([shape[:1], [1], shape[2:]], axis=0)
-        return random_bytes(self._key.value, [current().shard, self.site], shape)
+        site = self.site + SITES * current().depth
+        return random_bytes(self._key.value, [current().shard, site], shape)
 
 
 class LayerDrop:
@@ -83,6 +84,7 @@ class LayerDrop:
         return tf.cond(byte >= self._dropped, lambda: layer(inputs), lambda: tf.identity(inputs))
 
 
+SITES = 1 << 11  # more than the dropouts of a model have; as many for each depth
 LAYER_SITES = 1 << 19  # sites from here on are those of LayerDrop
 
 MakeDropout = Callable[[float], Dropout]

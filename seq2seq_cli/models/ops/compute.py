@@ -22,12 +22,15 @@ class Compute(NamedTuple):
     shard: int32, the number of the part of a batch that is computed, from 0 on. Each part draws
         dropout masks of its own.
     share: how much of the batch's source tokens are in that part, from 0 to 1.
+    depth: how often the same layers have been applied before, where layers share their weights.
+        Each time they draw dropout masks of their own.
     """
 
     precision: str = "float32"
     fuse: bool = False
     shard: tf.Tensor | int = 0
     share: tf.Tensor | float = 1.0
+    depth: int = 0
 
 
 _DEFAULT = Compute()
