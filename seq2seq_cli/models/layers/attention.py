@@ -47,11 +47,13 @@ class AttentionLayer(keras.layers.Layer):
 
     Args:
         score: scores queries against keys.
+        dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
     """
 
-    def __init__(self, score: Score, **kwargs: Any):
+    def __init__(self, score: Score, dropout: keras.layers.Layer | None = None, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.score = score
+        self.dropout = dropout
         self.built = True
 
     def call(
@@ -62,7 +64,9 @@ class AttentionLayer(keras.layers.Layer):
         mask_BS: tf.Tensor | None = None,
         causal: bool = False,
         query_mask: tf.Tensor | None = None,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        training: bool = False,
+        return_weights: bool = True,
+    ) -> Any:
         """Attend to the values.
 
         Args:
@@ -74,10 +78,12 @@ class AttentionLayer(keras.layers.Layer):
             causal: let query t see no key after position t, as in self-attention.
             query_mask: bool, B or BT as the query is; the context of a query is 0 where it is
                 False. None where there is none.
+            training: whether to drop weights. Those that are returned are without dropout.
+            return_weights: whether to return the weights, too.
 
         Returns:
-            The context, BD or BTD, in the values' dtype and width; and the weights, BS or BTS, in
-            float32. A query that may see no key gets zeros for both.
+            The context, BD or BTD, in the values' dtype and width; and, unless they are not wanted,
+            the weights, BS or BTS, in float32. A query that may see no key gets zeros for both.
 
         Raises:
             ValueError: if a single query, without a position, is to be causal.
@@ -91,10 +97,11 @@ class AttentionLayer(keras.layers.Layer):
             mask = causal_mask(tf.shape(query)[1], tf.shape(keys_BSD)[1])[tf.newaxis]
             mask = mask if mask_BS is None else mask & mask_BS[:, tf.newaxis, :]
         weights = attention_weights(scores, mask)
-        context = attend(weights, values_BSD)
+        kept = weights if self.dropout is None else self.dropout(weights, training=training)
+        context = attend(kept, values_BSD)
         if query_mask is not None:
             context *= tf.cast(query_mask, context.dtype)[..., tf.newaxis]
-        return context, weights
+        return (context, weights) if return_weights else context
 
 
 class ScoredAttention(AttentionLayer):
@@ -102,6 +109,7 @@ class ScoredAttention(AttentionLayer):
 
     Args:
         score: scores queries against keys.
+        dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
     """
 
 
@@ -111,18 +119,31 @@ class AdditiveAttention(AttentionLayer):
         attention = AdditiveAttention(units=128, query_units=256, key_units=512)
         context_BD, weights_BS = attention(query_BD, values_BSD, mask_BS=mask_BS)
 
+    Equal to keras.layers.AdditiveAttention where that is given Wq q + b and Wk k.
+
     Args:
         units: width of the score's hidden layer.
         query_units: width of a query.
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        use_scale: whether v is learned; without it v is 1.
+        dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
     """
 
     def __init__(
-        self, units: int, query_units: int, key_units: int, seed: Any = None, **kwargs: Any
+        self,
+        units: int,
+        query_units: int,
+        key_units: int,
+        seed: Any = None,
+        use_scale: bool = True,
+        dropout: keras.layers.Layer | None = None,
+        **kwargs: Any,
     ):
-        score = AdditiveScore(units, query_units, key_units, seed, name="score")
-        super().__init__(score, **kwargs)
+        score = AdditiveScore(
+            units, query_units, key_units, seed, use_scale=use_scale, name="score"
+        )
+        super().__init__(score, dropout, **kwargs)
 
 
 class LuongAttention(AttentionLayer):
@@ -131,6 +152,9 @@ class LuongAttention(AttentionLayer):
         dot      q . k
         general  q . W k
         concat   v . tanh(Wq q + Wk k)
+
+    With a learned scale g, dot is g q . k, and concat is v . tanh(g (Wq q + Wk k)): so does
+    keras.layers.Attention, to which they are equal.
 
         attention = LuongAttention("general", query_units=256, key_units=512)
         context_BD, weights_BS = attention(query_BD, values_BSD, mask_BS=mask_BS)
@@ -141,9 +165,11 @@ class LuongAttention(AttentionLayer):
         key_units: width of a key; for `dot` that of a query.
         units: width of the hidden layer of `concat`; that of a query where not given.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        use_scale: whether there is g, which begins at 1; not for `general`, whose W has it in it.
+        dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
 
     Raises:
-        ValueError: if there is no such score, or `dot` is given unequal widths.
+        ValueError: if there is no such score, `dot` is given unequal widths, or `general` a scale.
     """
 
     def __init__(
@@ -153,6 +179,8 @@ class LuongAttention(AttentionLayer):
         key_units: int,
         units: int | None = None,
         seed: Any = None,
+        use_scale: bool = False,
+        dropout: keras.layers.Layer | None = None,
         **kwargs: Any,
     ):
         if score not in ("dot", "general", "concat"):
@@ -161,4 +189,5 @@ class LuongAttention(AttentionLayer):
                 f"Received: {score!r}"
             )
         units = query_units if units is None else units
-        super().__init__(make_score(score, units, query_units, key_units, seed), **kwargs)
+        made = make_score(score, units, query_units, key_units, seed, use_scale)
+        super().__init__(made, dropout, **kwargs)

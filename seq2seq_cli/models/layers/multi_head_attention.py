@@ -149,7 +149,9 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: tf.Tensor | None = None,
         causal: bool = False,
         training: bool = False,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        query_mask: tf.Tensor | None = None,
+        return_weights: bool = True,
+    ) -> Any:
         """Let queries attend to keys and take in the values.
 
         Args:
@@ -159,12 +161,31 @@ class MultiHeadAttention(keras.layers.Layer):
             attention_mask: the `mask` of `scaled_dot_product_attention`.
             causal: see there.
             training: whether to drop weights.
+            query_mask: bool, B or BT as the query is; the output of a query is 0 where it is False.
+                None where there is none.
+            return_weights: whether to return the weights, too.
 
         Returns:
-            The outputs, of the query's shape; and the float32 weights_BHTS (BHS for one query).
+            The outputs, of the query's shape; and, unless they are not wanted, the float32
+            weights_BHTS (BHS for one query).
         """
+        outputs, weights = self._attend(query, key, value, attention_mask, causal, training)
+        if query_mask is not None:
+            outputs *= tf.cast(query_mask, outputs.dtype)[..., tf.newaxis]
+        return (outputs, weights) if return_weights else outputs
+
+    def _attend(
+        self,
+        query: tf.Tensor,
+        key: tf.Tensor | None,
+        value: tf.Tensor | None,
+        attention_mask: tf.Tensor | None,
+        causal: bool,
+        training: bool,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return outputs and weights; the arguments are those of `call`."""
         if query.shape.rank == 2:
-            outputs, weights = self.call(
+            outputs, weights = self._attend(
                 query[:, tf.newaxis], key, value, attention_mask, causal, training
             )
             return tf.squeeze(outputs, 1), tf.squeeze(weights, 2)

@@ -75,6 +75,8 @@ class AdditiveScore(Score):
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         use_bias: whether there is b.
+        use_scale: whether v is learned; without it v is 1.
+        use_gain: whether what is in the tanh is multiplied by a learned number first.
     """
 
     def __init__(
@@ -84,6 +86,8 @@ class AdditiveScore(Score):
         key_units: int,
         seed: Any = None,
         use_bias: bool = True,
+        use_scale: bool = True,
+        use_gain: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -91,7 +95,8 @@ class AdditiveScore(Score):
         self.key_kernel = self.add_weight((key_units, units), glorot(seed), name="key_kernel")
         self.bias = self.add_weight((units,), "zeros", name="bias") if use_bias else None
         # Glorot for the column vector that it is: fan-in units, fan-out 1.
-        self.scale = self.add_weight((units, 1), glorot(seed), name="scale")
+        self.scale = self.add_weight((units, 1), glorot(seed), name="scale") if use_scale else None
+        self.gain = self.add_weight((), "ones", name="gain") if use_gain else None
         self.built = True
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
@@ -104,9 +109,12 @@ class AdditiveScore(Score):
     ) -> tf.Tensor:
         """See Score.score_projected."""
         if projected_query.shape.rank == 3:
-            hidden = tf.tanh(projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :])
+            summed = projected_query[:, :, tf.newaxis, :] + keys_BSD[:, tf.newaxis, :, :]
         else:
-            hidden = tf.tanh(projected_query[:, tf.newaxis, :] + keys_BSD)
+            summed = projected_query[:, tf.newaxis, :] + keys_BSD
+        hidden = tf.tanh(summed if self.gain is None else summed * tf.cast(self.gain, summed.dtype))
+        if self.scale is None:
+            return tf.reduce_sum(hidden, axis=-1)
         # Not tf.matmul: of rank 4 against 2, TensorFlow 2.21's oneDNN kernel corrupts memory.
         scale = tf.cast(tf.squeeze(self.scale, -1), hidden.dtype)
         return tf.reduce_sum(hidden * scale, axis=-1)
@@ -127,17 +135,22 @@ class ProductScore(Score):
 class DotScore(ProductScore):
     """score(q, k) = q . k, or q . k / sqrt(D) where scaled; queries and keys are D wide.
 
+    With `use_gain` the score is multiplied by a learned number, which begins at 1.
+
     Luong et al. (2015), section 3.1, `dot`; Vaswani et al. (2017), "Attention is all you need",
     equation 1, with the factor, which keeps scores of random vectors at a variance of 1.
     """
 
-    def __init__(self, scaled: bool = False, **kwargs: Any):
+    def __init__(self, scaled: bool = False, use_gain: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
         self.scaled = scaled
+        self.gain = self.add_weight((), "ones", name="gain") if use_gain else None
         self.built = True
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
         """Return the keys, scaled where the score is."""
+        if self.gain is not None:
+            keys_BSD *= tf.cast(self.gain, keys_BSD.dtype)
         return keys_BSD / math.sqrt(keys_BSD.shape[-1]) if self.scaled else keys_BSD
 
 
@@ -171,7 +184,14 @@ class GeneralScore(ProductScore):
         return dense(keys_BSD, self.kernel)
 
 
-def make_score(kind: str, units: int, query_units: int, key_units: int, seed: Any = None) -> Score:
+def make_score(
+    kind: str,
+    units: int,
+    query_units: int,
+    key_units: int,
+    seed: Any = None,
+    use_gain: bool = False,
+) -> Score:
     """Return a score, as a layer called "score".
 
     Args:
@@ -180,9 +200,10 @@ def make_score(kind: str, units: int, query_units: int, key_units: int, seed: An
         query_units: width of a query.
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        use_gain: see AdditiveScore and DotScore.
 
     Raises:
-        ValueError: if there is no such score, or if a dot product has unequal widths.
+        ValueError: if there is no such score, a dot product has unequal widths, or `general` a gain.
     """
     if kind in ("dot", "scaled_dot"):
         if query_units != key_units:
@@ -190,12 +211,16 @@ def make_score(kind: str, units: int, query_units: int, key_units: int, seed: An
                 f"The score {kind!r} needs queries and keys of one width. Received: query_units="
                 f"{query_units}, key_units={key_units}; 'general' takes any widths"
             )
-        return DotScore(scaled=kind == "scaled_dot", name="score")
+        return DotScore(kind == "scaled_dot", use_gain, name="score")
     if kind == "general":
+        if use_gain:
+            raise ValueError("The score 'general' has a learned scale in its matrix already")
         return GeneralScore(query_units, key_units, seed, name="score")
     if kind in ("additive", "concat"):
         use_bias = kind == "additive"
-        return AdditiveScore(units, query_units, key_units, seed, use_bias, name="score")
+        return AdditiveScore(
+            units, query_units, key_units, seed, use_bias, use_gain=use_gain, name="score"
+        )
     raise ValueError(
         "Invalid value for the kind of score. Expected one of 'additive', 'dot', 'general', "
         f"'concat', 'scaled_dot'. Received: {kind!r}"
