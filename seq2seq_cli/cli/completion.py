@@ -34,7 +34,7 @@ def attentions(incomplete: str) -> list[str]:
     from seq2seq_cli.config.overrides import ATTENTION_ALIASES
 
     scores = get_args(RNNConfig.model_fields["attention"].annotation)
-    names = [*(score.replace("_", "-") for score in scores), *ATTENTION_ALIASES]
+    names = [name.replace("_", "-") for name in [*scores, *ATTENTION_ALIASES]]
     return _beginning(incomplete, names)
 
 

@@ -84,7 +84,8 @@ AttentionOption = Annotated[
     str | None,
     typer.Option(
         "--attention",
-        help="Score: additive, dot, general, concat, scaled-dot, none; bahdanau or luong.",
+        help="Score: additive, dot, general, concat, scaled-dot, location, none; or bahdanau, "
+        "luong, local-m, local-p.",
         autocompletion=completion.attentions,
     ),
 ]

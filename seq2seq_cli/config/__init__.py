@@ -35,7 +35,10 @@ class Config(Table):
     @model_validator(mode="after")
     def _positions_for_the_longest_pair(self) -> "Config":
         model, training = self.model, self.training
-        if isinstance(model, RNNConfig) or model.positions != "learned":
+        if isinstance(model, RNNConfig):
+            self._check_locations(model)
+            return self
+        if model.positions != "learned":
             return self
         source, target = training.max_source_tokens, training.max_target_tokens
         # The decoder reads BOS and the target without its EOS: as many tokens as the target has.
@@ -46,6 +49,14 @@ class Config(Table):
                 f"training.max_source_tokens and max_target_tokens allow: {longest} are needed"
             )
         return self
+
+    def _check_locations(self, model: RNNConfig) -> None:
+        longest = self.training.max_source_tokens
+        if model.attention == "location" and model.attention_positions < longest:
+            raise ValueError(
+                f"model.attention_positions ({model.attention_positions}) is too small for the "
+                f"sources that training.max_source_tokens allows: {longest} are needed"
+            )
 
     @model_validator(mode="after")
     def _coverage_needs_attention(self) -> "Config":

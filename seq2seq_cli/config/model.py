@@ -54,10 +54,23 @@ class RNNConfig(Table):
     """Number of layers of the decoder. From the third on, each adds its input to its output."""
     bidirectional: bool = True
     """Each layer of the encoder reads in both directions, which doubles the width of its values."""
-    attention: Literal["additive", "dot", "general", "concat", "scaled_dot", "none"] = "additive"
+    attention: Literal["additive", "dot", "general", "concat", "scaled_dot", "location", "none"] = (
+        "additive"
+    )
     """How a query is scored against a key (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al.
-    2017). `none`: no attention; all that the decoder gets of a source is the encoder's last states
-    (Sutskever et al. 2014; in Bahdanau's wiring Cho et al. 2014)."""
+    2017); with `location`, against its position alone (Luong et al. 2015, equation 8). `none`: no
+    attention; all that the decoder gets of a source is the encoder's last states (Sutskever et al.
+    2014; in Bahdanau's wiring Cho et al. 2014)."""
+    attention_span: Literal["global", "local_m", "local_p"] = "global"
+    """How much of the source a query sees: all of it, or a window around a position (Luong et al.
+    2015, section 3.2). `local_m`: the query's own position. `local_p`: a predicted position, from
+    which attention falls with the distance."""
+    attention_window: int = Field(10, ge=1, le=65_534)
+    """Number of source positions before and after the centre of a local window (D in Luong et al.
+    2015)."""
+    attention_positions: int = Field(128, ge=1, le=65_534)
+    """Number of source positions that the score `location` knows; later ones get no attention. The
+    longest sources of training must fit."""
     wiring: Literal["bahdanau", "luong"] = Field(default_factory=_default_wiring)
     """What the query is. `bahdanau`: the decoder's previous state, and the context vector is an
     input of the cell; the default for `additive`. `luong`: the cell's new state; the default for
@@ -126,6 +139,15 @@ class RNNConfig(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _a_window_needs_attention(self) -> "RNNConfig":
+        if self.attention == "none" and self.attention_span != "global":
+            raise ValueError(
+                f"model.attention_span is {self.attention_span!r}, and model.attention is 'none'. "
+                "Leave out one of them"
+            )
+        return self
+
     @property
     def has_attention(self) -> bool:
         """Whether the decoder attends to the source."""
@@ -139,12 +161,15 @@ class RNNConfig(Table):
     @property
     def label(self) -> str:
         """A short name, used for the run's folder."""
-        return f"rnn-{self.attention}"
+        span = "" if self.attention_span == "global" else f"-{self.attention_span}"
+        return f"rnn-{self.attention}{span}"
 
     @property
     def description(self) -> str:
         """A one-line description."""
-        attention = self.attention if self.has_attention else "no"
+        attention: str = self.attention if self.has_attention else "no"
+        if self.attention_span != "global":
+            attention = f"{self.attention_span.replace('_', '-')} {attention}"
         return f"rnn, {attention} attention, {self.wiring} wiring"
 
 

@@ -15,6 +15,8 @@ else:
 ATTENTION_ALIASES = {
     "bahdanau": {"model.attention": "additive", "model.wiring": "bahdanau"},
     "luong": {"model.attention": "general", "model.wiring": "luong"},
+    "local_m": {"model.attention": "general", "model.attention_span": "local_m"},
+    "local_p": {"model.attention": "general", "model.attention_span": "local_p"},
 }
 
 

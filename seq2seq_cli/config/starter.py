@@ -47,7 +47,7 @@ _COMMENTS = {
     "tokenizer": "How text becomes ids. The vocabulary is learned from the training pairs.",
     "tokenizer.vocabulary_size": "A larger corpus allows more: each id needs examples.",
     "model": "The architecture: rnn, transformer or decoder_only.",
-    "model.attention": "additive, dot, general, concat, scaled_dot or none.",
+    "model.attention": "additive, dot, general, concat, scaled_dot, location or none.",
     "model.dropout": "More for a small corpus, which a model otherwise learns by heart.",
     "training": "It ends after the epochs, or when dev BLEU rises no more (`patience`).",
     "training.epochs": "Or limit the updates by `steps`, or the time by `budget_seconds`.",

@@ -58,7 +58,9 @@ def _attention(config: RNNConfig, source: int, target: int) -> int:
     """Return the multiplications of attention, and of what it gives to the cell."""
     gates, d, v = CELLS[config.cell].gates, config.decoder_units, config.value_units
     keys = query = score = 0  # of a key, of a query, and of a key with a query
-    if config.attention in ("additive", "concat"):
+    if config.attention == "location":
+        query = d * config.attention_positions
+    elif config.attention in ("additive", "concat"):
         keys, query = v * config.attention_units, d * config.attention_units
     else:
         keys, score = (v * d if config.attention == "general" else 0), d
@@ -70,6 +72,8 @@ def _attention(config: RNNConfig, source: int, target: int) -> int:
         step = source * (score + attended) + d * d
         if config.input_feeding:
             step += d * gates * d
+    if config.attention_span == "local_p":
+        query += d * d
     return source * (keys + v * attended) + target * (query + step)
 
 

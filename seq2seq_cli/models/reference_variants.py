@@ -9,7 +9,16 @@ from collections.abc import Callable
 import tensorflow as tf
 from tensorflow import Tensor
 
-from seq2seq_cli.models.reference import Affine, Cell, Layer, Readout, State, attend, scaled_dot
+from seq2seq_cli.models.reference import (
+    Affine,
+    Cell,
+    Layer,
+    Readout,
+    Score,
+    State,
+    attend,
+    scaled_dot,
+)
 
 HeadScore = Callable[[int, Tensor, Tensor], Tensor]  # (head, q_BTD, k_BSD) -> scores_BTS
 
@@ -53,6 +62,63 @@ def maxout_readout(s_BD: Tensor, y_BD: Tensor, c_BD: Tensor, W_o: Tensor, b_o: T
     """
     t_BD = tf.concat([s_BD, y_BD, c_BD], axis=-1) @ W_o + b_o
     return tf.maximum(t_BD[:, 0::2], t_BD[:, 1::2])
+
+
+def location(query_BTD: Tensor, keys_BSD: Tensor, W_a: Tensor) -> Tensor:
+    """a_t = softmax(W_a h_t): Luong et al. (2015), equation 8; returned are the scores W_a h_t.
+
+    W_a gives a number for each of so many positions. A shorter source has the first of them; in a
+    longer one, what comes after them is ignored.
+    Fast: scores.LocationScore (query_kernel).
+    """
+    scores_BTP, length = query_BTD @ W_a, keys_BSD.shape[1]
+    after = max(0, length - scores_BTP.shape[2])
+    ignored = tf.fill([*scores_BTP.shape[:2], after], scores_BTP.dtype.min)
+    return tf.concat([scores_BTP, ignored], axis=2)[:, :, :length]
+
+
+def local_attention(
+    query_BTD: Tensor,
+    h_BSD: Tensor,
+    mask_BTS: Tensor,
+    score: Score,
+    reach: int,
+    p_BT1: Tensor,
+    predicted: bool,
+) -> tuple[Tensor, Tensor]:
+    """Return contexts_BTD and a_BTS of a window [p_t - D, p_t + D]: Luong et al. (2015), 3.2.
+
+        a_t(s) = align(h_t, h_s)                                                    local-m
+        a_t(s) = align(h_t, h_s) exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D/2       (10), local-p
+
+    D is `reach`, align is the softmax over the window, and s counts from 0. The centre p_t is
+    `own_position` or `predicted_position`.
+    Fast: local_attention.Window.
+    """
+    s_S = tf.range(h_BSD.shape[1], dtype=tf.float32)
+    window_BTS = mask_BTS & (tf.abs(s_S - p_BT1) <= reach)
+    contexts_BTD, a_BTS = attend(score(query_BTD, h_BSD), h_BSD, window_BTS)
+    if predicted:
+        a_BTS = a_BTS * tf.exp(-((s_S - p_BT1) ** 2) / (2 * (reach / 2) ** 2))
+        contexts_BTD = tf.einsum("bts,bsd->btd", a_BTS, h_BSD)
+    return contexts_BTD, a_BTS
+
+
+def own_position(t_BT1: Tensor, S_B11: Tensor) -> Tensor:
+    """p_t = t: Luong et al. (2015), section 3.2, local-m. Here it stops at the last of S positions.
+
+    Fast: local_attention.MonotonicWindow.
+    """
+    return tf.minimum(t_BT1, tf.maximum(S_B11 - 1, 0))
+
+
+def predicted_position(h_BTD: Tensor, S_B11: Tensor, W_p: Tensor, v_p: Tensor) -> Tensor:
+    """p_t = S sigmoid(v_p . tanh(W_p h_t)): Luong et al. (2015), equation 9, local-p.
+
+    `v_p` is a column. S is the source's length.
+    Fast: local_attention.PredictiveWindow (kernel, scale).
+    """
+    return S_B11 * tf.sigmoid(tf.tanh(h_BTD @ W_p) @ v_p)
 
 
 def rms_norm(x: Tensor, g: Tensor, epsilon: float = 1e-6) -> Tensor:

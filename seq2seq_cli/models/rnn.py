@@ -5,7 +5,8 @@ import tensorflow as tf
 
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.cells import CELLS
-from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder, LuongDecoder
+from seq2seq_cli.models.layers.decoder import Decoder
+from seq2seq_cli.models.layers.decoders import BahdanauDecoder, LuongDecoder
 from seq2seq_cli.models.layers.encoder import Encoder
 from seq2seq_cli.models.layers.initialisers import normal, seed_generator
 from seq2seq_cli.models.layers.linear import Linear, joined
@@ -87,6 +88,9 @@ class RNN(Seq2Seq):
         decoder_dropouts = dropouts(config.decoder_layers - 1)
         decoder = DECODERS[config.wiring, config.has_attention]
         self.decoder = decoder(config, decoder_dropouts, generator, name="decoder")
+        # Local attention that counts the positions of the target has one more tensor in the state.
+        window = self.decoder.window
+        self.counts = window is not None and window.counts
         self.output_projection = Linear(
             vocabularies.target, self.decoder.output_units, generator, name="output_projection"
         )
@@ -107,12 +111,15 @@ class RNN(Seq2Seq):
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}
         for number, (name, bridge) in enumerate(zip(initial, self.bridges, strict=False)):
             initial[name] = tf.tanh(bridge(last[number % len(last)]))
+        if self.counts:
+            initial["initial_t"] = tf.zeros([tf.shape(source_BS)[0], 1])
         return {"mask": mask_BS, **self.decoder.prepare(values_BSD), **initial}
 
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
         """See Seq2Seq.hidden."""
         embedded_BTD = self.target_dropout(self.target_embedding(target_BT), training=training)
-        state = list(self.initial_state(memory, 0).values())
+        begun = self.initial_state(memory, 0)
+        state = [begun[name] for name in self.decoder.state_names]
         outputs_BTD = self.decoder.run(embedded_BTD, state, memory, training)
         return self.output_dropout(outputs_BTD, training=training)
 
@@ -132,7 +139,8 @@ class RNN(Seq2Seq):
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state."""
         del max_length  # a recurrent state does not grow
-        return {name: memory[f"initial_{name}"] for name in self.decoder.state_names}
+        names = [*self.decoder.state_names, *(["t"] if self.counts else [])]
+        return {name: memory[f"initial_{name}"] for name in names}
 
     def make_step(self, in_place: bool = False) -> Step:
         """See Seq2Seq.make_step."""
@@ -142,10 +150,12 @@ class RNN(Seq2Seq):
         logits_map = joined((self.output_projection.kernel, self.output_projection.bias))
 
         def step(token_B: tf.Tensor, state: State, memory: Memory) -> StepOutput:
+            embedded_BD, before = self.target_embedding(token_B), [state[name] for name in names]
             output_BD, weights_BS, after = self.decoder.step(
-                self.target_embedding(token_B), [state[name] for name in names], memory, kernels
+                embedded_BD, before, memory, kernels, state.get("t")
             )
+            counted = {"t": state["t"] + 1} if self.counts else {}
             logits_BV = dense(output_BD, *logits_map)
-            return StepOutput(logits_BV, weights_BS, dict(zip(names, after, strict=True)))
+            return StepOutput(logits_BV, weights_BS, dict(zip(names, after, strict=True)) | counted)
 
         return step

@@ -82,8 +82,9 @@ def _rnn_outputs(model: RNN, source_BS: Tensor, target_BT: Tensor) -> TextbookOu
         h_BSD = last[0][:, tf.newaxis]
     step = decoding_step_of(model.decoder, h_BSD, mask_BS)
     outputs, attention = [], []
-    for y_BD in tf.unstack(_lookup(model.target_embedding.embeddings, target_BT), axis=1):
-        output_BD, weights_BS, state = step(y_BD, state)
+    words = tf.unstack(_lookup(model.target_embedding.embeddings, target_BT), axis=1)
+    for t, y_BD in enumerate(words):
+        output_BD, weights_BS, state = step(y_BD, state, t)
         outputs.append(output_BD)
         attention.append(weights_BS)
     kernel, bias = affine_of(model.output_projection)

@@ -14,10 +14,12 @@ from seq2seq_cli.models import reference
 from seq2seq_cli.models import reference_variants as variants
 from seq2seq_cli.models.layers.blocks import Block, side_by_side
 from seq2seq_cli.models.layers.cells import Cell, GRUCell
-from seq2seq_cli.models.layers.decoders import BahdanauDecoder, Decoder
+from seq2seq_cli.models.layers.decoder import Decoder
+from seq2seq_cli.models.layers.decoders import BahdanauDecoder
 from seq2seq_cli.models.layers.encoder import EncoderLayer
 from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.linear import Linear
+from seq2seq_cli.models.layers.local_attention import PredictiveWindow
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.normalisation import LayerNorm, Norm
 from seq2seq_cli.models.layers.plain_decoders import ChoDecoder, SutskeverDecoder
@@ -28,10 +30,16 @@ from seq2seq_cli.models.layers.relative_positions import (
     RelativeBias,
     RotaryPositions,
 )
-from seq2seq_cli.models.layers.scores import AdditiveScore, DotScore, GeneralScore, Score
+from seq2seq_cli.models.layers.scores import (
+    AdditiveScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    Score,
+)
 
-# (y_BD, state) -> output_BD, weights_BS and the next state
-DecodingStep = Callable[[Tensor, reference.State], tuple[Tensor, Tensor, reference.State]]
+# (y_BD, state, position) -> output_BD, weights_BS and the next state
+DecodingStep = Callable[..., tuple[Tensor, Tensor, reference.State]]
 # (query_BTD, keys_BSD, values_BSD, mask_BTS) -> outputs_BTD and weights_BHTS
 MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -101,6 +109,8 @@ def score_of(score: Score) -> reference.Score:
             return functools.partial(reference.concat, W_a=tf.concat(kernels, axis=0), v_a=v_a)
         W_a, U_a = kernels
         return functools.partial(reference.additive, W_a=W_a, U_a=U_a, b_a=score.bias, v_a=v_a)
+    if isinstance(score, LocationScore):
+        return functools.partial(variants.location, W_a=score.query_kernel)
     if isinstance(score, GeneralScore):
         return functools.partial(reference.general, W_a=score.kernel)
     assert isinstance(score, DotScore)
@@ -110,34 +120,57 @@ def score_of(score: Score) -> reference.Score:
 def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> DecodingStep:
     """Return a decoder's step. Its state is that of the cells; then a vector that is fed, if any.
 
-    Where there are more layers, the first one's state asks in Bahdanau's wiring, and the last
-    one's in Luong's. The last one's goes into the output.
+    It takes the position of the word, too, for a window of the source that depends on it. Where
+    there are more layers, the first one's state asks in Bahdanau's wiring, and the last one's in
+    Luong's. The last one's goes into the output.
     """
     kernel = decoder.gate_kernels[0] if decoder.gate_kernels else None
     first = cell_of(decoder.cell, *([] if kernel is None else [kernel]))
     f = stack_of([first, *map(cell_of, decoder.upper.cells)])
     if isinstance(decoder, SutskeverDecoder | ChoDecoder):
         return _plain_step_of(decoder, f, h_BSD, mask_BS)
-    attention = functools.partial(reference.global_attention, score=score_of(decoder.score))
 
-    def bahdanau(y_BD: Tensor, state: reference.State) -> tuple:
+    def bahdanau(y_BD: Tensor, state: reference.State, t: int = 0) -> tuple:
         readout = readout_of(decoder.readout)
         if decoder.readout.is_maxout:  # of the state before
             s_BD = _output_of(state, len(decoder.upper.cells) + 1)
             readout = functools.partial(_with_state, s_BD, readout)
         t_BD, alpha_BS, (_, *state) = reference.bahdanau_step(
-            y_BD, state, h_BSD, mask_BS, f, attention, readout
+            y_BD, state, h_BSD, mask_BS, f, attention_of(decoder, t), readout
         )
-        return t_BD, alpha_BS, state
+        return t_BD, decoder.reported(alpha_BS), state
 
-    def luong(y_BD: Tensor, state: reference.State) -> tuple:
+    def luong(y_BD: Tensor, state: reference.State, t: int = 0) -> tuple:
         *state, fed_BD = state if kernel is not None else [*state, None]
+        attention = attention_of(decoder, t)
         output_BD, a_BS, (_, *state) = reference.luong_step(
             y_BD, state, h_BSD, mask_BS, f, attention, decoder.attentional_kernel, fed_BD
         )
-        return output_BD, a_BS, state if kernel is None else [*state, output_BD]
+        state = state if kernel is None else [*state, output_BD]
+        return output_BD, decoder.reported(a_BS), state
 
     return bahdanau if isinstance(decoder, BahdanauDecoder) else luong
+
+
+def attention_of(decoder: Decoder, t: int) -> reference.Attention:
+    """Return a decoder's attention for the word at position t, counted from 0."""
+    score, window = score_of(decoder.score), decoder.window
+    if window is None:
+        return functools.partial(reference.global_attention, score=score)
+
+    def local(query_BTD: Tensor, h_BSD: Tensor, mask_BTS: Tensor) -> tuple[Tensor, Tensor]:
+        length_B11 = tf.reduce_sum(tf.cast(mask_BTS, tf.float32), axis=2, keepdims=True)
+        if isinstance(window, PredictiveWindow):
+            weights = {"W_p": window.kernel, "v_p": window.scale}
+            p_BT1 = variants.predicted_position(query_BTD, length_B11, **weights)
+        else:
+            p_BT1 = variants.own_position(tf.fill([*query_BTD.shape[:2], 1], float(t)), length_B11)
+        predicted = isinstance(window, PredictiveWindow)
+        return variants.local_attention(
+            query_BTD, h_BSD, mask_BTS, score, window.reach, p_BT1, predicted
+        )
+
+    return local
 
 
 def _plain_step_of(
@@ -146,11 +179,13 @@ def _plain_step_of(
     """Return the step of a decoder without attention, for which `h_BSD` holds one vector."""
     no_weights_BS = tf.zeros(mask_BS.shape)
 
-    def sutskever(y_BD: Tensor, state: reference.State) -> tuple:
+    def sutskever(y_BD: Tensor, state: reference.State, t: int = 0) -> tuple:
+        del t
         output_BD, (_, *state) = variants.sutskever_step(y_BD, state, f)
         return output_BD, no_weights_BS, state
 
-    def cho(y_BD: Tensor, state: reference.State) -> tuple:
+    def cho(y_BD: Tensor, state: reference.State, t: int = 0) -> tuple:
+        del t
         output_BD, (_, *state) = variants.cho_step(
             y_BD, state, h_BSD[:, 0], f, readout_of(decoder.readout)
         )

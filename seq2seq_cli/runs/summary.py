@@ -168,7 +168,8 @@ def _attention(config: Config) -> str:
     model = config.model
     if model.kind != "rnn":
         return "multi-head"
-    return f"{model.attention.replace('_', '-')}, {model.wiring}"
+    span = "" if model.attention_span == "global" else f"{model.attention_span} "
+    return f"{span}{model.attention}, {model.wiring}".replace("_", "-")
 
 
 def _data(config: Config) -> str:

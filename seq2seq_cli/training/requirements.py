@@ -137,7 +137,8 @@ def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
     values = config.model.model_dump()
     width = 2 * max(value for key, value in values.items() if key.endswith("units"))
     layers = sum(value for key, value in values.items() if key.endswith("layers"))
-    ids = vocabularies.source + vocabularies.target + values.get("max_positions", 0)
+    ids = vocabularies.source + vocabularies.target
+    ids += values.get("max_positions", 0) + values.get("attention_positions", 0)
     return 8 * (layers + 2) * width * (width + 1) + 2 * ids * width
 
 

@@ -78,7 +78,7 @@ def test_unknown_table_is_named(tmp_path):
         (
             '[model]\nattention = "flash"',
             "my.toml: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
-            "'scaled_dot', 'none'; it is 'flash'",
+            "'scaled_dot', 'location', 'none'; it is 'flash'",
         ),
         (
             '[model]\nkind = "cnn"\nheads = 4',
@@ -214,6 +214,19 @@ def test_heads_of_keys_divide_those_of_queries(tmp_path):
 def test_parallel_blocks_need_the_norm_before(tmp_path):
     text = '[model]\nkind = "decoder_only"\nparallel_blocks = true\nnorm = "post"'
     assert error_of(text, tmp_path).endswith("model.norm must be 'pre'; it is 'post'")
+
+
+def test_locations_of_the_longest_source_are_needed(tmp_path):
+    text = '[model]\nattention = "location"\n[training]\nmax_source_tokens = 200'
+    assert error_of(text, tmp_path) == (
+        "my.toml: model.attention_positions (128) is too small for the sources that "
+        "training.max_source_tokens allows: 200 are needed"
+    )
+
+
+def test_a_window_without_attention_is_refused(tmp_path):
+    text = '[model]\nattention = "none"\nattention_span = "local_p"'
+    assert "Leave out one of them" in error_of(text, tmp_path)
 
 
 def test_coverage_without_attention_is_refused(tmp_path):

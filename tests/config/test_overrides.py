@@ -65,6 +65,8 @@ def test_other_durations_are_errors(text):
         ("concat", "concat", "luong"),
         ("scaled-dot", "scaled_dot", "luong"),
         ("none", "none", "luong"),
+        ("location", "location", "luong"),
+        ("local-m", "general", "luong"),
     ],
 )
 def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_path):
@@ -74,6 +76,16 @@ def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_pa
     assert (config.model.attention, config.model.wiring) == (score, wiring)
     (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
     assert load_config(Overrides.read(tmp_path / "c.toml"), overrides) == config
+
+
+@pytest.mark.parametrize("name", ["local-m", "local-p"])
+def test_local_attention_has_names_and_labels_of_its_own(name):
+    overrides = Overrides()
+    overrides.set_attention(name)
+    model = load_config(overrides).model
+    assert model.attention_span == name.replace("-", "_")
+    assert model.label == f"rnn-general-{model.attention_span}"
+    assert model.description == f"rnn, {name} general attention, luong wiring"
 
 
 def test_a_wiring_that_is_given_holds_for_any_score():

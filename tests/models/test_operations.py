@@ -25,6 +25,12 @@ CONFIGS = {
     "deep": RNNConfig(**RNN | {"attention": "general", "wiring": "bahdanau", "decoder_layers": 3}),
     "none": RNNConfig(**RNN | {"attention": "none", "decoder_layers": 2, "cell": "lstm"}),
     "none, Bahdanau": RNNConfig(**RNN | {"attention": "none", "wiring": "bahdanau"}),
+    "location": RNNConfig(**RNN | {"attention": "location", "attention_positions": 9}),
+    "local-p": RNNConfig(**RNN | {"attention": "general", "attention_span": "local_p"}),
+    "local-p at once": RNNConfig(
+        **RNN | {"attention": "dot", "attention_span": "local_p", "input_feeding": False},
+        **{"decoder_units": 12},
+    ),
     "maxout": RNNConfig(**RNN | {"wiring": "bahdanau", "readout": "maxout"}),
     "transformer": TransformerConfig(**STACK, encoder_layers=1, decoder_layers=2),
     "parallel": TransformerConfig(**STACK, parallel_blocks=True),

@@ -87,3 +87,40 @@ def test_buckets_of_distances_by_hand(both_ways):
 def test_a_parallel_block_by_hand():
     found = variants.parallel_block(2.0, [lambda x: 10 * x, lambda x: 100 * x], lambda x: x + 1)
     assert found == 2 + 30 + 300
+
+
+def test_locations_by_hand():
+    query, W_a = tf.constant([[[2.0, 1.0]]]), tf.constant([[1.0, 0.0, 3.0], [0.0, 1.0, -1.0]])
+    found = variants.location(query, tf.zeros([1, 2, 9]), W_a)
+    np.testing.assert_allclose(found, [[[2, 1]]])
+    found = variants.location(query, tf.zeros([1, 4, 9]), W_a)
+    np.testing.assert_allclose(found, [[[2, 1, 5, tf.float32.min]]])
+
+
+def test_local_attention_by_hand():
+    h = tf.constant([[[1.0], [2.0], [4.0], [8.0]]])
+    options = {"mask_BTS": tf.constant([[[True, True, True, False]]]), "reach": 1}
+    query, even = tf.zeros([1, 1, 1]), lambda query, h: tf.zeros([1, 1, 4])
+    # around 2: positions 1 and 2, since 3 is padding
+    p = tf.constant([[[2.0]]])
+    contexts, weights = variants.local_attention(
+        query, h, score=even, p_BT1=p, predicted=False, **options
+    )
+    np.testing.assert_allclose(weights, [[[0, 0.5, 0.5, 0]]], rtol=1e-6)
+    np.testing.assert_allclose(contexts, [[[3]]], rtol=1e-6)
+    # around 1.5, sigma 1/2: exp(-0.25 / 0.5) = 0.6065307 times each half
+    p = tf.constant([[[1.5]]])
+    contexts, weights = variants.local_attention(
+        query, h, score=even, p_BT1=p, predicted=True, **options
+    )
+    np.testing.assert_allclose(weights, [[[0, 0.3032653, 0.3032653, 0]]], rtol=1e-6)
+    np.testing.assert_allclose(contexts, [[[6 * 0.3032653]]], rtol=1e-6)
+
+
+def test_centres_of_windows_by_hand():
+    lengths, t = tf.constant([[[3.0]], [[9.0]], [[0.0]]]), tf.fill([3, 1, 1], 4.0)
+    np.testing.assert_allclose(variants.own_position(t, lengths)[:, 0, 0], [2, 4, 0])
+    W_p, v_p = tf.constant([[1.0, 2.0]]), tf.constant([[1.0], [-1.0]])
+    # 9 sigmoid(tanh(0.5) - tanh(1)) = 9 sigmoid(0.4621172 - 0.7615942) = 9 * 0.4256857
+    found = variants.predicted_position(tf.constant([[[0.5]]]), tf.constant([[[9.0]]]), W_p, v_p)
+    np.testing.assert_allclose(found, [[[3.8311711]]], rtol=1e-5)

@@ -25,6 +25,8 @@ NONE = {"attention": "none", "encoder_units": 4, "decoder_units": 7}
 SUTSKEVER, CHO = NONE | {"wiring": "luong"}, NONE | {"wiring": "bahdanau"}
 ONE_WAY, DEEP = {"bidirectional": False}, {"encoder_layers": 3, "decoder_layers": 3}
 ZERO = {"bridge": "zero"}
+LOCAL_M = {"attention": "general", "attention_span": "local_m", "attention_window": 1}
+LOCAL_P = {"attention": "general", "attention_span": "local_p", "attention_window": 2}
 MAXOUT = {"readout": "maxout", "wiring": "bahdanau"}
 RNNS = {
     "none luong": SUTSKEVER,
@@ -37,6 +39,21 @@ RNNS = {
     "maxout deep": MAXOUT | DEEP | {"cell": "lstm", "attention": "general"},
     "maxout two layers": MAXOUT | ONE_WAY | {"decoder_layers": 2},
     "none bahdanau maxout": CHO | MAXOUT,
+    "location": {"attention": "location", "attention_positions": 9},
+    "location, few positions": {
+        **{"attention": "location", "attention_positions": 3, "wiring": "bahdanau"},
+    },
+    "location without feeding": {
+        **{"attention": "location", "attention_positions": 4, "input_feeding": False},
+    },
+    "local-m": LOCAL_M,
+    "local-m without feeding": LOCAL_M | {"input_feeding": False} | DEEP,
+    "local-m bahdanau": LOCAL_M | {"wiring": "bahdanau", "cell": "lstm", "attention": "concat"},
+    "local-m bahdanau maxout": LOCAL_M | MAXOUT | DEEP,
+    "local-p": LOCAL_P | DEEP,
+    "local-p without feeding": LOCAL_P | {"input_feeding": False, "attention": "additive"},
+    "local-p bahdanau": LOCAL_P | {"wiring": "bahdanau", "attention": "location"},
+    "local-p dot": LOCAL_P | {"attention": "dot", "encoder_units": 3, "decoder_units": 6},
 }
 STACK = {"kind": "transformer", "encoder_layers": 2, "decoder_layers": 2, "inner_units": 6}
 STACKS = {
@@ -66,6 +83,9 @@ STACKS = {
 }
 VARIANTS = RNNS | STACKS
 COMPILED = [
+    "local-m",
+    "local-p bahdanau",
+    "location",
     "shared stacks",
     "palm",
     "grouped",
@@ -155,7 +175,7 @@ def test_every_token_of_the_source_matters(model):
     before = model((SOURCE, TARGET)).numpy()[0]
     for place in range(SOURCE.shape[1]):
         changed = SOURCE.numpy()
-        changed[0, place] = 3 if place % 2 else 12
+        changed[0, place] = 4 + (changed[0, place] + 2) % 9
         after = model((tf.constant(changed), TARGET)).numpy()[0]
         assert not np.allclose(after, before, atol=1e-7), place
 

@@ -1,88 +1,19 @@
 """Recurrent decoders: where attention stands, in the wirings of Bahdanau and of Luong."""
 
-from abc import abstractmethod
 from typing import Any
 
-import keras
 import tensorflow as tf
 
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.attention import attend, attention_weights
-from seq2seq_cli.models.layers.cells import CELLS, UpperLayers, run_cell
+from seq2seq_cli.models.layers.cells import run_cell
+from seq2seq_cli.models.layers.decoder import Decoder
 from seq2seq_cli.models.layers.initialisers import glorot
 from seq2seq_cli.models.layers.readout import Readout
 from seq2seq_cli.models.layers.regularisation import Dropout
-from seq2seq_cli.models.layers.scores import Score, make_score
 from seq2seq_cli.models.ops.products import dense
 from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, product, scan
 from seq2seq_cli.models.seq2seq import Memory
-
-
-class Decoder(keras.layers.Layer):
-    """What the wirings have in common: cells, and a state that is a list of tensors.
-
-    Args:
-        config: the model's table.
-        dropouts: for the input of each layer but the first.
-        seed: an int or a keras.random.SeedGenerator for the initial weights.
-
-    Attributes:
-        output_units: width of what the vocabulary is predicted from.
-        score: of the attention; a decoder without attention has none.
-        gate_kernels: weights besides the cells' that hold a matrix for each gate.
-        state_names: a name for each tensor of the state.
-    """
-
-    gate_kernels: list[keras.Variable]
-    output_units: int
-    score: Score
-
-    def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.units = units = config.decoder_units
-        cell = CELLS[config.cell]
-        if config.has_attention:
-            self.score = make_score(
-                config.attention, config.attention_units, units, config.value_units, seed
-            )
-        self.cell = cell(units, config.embedding_units, seed, name=f"{self.name}_1")
-        layers = config.decoder_layers
-        self.upper = UpperLayers(cell, layers, units, dropouts, seed, name=self.name)
-        self.state_names = [f"{n}{i}" for i in range(1, layers + 1) for n in cell.state_names]
-        self.built = True
-
-    @abstractmethod
-    def prepare(self, values_BSD: tf.Tensor) -> Memory:
-        """Return all that decoding needs of the encoder's values, projected once."""
-
-    def kernels(self) -> Factors:
-        """Return the weights that a scan's body or a decoding step multiplies by, read once."""
-        kernels = {"recurrent": tf.convert_to_tensor(self.cell.recurrent_kernel)}
-        if self.score.query_kernel is not None:
-            kernels["query"] = tf.convert_to_tensor(self.score.query_kernel)
-        return kernels
-
-    @abstractmethod
-    def run(
-        self, embedded_BTD: tf.Tensor, state: Tensors, memory: Memory, training: bool = False
-    ) -> tf.Tensor:
-        """Return outputs_BTD over a whole target."""
-
-    @abstractmethod
-    def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
-    ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
-        """Return output_BD, weights_BS and the next state at one position of the target."""
-
-    def attention(
-        self, states_BD: tf.Tensor, factors: Factors, product: Product = product
-    ) -> tf.Tensor:
-        """Return weights_BS = softmax(score(s, h)), with the states s as queries."""
-        query_BD = states_BD
-        if "query" in factors:
-            (query_BD,) = product(LINEAR, states_BD, factors["query"])
-        scores_BS = self.score.score_projected(query_BD, factors["keys"], product)
-        return attention_weights(scores_BS, factors["mask"])
 
 
 class BahdanauDecoder(Decoder):
@@ -125,13 +56,15 @@ class BahdanauDecoder(Decoder):
         """See Decoder.run. Only what depends on the first layer's state is in the loop."""
         size = len(self.cell.state_names)
         projected = self.cell.project(tf.transpose(embedded_BTD, [1, 0, 2]))
+        gates, positions = self.cell.gates, self.positions(embedded_BTD)
 
         def body(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
-            state, weights_BS = self._advance(slices, state, factors, product)
+            y, t = slices[:gates], slices[gates:]
+            state, weights_BS = self._advance(y, state, factors, product, *t)
             return state, [weights_BS]
 
         factors = self._factors(memory, self.kernels())
-        states, (weights_TBS,) = scan(body, projected, state[:size], factors)
+        states, (weights_TBS,) = scan(body, [*projected, *positions], state[:size], factors)
         outputs_BTD = self.upper.run(tf.transpose(states[0], [1, 0, 2]), state[size:], training)
         contexts_BTD = attend(tf.transpose(weights_TBS, [1, 0, 2]), memory["values"])
         if self.readout.is_maxout:
@@ -140,21 +73,32 @@ class BahdanauDecoder(Decoder):
         return self.readout(outputs_BTD, embedded_BTD, contexts_BTD)
 
     def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
+        self,
+        embedded_BD: tf.Tensor,
+        state: Tensors,
+        memory: Memory,
+        kernels: Factors,
+        t_B1: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
         size = len(self.cell.state_names)
         projected = self.cell.project(embedded_BD)
         factors = self._factors(memory, kernels)
-        first, weights_BS = self._advance(projected, state[:size], factors)
+        first, weights_BS = self._advance(projected, state[:size], factors, product, t_B1)
         output_BD, others = self.upper.step(first[0], state[size:], [])
         if self.readout.is_maxout:
             output_BD = self.upper.output(state[0], state[size:])
         context_BD = attend(weights_BS, memory["values"])
-        return self.readout(output_BD, embedded_BD, context_BD), weights_BS, first + others
+        output_BD = self.readout(output_BD, embedded_BD, context_BD)
+        return output_BD, self.reported(weights_BS), first + others
 
     def _advance(
-        self, y: Tensors, state: Tensors, factors: Factors, product: Product = product
+        self,
+        y: Tensors,
+        state: Tensors,
+        factors: Factors,
+        product: Product,
+        t_B1: tf.Tensor | None = None,
     ) -> tuple[Tensors, tf.Tensor]:
         """Return the first layer's next state, and the attention that led to it.
 
@@ -163,9 +107,10 @@ class BahdanauDecoder(Decoder):
             state: the first layer's.
             factors: what is attended to and multiplied by.
             product: see `scan`.
+            t_B1: see `attention`.
         """
         gates = self.cell.gates
-        weights_BS = self.attention(state[0], factors, product)
+        weights_BS = self.attention(state[0], factors, product, t_B1)
         contexts = product("bs,bsd->bd", weights_BS, factors["cell_values"], gates)
         recurrent = product(LINEAR, state[0], factors["recurrent"], gates)
         return self.cell.update([*map(tf.add, y, contexts)], recurrent, state), weights_BS
@@ -232,22 +177,33 @@ class LuongDecoder(Decoder):
             states_BTD = self.upper.run(states_BTD, state[size:], training)
             return self._attentional(states_BTD, memory)
 
+        positions = self.positions(embedded_BTD)
+
         def body(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
-            return self._advance(slices[:gates], state, factors, slices[gates:], product)[2], []
+            y, slices = slices[:gates], slices[gates:]
+            t, masks = slices[: len(positions)], slices[len(positions) :]
+            return self._advance(y, state, factors, masks, product, *t)[2], []
 
         projected = self.cell.project(tf.transpose(embedded_BTD, [1, 0, 2]))
         batch, length = tf.shape(embedded_BTD)[0], tf.shape(embedded_BTD)[1]
         masks = self.upper.masks(batch, length, training)
         factors = self._factors(memory, self.kernels())
-        states, _ = scan(body, [*projected, *masks], state, factors)
+        states, _ = scan(body, [*projected, *positions, *masks], state, factors)
         return tf.transpose(states[-1], [1, 0, 2])
 
     def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
+        self,
+        embedded_BD: tf.Tensor,
+        state: Tensors,
+        memory: Memory,
+        kernels: Factors,
+        t_B1: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
         projected = self.cell.project(embedded_BD)
-        return self._advance(projected, state, self._factors(memory, kernels), [])
+        factors = self._factors(memory, kernels)
+        output_BD, weights_BS, after = self._advance(projected, state, factors, [], product, t_B1)
+        return output_BD, self.reported(weights_BS), after
 
     def _advance(
         self,
@@ -255,7 +211,8 @@ class LuongDecoder(Decoder):
         state: Tensors,
         factors: Factors,
         masks: Tensors,
-        product: Product = product,
+        product: Product,
+        t_B1: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """Return the attentional vector, the attention and the next state.
 
@@ -265,6 +222,7 @@ class LuongDecoder(Decoder):
             factors: what is attended to and multiplied by.
             masks: dropout masks of the upper layers' inputs, or none.
             product: see `scan`.
+            t_B1: see `attention`.
         """
         size, gates = len(self.cell.state_names), self.cell.gates
         if self.feed_kernel is not None:
@@ -273,7 +231,7 @@ class LuongDecoder(Decoder):
         recurrent = product(LINEAR, state[0], factors["recurrent"], gates)
         first = self.cell.update(y, recurrent, state[:size])
         states_BD, others = self.upper.step(first[0], state[size:], masks)
-        weights_BS = self.attention(states_BD, factors, product)
+        weights_BS = self.attention(states_BD, factors, product, t_B1)
         (context_BD,) = product("bs,bsd->bd", weights_BS, factors["attentional_values"])
         (attentional_BD,) = product(LINEAR, states_BD, factors["attentional"])
         output_BD = tf.tanh(context_BD + attentional_BD)
@@ -282,7 +240,14 @@ class LuongDecoder(Decoder):
 
     def _attentional(self, states_BTD: tf.Tensor, memory: Memory) -> tf.Tensor:
         """Return the attentional vectors of states that were not fed any."""
-        weights_BTS = attention_weights(self.score(states_BTD, memory["keys"]), memory["mask"])
+        scores_BTS, mask_BS = self.score(states_BTD, memory["keys"]), memory["mask"]
+        if self.window is None:
+            weights_BTS = attention_weights(scores_BTS, mask_BS)
+        elif self.window.kernel is not None:
+            weights_BTS = self.window(scores_BTS, mask_BS, dense(states_BTD, self.window.kernel))
+        else:
+            (t_T11,) = self.positions(states_BTD)
+            weights_BTS = self.window(scores_BTS, mask_BS, tf.transpose(t_T11, [1, 0, 2]))
         contexts_BTD = attend(weights_BTS, memory["attentional_values"])
         return tf.tanh(contexts_BTD + dense(states_BTD, self.attentional_kernel[-self.units :]))
 

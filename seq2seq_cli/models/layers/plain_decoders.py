@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.cells import run_cell
-from seq2seq_cli.models.layers.decoders import Decoder
+from seq2seq_cli.models.layers.decoder import Decoder
 from seq2seq_cli.models.layers.initialisers import glorot
 from seq2seq_cli.models.layers.readout import Readout
 from seq2seq_cli.models.layers.regularisation import Dropout
@@ -45,9 +45,15 @@ class SutskeverDecoder(Decoder):
         return self.upper.run(states_BTD, state[size:], training)
 
     def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
+        self,
+        embedded_BD: tf.Tensor,
+        state: Tensors,
+        memory: Memory,
+        kernels: Factors,
+        t_B1: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
+        del t_B1  # for attention alone
         size, gates = len(self.cell.state_names), self.cell.gates
         recurrent = product(LINEAR, state[0], kernels["recurrent"], gates)
         first = self.cell.update(self.cell.project(embedded_BD), recurrent, state[:size])
@@ -95,9 +101,15 @@ class ChoDecoder(Decoder):
         return self.readout(outputs_BTD, embedded_BTD, contexts_BTD)
 
     def step(
-        self, embedded_BD: tf.Tensor, state: Tensors, memory: Memory, kernels: Factors
+        self,
+        embedded_BD: tf.Tensor,
+        state: Tensors,
+        memory: Memory,
+        kernels: Factors,
+        t_B1: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
+        del t_B1  # for attention alone
         size, gates = len(self.cell.state_names), self.cell.gates
         projected = [*map(tf.add, self.cell.project(embedded_BD), self._of_gates(memory))]
         recurrent = product(LINEAR, state[0], kernels["recurrent"], gates)

@@ -184,6 +184,40 @@ class GeneralScore(ProductScore):
         return dense(keys_BSD, self.kernel)
 
 
+class LocationScore(Score):
+    """score(q, k_s) = (W q)_s: a function of the query and of the position s alone.
+
+    Luong et al. (2015), equation 8, a_t = softmax(W_a h_t). W has a row for each of so many
+    positions. As in the paper's footnote, a shorter source has the first of them, and what is after
+    them in a longer one gets no attention.
+
+    Args:
+        positions: of the source that can be scored.
+        query_units: width of a query.
+        seed: an int or a keras.random.SeedGenerator for the initial weights.
+    """
+
+    def __init__(self, positions: int, query_units: int, seed: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.query_kernel = self.add_weight(
+            (query_units, positions), glorot(seed), name="query_kernel"
+        )
+        self.built = True
+
+    def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
+        """Return one unit of the keys, since their number is all that counts."""
+        return keys_BSD[:, :, :1]
+
+    def score_projected(
+        self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
+    ) -> tf.Tensor:
+        """See Score.score_projected."""
+        length, known = tf.shape(keys_BSD)[1], projected_query.shape[-1]
+        padding = [[0, 0]] * (projected_query.shape.rank - 1) + [[0, tf.maximum(length - known, 0)]]
+        scores = tf.pad(projected_query, padding, constant_values=projected_query.dtype.min)
+        return scores[..., :length]
+
+
 def make_score(
     kind: str,
     units: int,
@@ -191,19 +225,22 @@ def make_score(
     key_units: int,
     seed: Any = None,
     use_gain: bool = False,
+    positions: int = 0,
 ) -> Score:
     """Return a score, as a layer called "score".
 
     Args:
-        kind: additive, dot, general, concat or scaled_dot.
+        kind: additive, dot, general, concat, scaled_dot or location.
         units: width of the hidden layer of `additive` and `concat`; the others have none.
         query_units: width of a query.
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         use_gain: see AdditiveScore and DotScore.
+        positions: of the source that `location` can score.
 
     Raises:
-        ValueError: if there is no such score, a dot product has unequal widths, or `general` a gain.
+        ValueError: if there is no such score, if a dot product has unequal widths, or if `general`
+            has a gain.
     """
     if kind in ("dot", "scaled_dot"):
         if query_units != key_units:
@@ -221,7 +258,9 @@ def make_score(
         return AdditiveScore(
             units, query_units, key_units, seed, use_bias, use_gain=use_gain, name="score"
         )
+    if kind == "location":
+        return LocationScore(positions, query_units, seed, name="score")
     raise ValueError(
         "Invalid value for the kind of score. Expected one of 'additive', 'dot', 'general', "
-        f"'concat', 'scaled_dot'. Received: {kind!r}"
+        f"'concat', 'scaled_dot', 'location'. Received: {kind!r}"
     )
