@@ -22,6 +22,10 @@ class Distances(keras.layers.Layer):
     Abstract: a subclass turns queries and keys, or adds a bias to their scores.
     """
 
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.built = True
+
     def turn(self, positions: tf.Tensor) -> Turn | None:
         """Return what queries and keys at these positions go through, or None.
 
