@@ -28,8 +28,9 @@ CONFIGS = {
     "location": RNNConfig(**RNN | {"attention": "location", "attention_positions": 9}),
     "local-p": RNNConfig(**RNN | {"attention": "general", "attention_span": "local_p"}),
     "local-p at once": RNNConfig(
-        **RNN | {"attention": "dot", "attention_span": "local_p", "input_feeding": False},
-        **{"decoder_units": 12},
+        **RNN
+        | {"attention": "dot", "attention_span": "local_p", "input_feeding": False}
+        | {"decoder_units": 12}
     ),
     "maxout": RNNConfig(**RNN | {"wiring": "bahdanau", "readout": "maxout"}),
     "transformer": TransformerConfig(**STACK, encoder_layers=1, decoder_layers=2),
