@@ -235,6 +235,11 @@ class AttentionStackConfig(Table):
                 "model.key_value_heads must divide model.heads; they are "
                 f"{self.key_value_heads} and {self.heads}"
             )
+        if self.key_value_heads and self.heads % self.key_value_heads:
+            raise ValueError(
+                "model.key_value_heads must divide model.heads; they are "
+                f"{self.key_value_heads} and {self.heads}"
+            )
         if self.positions == "rotary" and self.units // self.heads % 2:
             raise ValueError(
                 "model.positions 'rotary' turns pairs of units, so that a head needs an even "
