@@ -20,6 +20,7 @@ from seq2seq_cli.serving.work import Direction, Engine, ServedRun, Work
 
 _END = object()
 
+
 class Chosen(NamedTuple):
     """A run and its direction."""
 
