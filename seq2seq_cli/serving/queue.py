@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
+_AGAIN = 8
+
 Compute = Callable[[Any, list[Any]], Sequence[Any]]
 
 
@@ -29,9 +31,10 @@ class BatchQueue:
     """Computes items in batches, each in a thread, the oldest first.
 
     A batch has the item that waits longest, and those with the same key that are nearest to it in
-    length. It is computed as soon as it is full, or when its oldest item has waited `delay` for a
-    free worker: those whose batch has just been computed often ask again. What arrives meanwhile
-    makes the next batches.
+    length. It is computed as soon as it is full, or when its oldest item has waited `delay`. What
+    arrives meanwhile makes the next batches. Those who get an answer often ask again at once:
+    until as many items have arrived as a worker has just computed, it waits longer, at most
+    `_AGAIN` times `delay`.
 
     Args:
         compute: called with a key and a list of items; returns a result for each, in order.
@@ -57,6 +60,7 @@ class BatchQueue:
         self._delay = delay
         self._on_batch = on_batch
         self._waiting: list[_Waiting] = []
+        self._arrived = 0
         self._changed = threading.Condition()
         self._is_closed = False
         self._threads = [
@@ -99,6 +103,7 @@ class BatchQueue:
             if len(self._waiting) + len(added) > self._capacity:
                 raise QueueFullError
             self._waiting += added
+            self._arrived += len(added)
             self._changed.notify()
         return [each.future for each in added]
 
@@ -111,26 +116,35 @@ class BatchQueue:
             thread.join()
 
     def _work(self) -> None:
-        while chosen := self._next_batch(time.monotonic()):
+        expected, until = 0, 0.0
+        while chosen := self._next_batch(expected, until):
             running = [each for each in chosen if each.future.set_running_or_notify_cancel()]
             if not running:
                 continue
             began = time.monotonic()
-            try:
-                results = self._compute(running[0].key, [each.item for each in running])
-            except Exception as error:
-                for each in running:
-                    each.future.set_exception(error)
-            else:
-                for each, result in zip(running, results, strict=True):
+            results, failure = self._computed(running)
+            now = time.monotonic()
+            expected, until = self._arrived + len(running), now + _AGAIN * self._delay
+            for each, result in zip(running, results, strict=True):
+                if failure is None:
                     each.future.set_result(result)
-            self._on_batch(len(running), time.monotonic() - began)
+                else:
+                    each.future.set_exception(failure)
+            self._on_batch(len(running), now - began)
 
-    def _next_batch(self, free: float) -> list[_Waiting]:
+    def _computed(self, running: list[_Waiting]) -> tuple[Sequence[Any], Exception | None]:
+        """Return the results, or as many times nothing and the error."""
+        try:
+            return self._compute(running[0].key, [each.item for each in running]), None
+        except Exception as error:
+            return [None] * len(running), error
+
+    def _next_batch(self, expected: int, until: float) -> list[_Waiting]:
         """Wait for a batch, and take it out of the queue; nothing when the queue is closed.
 
         Args:
-            free: since when the worker is.
+            expected: how many items may soon have arrived, of all.
+            until: when to wait for them no more.
         """
         with self._changed:
             while True:
@@ -139,7 +153,10 @@ class BatchQueue:
                         return []
                     self._changed.wait()
                 oldest = self._waiting[0]
-                left = max(oldest.arrived, free) + self._delay - time.monotonic()
+                ready = oldest.arrived + self._delay
+                if self._arrived < expected:
+                    ready = max(ready, until)
+                left = ready - time.monotonic()
                 if self._is_closed or left <= 0 or self._is_full(oldest.key):
                     return self._take(oldest)
                 self._changed.wait(left)

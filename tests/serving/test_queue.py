@@ -74,6 +74,21 @@ def test_a_lone_item_waits_at_most_the_delay(queue_of):
     assert time.monotonic() - began < 5  # a full batch does not wait
 
 
+def test_those_who_were_answered_may_ask_again_before_the_next_batch(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, batch=100, delay=0.5)
+    first = blocked(queue, compute)
+    futures = queue.submit("a", [1, 2], [1, 1])
+    time.sleep(0.6)  # these have waited long enough
+    compute.may_go_on.set()
+    assert results(first) == [0]
+    began = time.monotonic()
+    futures += queue.submit("a", [3], [1])
+    results(futures)
+    assert compute.batches[1:] == [("a", [1, 2, 3])]
+    assert time.monotonic() - began < 2  # and not 4, as all have asked again
+
+
 def test_the_oldest_goes_with_those_of_its_key_and_of_like_length(queue_of):
     compute = Counting()
     queue = queue_of(compute, batch=3)
