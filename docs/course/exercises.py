@@ -1,0 +1,86 @@
+"""The tests of the exercises: `check(function)` says whether a solution is right.
+
+The function's name says which exercise it solves.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_TESTS: dict[str, Callable[[Any], None]] = {}
+
+
+def check(answer: Callable[..., Any]) -> bool:
+    """Print whether a solution is right, and why not; return whether it is.
+
+    Args:
+        answer: the solution. Its name is that of the exercise.
+
+    Raises:
+        KeyError: if there is no exercise of this name.
+    """
+    name = answer.__name__
+    try:
+        _TESTS[name](answer)
+    except NotImplementedError:
+        print(f"🔴 {name}: not written yet")
+        return False
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        print(f"🔴 {name}: {reason or type(error).__name__}")
+        return False
+    print(f"🟢 {name}: solved")
+    return True
+
+
+def _exercise(test: Callable[[Any], None]) -> Callable[[Any], None]:
+    _TESTS[test.__name__] = test
+    return test
+
+
+def _same(found: Any, wanted: Any, what: str, tolerance: float = 1e-4) -> None:
+    """Compare two arrays, or two values of any kind.
+
+    Raises:
+        AssertionError: saying what differs.
+    """
+    if found is None:
+        raise AssertionError(f"{what}: the function returns None")
+    if np.asarray(wanted).dtype.kind in "biuf":
+        shape, wanted_shape = np.shape(found), np.shape(wanted)
+        if shape != wanted_shape:
+            raise AssertionError(f"{what}: the shape is {shape}, and it should be {wanted_shape}")
+        is_same = bool(np.allclose(found, wanted, rtol=tolerance, atol=tolerance))
+    else:
+        is_same = found == wanted
+    if not is_same:
+        raise AssertionError(f"{what}: got {found}, and it should be {wanted}".replace("\n", ""))
+
+
+# Chapter 1
+
+
+@_exercise
+def shifted(answer: Any) -> None:
+    target = np.array([[2, 7, 8, 3], [2, 9, 3, 0]])
+    inputs, labels, counts = answer(target)
+    _same(inputs, [[2, 7, 8], [2, 9, 3]], "what the model reads")
+    _same(labels, [[7, 8, 3], [9, 3, 0]], "what it predicts")
+    _same(np.asarray(counts, bool), [[True] * 3, [True, True, False]], "which labels count")
+
+
+@_exercise
+def perplexity(answer: Any) -> None:
+    _same(answer([0.5, 0.25]), np.sqrt(8), "the perplexity of two words with 1/2 and 1/4")
+    _same(answer([1 / 64] * 5), 64.0, "the perplexity of a uniform choice among 64")
+
+
+@_exercise
+def clipped_precision(answer: Any) -> None:
+    the = ["the"] * 7
+    reference = ["the", "cat", "is", "on", "the", "mat"]
+    _same(answer(the, reference, 1), 2 / 7, "seven times 'the', of the paper")
+    cat = ["the", "cat", "the", "cat", "on", "the", "mat"]
+    _same(answer(cat, reference, 2), 3 / 6, "pairs of words of 'the cat the cat on the mat'")
+    _same(answer(["a"], reference, 2), 0.0, "a sentence without pairs of words")
