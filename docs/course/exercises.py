@@ -84,3 +84,38 @@ def clipped_precision(answer: Any) -> None:
     cat = ["the", "cat", "the", "cat", "on", "the", "mat"]
     _same(answer(cat, reference, 2), 3 / 6, "pairs of words of 'the cat the cat on the mat'")
     _same(answer(["a"], reference, 2), 0.0, "a sentence without pairs of words")
+
+
+# Chapter 2
+
+
+@_exercise
+def reversed_source(answer: Any) -> None:
+    source = np.array([[5, 6, 7, 3, 0], [8, 3, 0, 0, 0]])
+    wanted = [[7, 6, 5, 3, 0], [8, 3, 0, 0, 0]]
+    _same(answer(source), wanted, "two sources, of which the second has one word")
+    _same(source, [[5, 6, 7, 3, 0], [8, 3, 0, 0, 0]], "the array that was given, afterwards")
+
+
+@_exercise
+def gru_step(answer: Any) -> None:
+    import tensorflow as tf
+
+    from seq2seq_cli.models import reference
+
+    random = np.random.default_rng(0)
+    x, h = random.normal(size=[2, 3]), random.normal(size=[2, 4])
+    kernels = random.normal(size=[3, 12]), random.normal(size=[4, 12])
+    none = tf.zeros([12], tf.float64)
+    (wanted,) = reference.gru(x, [h], *kernels, none, none)
+    _same(answer(x, h, *kernels), wanted.numpy(), "a step of random numbers")
+
+
+@_exercise
+def gru_weights(answer: Any) -> None:
+    import keras
+
+    for inputs, units in ((2, 3), (64, 96)):
+        cell = keras.layers.GRUCell(units)
+        cell.build([1, inputs])
+        _same(answer(inputs, units), cell.count_params(), f"{inputs} inputs and {units} units")
