@@ -119,3 +119,28 @@ def gru_weights(answer: Any) -> None:
         cell = keras.layers.GRUCell(units)
         cell.build([1, inputs])
         _same(answer(inputs, units), cell.count_params(), f"{inputs} inputs and {units} units")
+
+
+# Chapter 3
+
+
+@_exercise
+def masked_softmax(answer: Any) -> None:
+    weights = answer(np.array([1.0, 2.0, 9.0]), np.array([True, True, False]))
+    _same(weights, [0.26894142, 0.73105858, 0], "scores 1, 2, 9 of which the last is padding")
+    weights = answer(np.array([1000.0, 1000.0]), np.array([True, True]))
+    _same(weights, [0.5, 0.5], "scores of 1000, whose exp is too large for a float")
+
+
+@_exercise
+def hard_alignment(answer: Any) -> None:
+    weights = np.array([[0.8, 0.1, 0.1], [0.1, 0.3, 0.6], [0.2, 0.6, 0.2]])
+    _same(answer(weights), ["0-0", "2-1", "1-2"], "the map of this chapter's first sentence")
+    _same(answer(weights[:, ::-1]), ["2-0", "0-1", "1-2"], "the same, columns reversed")
+
+
+@_exercise
+def entropy(answer: Any) -> None:
+    _same(answer(np.array([0.25] * 4)), np.log(4), "the entropy of four equal weights")
+    _same(answer(np.array([0.0, 1.0])), 0.0, "the entropy of 0 and 1")
+    _same(answer(np.array([0.5, 0.25, 0.25])), 1.5 * np.log(2), "the entropy of 1/2, 1/4, 1/4")
