@@ -144,3 +144,29 @@ def entropy(answer: Any) -> None:
     _same(answer(np.array([0.25] * 4)), np.log(4), "the entropy of four equal weights")
     _same(answer(np.array([0.0, 1.0])), 0.0, "the entropy of 0 and 1")
     _same(answer(np.array([0.5, 0.25, 0.25])), 1.5 * np.log(2), "the entropy of 1/2, 1/4, 1/4")
+
+
+# Chapter 4
+
+
+@_exercise
+def general_score(answer: Any) -> None:
+    random = np.random.default_rng(0)
+    h_t, h_s, W_a = (random.normal(size=shape) for shape in ([4], [6, 5], [5, 4]))
+    _same(answer(h_t, h_s, W_a), (h_s @ W_a) @ h_t, "a query of 4 numbers and six keys of 5")
+
+
+@_exercise
+def attentional_vector(answer: Any) -> None:
+    random = np.random.default_rng(1)
+    c_t, h_t, W_c = (random.normal(size=shape) for shape in ([5], [4], [9, 3]))
+    _same(answer(c_t, h_t, W_c), np.tanh(c_t @ W_c[:5] + h_t @ W_c[5:]), "a random context")
+
+
+@_exercise
+def local_weights(answer: Any) -> None:
+    bell = np.exp([-2.0, -0.5, 0.0, -0.5, -2.0])
+    found = answer(np.array([0.2] * 5), 2.0, 2.0)
+    _same(found, 0.2 * bell, "equal weights of five words, p_t = 2, D = 2")
+    found = answer(np.array([0.2] * 5), 0.0, 2.0)
+    _same(found[3:], [0.0, 0.0], "words further than D from p_t = 0")
