@@ -170,3 +170,29 @@ def local_weights(answer: Any) -> None:
     _same(found, 0.2 * bell, "equal weights of five words, p_t = 2, D = 2")
     found = answer(np.array([0.2] * 5), 0.0, 2.0)
     _same(found[3:], [0.0, 0.0], "words further than D from p_t = 0")
+
+
+# Chapter 5
+
+
+@_exercise
+def causal(answer: Any) -> None:
+    wanted = [[True, False, False], [True, True, False], [True, True, True]]
+    _same(np.asarray(answer(3)), np.array(wanted), "the mask of three positions")
+
+
+@_exercise
+def scaled_dot_product_attention(answer: Any) -> None:
+    random = np.random.default_rng(0)
+    q, k, v = (random.normal(size=[n, d]) for n, d in ((2, 16), (3, 16), (3, 5)))
+    mask = np.array([[True, True, True], [True, False, True]])
+    scores = np.where(mask, q @ k.T / 4, -np.inf)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    _same(answer(q, k, v, mask), weights @ v, "two queries and three keys of width 16")
+
+
+@_exercise
+def split_heads(answer: Any) -> None:
+    x = np.arange(2 * 3 * 4).reshape(2, 3, 4)
+    wanted = np.stack([x[:, :, :2], x[:, :, 2:]], axis=1)
+    _same(answer(x, 2), wanted, "2 sentences of 3 words of 4 numbers, for 2 heads")
