@@ -196,3 +196,39 @@ def split_heads(answer: Any) -> None:
     x = np.arange(2 * 3 * 4).reshape(2, 3, 4)
     wanted = np.stack([x[:, :, :2], x[:, :, 2:]], axis=1)
     _same(answer(x, 2), wanted, "2 sentences of 3 words of 4 numbers, for 2 heads")
+
+
+# Chapter 6
+
+
+@_exercise
+def normalised(answer: Any) -> None:
+    x = np.array([[1.0, 2.0, 3.0], [10.0, 10.0, 13.0]])
+    found = answer(x, np.array([1.0, 1.0, 2.0]), np.array([0.0, 0.0, 1.0]))
+    scaled = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+    wanted = scaled * [1, 1, 2] + [0, 0, 1]
+    _same(found, wanted, "two vectors of three numbers", 1e-3)
+
+
+@_exercise
+def sinusoids(answer: Any) -> None:
+    found = answer(3, 4)
+    wanted = [[np.sin(p), np.cos(p), np.sin(p / 100), np.cos(p / 100)] for p in range(3)]
+    _same(found, wanted, "the first three positions of width 4")
+
+
+@_exercise
+def block_weights(answer: Any) -> None:
+    from seq2seq_cli.config.model import TransformerConfig
+    from seq2seq_cli.models import count_weights
+    from seq2seq_cli.vocabularies import Vocabularies
+
+    for d, d_ff in ((8, 16), (64, 256)):
+        sizes = [
+            count_weights(
+                TransformerConfig(units=d, heads=2, inner_units=d_ff, encoder_layers=layers),
+                Vocabularies(10, 10),
+            )
+            for layers in (1, 2)
+        ]
+        _same(answer(d, d_ff), sizes[1] - sizes[0], f"d = {d}, d_ff = {d_ff}")
