@@ -232,3 +232,27 @@ def block_weights(answer: Any) -> None:
             for layers in (1, 2)
         ]
         _same(answer(d, d_ff), sizes[1] - sizes[0], f"d = {d}, d_ff = {d_ff}")
+
+
+# Chapter 7
+
+
+@_exercise
+def top_p(answer: Any) -> None:
+    found = answer(np.array([0.1, 0.5, 0.15, 0.25]), 0.7)
+    _same(found, [0.0, 2 / 3, 0.0, 1 / 3], "0.1, 0.5, 0.15, 0.25 with p = 0.7")
+    _same(answer(np.array([0.6, 0.4]), 0.5), [1.0, 0.0], "0.6, 0.4 with p = 0.5")
+    _same(answer(np.array([0.6, 0.4]), 1.0), [0.6, 0.4], "0.6, 0.4 with p = 1")
+
+
+@_exercise
+def penalised(answer: Any) -> None:
+    _same(answer(-6.0, 7, 1.0), -3.0, "log P = -6 of 7 words, alpha = 1")
+    _same(answer(-6.0, 7, 0.0), -6.0, "the same with alpha = 0")
+    _same(answer(-2.0, 1, 0.6), -2.0, "one word")
+
+
+@_exercise
+def vectors_computed(answer: Any) -> None:
+    _same(answer(5, 3, True), 8, "a source of 5, a translation of 3 words, with a cache")
+    _same(answer(5, 3, False), 18, "the same without a cache: 5 + 6 + 7")
