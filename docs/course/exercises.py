@@ -256,3 +256,27 @@ def penalised(answer: Any) -> None:
 def vectors_computed(answer: Any) -> None:
     _same(answer(5, 3, True), 8, "a source of 5, a translation of 3 words, with a cache")
     _same(answer(5, 3, False), 18, "the same without a cache: 5 + 6 + 7")
+
+
+# Chapter 8
+
+
+@_exercise
+def leaked(answer: Any) -> None:
+    train = [("I see.", "Veo."), ("We go!", "Vamos."), ("Yes", "Sí")]
+    test = [("i see", "Ya veo."), ("No.", "No."), ("Let us go.", "¡Vamos!"), ("Run", "Corre")]
+    _same(answer(train, test), [0, 2], "the test pairs 0 (source) and 2 (target)")
+
+
+@_exercise
+def learning_rate(answer: Any) -> None:
+    units, warm = 512, 4000
+    for step in (1, 4000, 16000):
+        wanted = units**-0.5 * min(step**-0.5, step * warm**-1.5)
+        _same(answer(step, units, warm), wanted, f"step {step} of the paper's base model", 1e-6)
+
+
+@_exercise
+def p_value(answer: Any) -> None:
+    _same(answer(np.array([1.0, 2.0, -0.5, 0.0])), 0.5, "differences of 1, 2, -0.5 and 0")
+    _same(answer(np.ones(10)), 0.0, "ten resamples in which the second system wins")
