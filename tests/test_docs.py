@@ -29,7 +29,7 @@ else:
 ROOT = Path(__file__).parents[1]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-    for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))]
+    for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 }
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -175,7 +175,7 @@ def test_pages_link_to_what_exists(page):
 
 def test_every_page_is_in_the_site():
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
-    assert set(re.findall(r"[\w-]+\.md", navigation)) == {
+    assert set(re.findall(r"[\w/-]+\.md", navigation)) == {
         page.removeprefix("docs/") for page in PAGES if page.startswith("docs/")
     }
 

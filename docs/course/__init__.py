@@ -1,0 +1,1 @@
+"""The course: its pages, and what their code imports."""
