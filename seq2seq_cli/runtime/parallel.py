@@ -93,7 +93,11 @@ def in_parallel(
         items: what is computed.
         parts: how many are computed in parallel; None for `parts_at_once`.
     """
-    pool = ThreadPoolExecutor(parts or parts_at_once())
+    parts = parts or parts_at_once()
+    if parts == 1:  # TensorFlow keeps some memory for each thread that there ever was
+        yield from map(function, items)
+        return
+    pool = ThreadPoolExecutor(parts)
     try:
         yield from pool.map(function, items)
     finally:
