@@ -29,9 +29,9 @@ def run_script(name: str, *arguments: str) -> list[dict]:
 
 
 def test_killed_trainings_end_with_the_same_weights_and_each_update_once():
-    last = run_script("kills", "--count", "20", "--in-saves", "6")[-1]
-    assert last["count"] >= 20
-    assert last["in_saves"] >= 6
+    last = run_script("kills", "--count", "10", "--in-saves", "3")[-1]
+    assert last["count"] >= 10
+    assert last["in_saves"] >= 3
 
 
 def test_trainings_resumed_in_new_processes_end_with_the_same_bits():
