@@ -1,7 +1,8 @@
 """A chief and another worker, in threads of this process, which add up their gradients here."""
 
 import socket
-import threading
+import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from conftest import tiny_config, toy_pairs
 from quick_training import SCORES
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.errors import DataError, S2SError, UsageError, WorkerError
+from seq2seq_cli.errors import DataError, DivergedError, S2SError, UsageError, WorkerError
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime import peers as peers_module
 from seq2seq_cli.runtime.cluster import Cluster
 from seq2seq_cli.runtime.joining import join
 from seq2seq_cli.training import follower, team
+from seq2seq_cli.training.divergence import DivergenceCheck
 from seq2seq_cli.training.events import Notice, ignore
 from seq2seq_cli.training.exchange import Exchange
 from seq2seq_cli.training.loop import train
@@ -29,21 +31,20 @@ from seq2seq_cli.training.validation import Translated, Validator
 class Here(Exchange):
     """Adds up the values of two threads."""
 
-    meeting: threading.Barrier
-    values: list[tf.Tensor]
+    values: defaultdict[int, dict[int, tf.Tensor]]  # by call and worker
 
     def __init__(self, cluster, peers):
-        pass
+        self._index, self._peers, self._calls = cluster.index, peers, 0
 
     def __call__(self, values):
-        values = tf.convert_to_tensor(values, tf.float32)
-        self.values.append(values)
-        self.meeting.wait()
-        total = tf.add_n(self.values)
-        if self.meeting.wait() == 0:
-            self.values.clear()
-        self.meeting.wait()
-        return total
+        given = self.values[self._calls]
+        self._calls += 1
+        given[self._index] = values
+        while len(given) < 2:
+            if self._peers._lost.is_set():
+                raise self._peers.loss_after("nothing")
+            time.sleep(0.001)
+        return given[0] + given[1]
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +52,7 @@ def here(monkeypatch, workdir) -> None:
     monkeypatch.setattr(team, "Exchange", Here)
     monkeypatch.setattr(follower, "Exchange", Here)
     monkeypatch.setattr(peers_module, "BEAT", 0.1)
-    monkeypatch.setattr(Here, "meeting", threading.Barrier(2, timeout=60), raising=False)
-    monkeypatch.setattr(Here, "values", [], raising=False)
+    monkeypatch.setattr(Here, "values", defaultdict(dict), raising=False)
     monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
 
 
@@ -151,10 +151,13 @@ def test_a_worker_whose_weights_have_drifted_takes_the_chiefs(corpus, monkeypatc
         np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
 
 
-def test_a_chief_that_diverges_ends_all(corpus):
-    config = config_of(corpus, training__peak_learning_rate=1000.0, training__steps=40)
-    chief, other, _ = train_together(config)
-    assert type(chief).__name__ == "DivergedError"
+def test_a_chief_that_diverges_ends_all(corpus, monkeypatch):
+    def check(self, step, variables):
+        raise DivergedError("the loss is nan\nLikely cause: this test")
+
+    monkeypatch.setattr(DivergenceCheck, "check_weights", check)
+    chief, other, _ = train_together(config_of(corpus))
+    assert isinstance(chief, DivergedError)
     assert isinstance(other, WorkerError)
     assert other.exit_code == 6
     assert "Likely cause" in str(other)
