@@ -139,10 +139,16 @@ class Peers:
             channel.close()
 
     def _beat(self) -> None:
-        while not self._closed.wait(BEAT):
+        """Give a sign of life every second, and at once when a signal has come."""
+        told, last = 0, time.monotonic()
+        while not self._closed.wait(BEAT / 10):
+            signal_number, now = self.signal_of_this(), time.monotonic()
+            if signal_number == told and now - last < BEAT:
+                continue
+            told, last = signal_number, now
             for channel in self.channels:
                 with suppress(OSError):  # the reading thread finds out why
-                    channel.beat(self.signal_of_this())
+                    channel.beat(signal_number)
 
     def _read(self, channel: Channel) -> None:
         """Receive messages until the connection ends."""

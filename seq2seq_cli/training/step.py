@@ -203,9 +203,11 @@ class Updater:
         found = []
         for number, device in enumerate(self._devices):
             chosen = slice(number, None, len(self._devices))
-            part = tf.function(self._gradients, jit_compile=self._xla, autograph=False)
+            part = functools.partial(self._gradients, chosen)
             with tf.device(device):
-                gradients, loss = part(chosen, ids, whole)
+                gradients, loss = tf.function(part, jit_compile=self._xla, autograph=False)(
+                    ids, whole
+                )
             found.append([*gradients, loss])
         *gradients, loss = map(tf.add_n, zip(*found, strict=True))
         return gradients, loss

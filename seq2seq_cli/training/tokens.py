@@ -1,4 +1,4 @@
-"""How many tokens an update has, by which its loss is weighted."""
+"""How many tokens the batches of an update have, by which its loss is weighted."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

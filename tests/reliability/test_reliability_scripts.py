@@ -45,6 +45,11 @@ def test_a_second_signal_in_any_phase_ends_a_process_at_once_and_loses_nothing()
     assert len(run_script("second_signals", "--signal", "SIGTERM")) == 7
 
 
+def test_workers_of_any_number_go_on_with_a_training_and_come_to_the_same_end():
+    (tried,) = run_script("workers", "--only", "elastic")
+    assert tried["difference"] < 1e-5
+
+
 def part_of(code: str, count: str = r"did (\d+)") -> Part:
     return Part("x", "a fault", ["-c", code], count)
 

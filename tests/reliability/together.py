@@ -98,8 +98,9 @@ def config_of(folder: Path, steps: int, **settings: object) -> Config:
         data__test_pairs=8,
         decoding__max_length=8,
         **{
+            "model__kind": "decoder_only",
+            "model__layers": 1,
             "training__batch_tokens": 256,
-            "training__parts": 2,
             "training__shards": 4,
             "training__steps": steps,
             "training__validate_every_steps": steps,

@@ -17,7 +17,7 @@ from pathlib import Path
 from forked import entries, saved_hash
 from together import config_of, difference, last_step, removed, start
 
-STEPS = 12
+STEPS = 30
 """Updates of each training, each of which is saved."""
 LONGEST = 60.0
 """Seconds in which all workers must have left, after one is lost."""

@@ -1,7 +1,8 @@
 """A chief and another worker, in threads of this process, which add up their gradients here."""
 
 import socket
-import threading
+import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,41 +10,39 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import tiny_config, toy_pairs
-from quick_training import SCORES
+from quick_training import compute_nothing
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.errors import DataError, S2SError, UsageError, WorkerError
-from seq2seq_cli.runs import checkpoints
-from seq2seq_cli.runs.run import Run
+from seq2seq_cli.errors import DataError, DivergedError, S2SError, UsageError, WorkerError
 from seq2seq_cli.runtime import peers as peers_module
 from seq2seq_cli.runtime.cluster import Cluster
 from seq2seq_cli.runtime.joining import join
 from seq2seq_cli.training import follower, team
+from seq2seq_cli.training.divergence import DivergenceCheck
 from seq2seq_cli.training.events import Notice, ignore
 from seq2seq_cli.training.exchange import Exchange
 from seq2seq_cli.training.loop import train
+from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.team import Chief
-from seq2seq_cli.training.validation import Translated, Validator
 
 
 class Here(Exchange):
     """Adds up the values of two threads."""
 
-    meeting: threading.Barrier
-    values: list[tf.Tensor]
+    values: defaultdict[int, dict[int, tf.Tensor]]  # by call and worker
 
     def __init__(self, cluster, peers):
-        pass
+        self._index, self._peers, self._calls = cluster.index, peers, 0
 
     def __call__(self, values):
-        values = tf.convert_to_tensor(values, tf.float32)
-        self.values.append(values)
-        self.meeting.wait()
-        total = tf.add_n(self.values)
-        if self.meeting.wait() == 0:
-            self.values.clear()
-        self.meeting.wait()
-        return total
+        given = self.values[self._calls]
+        self._calls += 1
+        given[self._index] = values
+        while len(given) < 2:
+            if self._peers._lost.is_set():
+                raise self._peers.loss_after("nothing")
+            time.sleep(0.001)
+        return given[0] + given[1]
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +50,8 @@ def here(monkeypatch, workdir) -> None:
     monkeypatch.setattr(team, "Exchange", Here)
     monkeypatch.setattr(follower, "Exchange", Here)
     monkeypatch.setattr(peers_module, "BEAT", 0.1)
-    monkeypatch.setattr(Here, "meeting", threading.Barrier(2, timeout=60), raising=False)
-    monkeypatch.setattr(Here, "values", [], raising=False)
-    monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
+    monkeypatch.setattr(Here, "values", defaultdict(dict), raising=False)
+    compute_nothing(monkeypatch)
 
 
 def config_of(corpus: Path, **settings: object) -> Config:
@@ -84,25 +82,6 @@ def train_together(config: Config, other: Config | None = None) -> tuple[object,
         errors = [each.exception() for each in found]
         assert all(error is None or isinstance(error, S2SError) for error in errors), errors
         return *(e or each.result() for e, each in zip(errors, found, strict=True)), events
-
-
-def arrays(run: str) -> list[np.ndarray]:
-    """Return the weights and the optimizer's state of a run."""
-    from safetensors.numpy import load_file
-
-    newest = checkpoints.checkpoints(Run(Path(run)).checkpoints)[0]
-    files = sorted(newest.glob("*.safetensors"))
-    return [array for file in files for _, array in sorted(load_file(file).items())]
-
-
-@pytest.mark.parametrize("settings", [{}, {"training__parts": 2, "training__ema": 0.9}])
-def test_two_workers_come_to_what_one_process_does(corpus, settings):
-    config = config_of(corpus, **settings)
-    train(config, ignore, name="alone")
-    result, ended, _ = train_together(config)
-    assert (result.step, ended) == (4, None)
-    for one, two in zip(arrays("runs/alone"), arrays("runs/both"), strict=True):
-        np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
 
 
 def test_only_the_chief_writes(corpus, workdir):
@@ -140,21 +119,30 @@ def test_more_workers_than_shards_are_refused_everywhere(corpus):
 
 
 def test_a_worker_whose_weights_have_drifted_takes_the_chiefs(corpus, monkeypatch):
-    monkeypatch.setattr(follower, "digest", lambda arrays: len([*arrays]))
-    config = config_of(corpus)
-    train(config, ignore, name="alone")
-    result, ended, events = train_together(config)
+    seen: dict[int, list[float]] = {0: [], 1: []}
+
+    def update(self, batches, number, learning_rate):
+        seen[self._share.worker].append(float(self._weights[0].numpy().sum()))
+        for variable in self._weights:
+            variable.assign(variable + 1 + self._share.worker)
+        return np.float32(2.0), np.float32(1.0)
+
+    monkeypatch.setattr(Updater, "update", update)
+    result, ended, events = train_together(config_of(corpus, training__checkpoint_minutes=1e-9))
     assert (result.step, ended) == (4, None)
     notices = [event.text for event in events if isinstance(event, Notice)]
-    assert any("worker 1" in text and "had other weights" in text for text in notices)
-    for one, two in zip(arrays("runs/alone"), arrays("runs/both"), strict=True):
-        np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
+    assert sum("worker 1" in text and "had other weights" in text for text in notices) == 4
+    assert seen[0] == seen[1]
+    assert len(set(seen[0])) == 4
 
 
-def test_a_chief_that_diverges_ends_all(corpus):
-    config = config_of(corpus, training__peak_learning_rate=1000.0, training__steps=40)
-    chief, other, _ = train_together(config)
-    assert type(chief).__name__ == "DivergedError"
+def test_a_chief_that_diverges_ends_all(corpus, monkeypatch):
+    def check(self, step, variables):
+        raise DivergedError("the loss is nan\nLikely cause: this test")
+
+    monkeypatch.setattr(DivergenceCheck, "check_weights", check)
+    chief, other, _ = train_together(config_of(corpus))
+    assert isinstance(chief, DivergedError)
     assert isinstance(other, WorkerError)
     assert other.exit_code == 6
     assert "Likely cause" in str(other)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
-from quick_training import SCORES
+from quick_training import SCORES, compute_nothing
 
 from seq2seq_cli.errors import WorkerError
 from seq2seq_cli.runs import checkpoints
@@ -50,7 +50,6 @@ def validations(run: str) -> list[int]:
 @pytest.mark.parametrize(
     ("team", "saved"),
     [
-        (Losing(update=0), []),
         (Losing(update=3), ["step-00000003"]),
         (Losing(update=5), ["step-00000005", "step-00000004"]),  # 4 had a validation
         (Losing(update=4), ["step-00000004"]),  # as the validation has saved it
@@ -64,8 +63,8 @@ def test_what_was_learned_together_is_saved_and_goes_on_to_the_same_end(
         show(VALIDATING)
         return Translated(SCORES, [], {})
 
+    compute_nothing(monkeypatch)
     monkeypatch.setattr(Validator, "translate", translate)
-    monkeypatch.setattr(Validator, "loss", lambda self, show: 2.0)
     config = tiny_config(corpus, training__steps=9, training__validate_every_steps=4)
     train(config, ignore, name="whole")
     with pytest.raises(WorkerError, match="worker 1 is lost"):
