@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from seq2seq_cli.errors import UsageError, WorkerError
+from seq2seq_cli.runtime.machine import run_on, share_of_cores
 
 _S2S = [sys.executable, "-m", "seq2seq_cli"]
 
@@ -38,7 +39,7 @@ def launch(
     if command[0] != "train":
         raise UsageError(f"launch: {command[0]}: only train can be launched, such as -- train")
     processes = [
-        _start(command, _tf_config(addresses, index), _cores_of(index, workers))
+        _start(command, _tf_config(addresses, index), share_of_cores(index, workers))
         for addresses in [_free_addresses(workers)]
         for index in range(workers)
     ]
@@ -75,14 +76,6 @@ def _tf_config(addresses: list[str], index: int) -> str:
     return Cluster(tuple(addresses), index).environment()
 
 
-def _cores_of(index: int, workers: int) -> set[int] | None:
-    """Return the cores of a worker; None to share all, where there are too few."""
-    if not hasattr(os, "sched_getaffinity"):
-        return None
-    found = sorted(os.sched_getaffinity(0))
-    return set(found[index * len(found) // workers : (index + 1) * len(found) // workers]) or None
-
-
 def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subprocess.Popen[bytes]":
     """Start a worker in a process group of its own, so that signals come once."""
     process = subprocess.Popen(
@@ -93,18 +86,18 @@ def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subpr
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    if cores:  # it has started no thread yet
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(process.pid, cores)
+    if cores:
+        run_on(process.pid, cores)
     return process
 
 
 def _copy(process: "subprocess.Popen[bytes]", index: int) -> None:
     """Print the lines of a worker, each with its number."""
     assert process.stdout
-    for line in process.stdout:
-        sys.stderr.buffer.write(f"{index} | ".encode() + line)
-        sys.stderr.buffer.flush()
+    with process.stdout as lines:
+        for line in lines:
+            sys.stderr.buffer.write(f"{index} | ".encode() + line)
+            sys.stderr.buffer.flush()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Features that only Linux has are used here and in `memory`, each with its replac
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 CPU_INFO = Path("/proc/cpuinfo")  # of Linux
@@ -17,6 +18,20 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def share_of_cores(index: int, shares: int) -> set[int]:
+    """Return the cores of one of several processes; none where there are too few, or no Linux."""
+    if not hasattr(os, "sched_getaffinity"):
+        return set()
+    found = sorted(os.sched_getaffinity(0))
+    return set(found[index * len(found) // shares : (index + 1) * len(found) // shares])
+
+
+def run_on(process: int, cores: set[int]) -> None:
+    """Let a process that has started no thread yet run on these cores, where that is possible."""
+    with suppress(OSError, AttributeError):
+        os.sched_setaffinity(process, cores)
 
 
 def processor_name() -> str:

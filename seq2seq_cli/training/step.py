@@ -229,7 +229,7 @@ class Updater:
         return slice(self._share.worker, None, self._share.workers) if self._share else slice(None)
 
     def loss(
-        self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice = slice(None)
+        self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice | None = None
     ) -> tf.Tensor:
         """Return the mean loss of a token, in nats.
 
@@ -238,7 +238,7 @@ class Updater:
                 more shards than parts, each part is cut into shards. All are computed at once.
             tokens: of the whole update, if these parts are not all; then this is their share of the
                 mean.
-            chosen: which shards are computed; with `tokens`, if not all.
+            chosen: which shards are computed; None for all. Others need `tokens`.
         """
         config, model, key = self._config, self._model, self._model.dropout_key
 
@@ -272,7 +272,7 @@ class Updater:
         whole = tokens.source if tokens else tf.add_n(sizes)
         shares = [tf.math.divide_no_nan(size, whole) for size in sizes]
         every = [sources, targets, numbers, shares]
-        shards = zip(*(values[chosen] for values in every), strict=True)
+        shards = zip(*(values[chosen or slice(None)] for values in every), strict=True)
         totals, counts = zip(*itertools.starmap(shard_loss, shards), strict=True)
         return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
 

@@ -25,7 +25,7 @@ def documented() -> set[int]:
 
 def test_the_codes_of_all_errors_are_documented():
     codes = {error.exit_code for error in vars(errors).values() if hasattr(error, "exit_code")}
-    assert codes == set(range(1, 8))
+    assert codes == set(range(1, 9))
     pipe = 128 + signal.SIGPIPE
     assert documented() == {0, pipe} | codes | SIGNALS
 
@@ -69,7 +69,6 @@ def test_a_training_leaves_with_the_code_of_its_error(
     def fail(*arguments: object) -> None:
         raise error
 
-    command = sys.modules["seq2seq_cli.cli.train"]  # `seq2seq_cli.cli.train` is the function in it
-    monkeypatch.setattr(command, "start_tensorflow", fail)
+    monkeypatch.setattr(sys.modules["seq2seq_cli.cli.workers"], "start_tensorflow", fail)
     found, _, said = s2s("train", "--data", str(corpus), "--quiet")
     assert (found, str(error) in said) == (code, True)

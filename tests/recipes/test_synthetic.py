@@ -110,5 +110,5 @@ def test_sizes_of_batches_are_no_settings_of_the_search():
 
 def test_runs_of_different_languages_are_refused():
     configs = [tiny_config("x"), tiny_config("x", data__target_language="de")]
-    with pytest.raises(UsageError, match="runs/b translates from en to de, and runs/a from en to"):
+    with pytest.raises(UsageError, match="runs/b translates from en to de, but runs/a from en to"):
         languages_of([scripted_run("a"), scripted_run("b")], configs)
