@@ -9,7 +9,7 @@ import pytest
 from conftest import s2s, tiny_config
 
 from seq2seq_cli import errors
-from seq2seq_cli.errors import DivergedError, RunInterruptedError, S2SError
+from seq2seq_cli.errors import DivergedError, RunInterruptedError, S2SError, WorkerError
 from seq2seq_cli.runs.run import Run
 
 PAGE = Path(__file__).parents[2] / "docs/command-line.md"
@@ -25,6 +25,7 @@ def documented() -> set[int]:
 
 def test_the_codes_of_all_errors_are_documented():
     codes = {error.exit_code for error in vars(errors).values() if hasattr(error, "exit_code")}
+    codes.add(WorkerError("").exit_code)
     assert codes == set(range(1, 9))
     pipe = 128 + signal.SIGPIPE
     assert documented() == {0, pipe} | codes | SIGNALS

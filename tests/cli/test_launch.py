@@ -10,6 +10,7 @@ import pytest
 from conftest import s2s
 
 from seq2seq_cli.cli import launch  # noqa: F401  (imports the module of that name)
+from seq2seq_cli.runtime.machine import share_of_cores
 
 LAUNCH = sys.modules["seq2seq_cli.cli.launch"]  # `seq2seq_cli.cli.launch` is the function in it
 
@@ -75,6 +76,6 @@ def test_only_a_training_can_be_launched():
 
 def test_workers_share_the_cores(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7}, raising=False)
-    assert [LAUNCH._cores_of(index, 2) for index in range(2)] == [{2, 3}, {5, 7}]
-    assert [LAUNCH._cores_of(index, 3) for index in range(3)] == [{2}, {3}, {5, 7}]
-    assert LAUNCH._cores_of(0, 8) is None
+    assert [share_of_cores(index, 2) for index in range(2)] == [{2, 3}, {5, 7}]
+    assert [share_of_cores(index, 3) for index in range(3)] == [{2}, {3}, {5, 7}]
+    assert share_of_cores(0, 8) == set()
