@@ -8,7 +8,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
-from seq2seq_cli.errors import DataError
+from seq2seq_cli.errors import DataError, WorkerError
 from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.channel import Message
 from seq2seq_cli.runtime.cluster import Cluster
@@ -62,7 +62,12 @@ def follow(config: Config, cluster: Cluster, peers: Peers, on_event: OnEvent) ->
 def _set_up(
     config: Config, cluster: Cluster, corpus: Corpus, job: Message, on_event: OnEvent
 ) -> Setup:
-    """Return what the chief trains with, from this worker's corpus and the chief's tokenizers."""
+    """Return what the chief trains with, from this worker's corpus and the chief's tokenizers.
+
+    Raises:
+        DataError: if the corpus is not the chief's.
+        WorkerError: if the chief names a file outside of the tokenizer's folder.
+    """
     if corpus.fingerprint != job["fingerprint"]:
         raise DataError(
             f"{corpus.description}: has other sentences, or another order, than the chief's. Give "
@@ -70,6 +75,8 @@ def _set_up(
         )
     with tempfile.TemporaryDirectory() as folder:
         for name, text in job["tokenizer"].items():
+            if Path(name).name != name:
+                raise WorkerError(f"the chief has sent a tokenizer file with a path: {name!r}")
             (Path(folder) / name).write_bytes(base64.b64decode(text))
         tokenizers = Tokenizers.load(Path(folder))
     data = TrainingData.from_config(corpus, tokenizers, config, showing_phases(on_event))

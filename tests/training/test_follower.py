@@ -103,6 +103,20 @@ def test_another_corpus_is_named(corpus, tmp_path):
     assert chief.exit_code == DataError.exit_code
 
 
+def test_a_tokenizer_file_outside_of_the_folder_is_refused(corpus, monkeypatch, workdir):
+    tell = peers_module.Peers.tell
+
+    def tell_evil(self, **message):
+        if "tokenizer" in message:
+            message["tokenizer"] = {"../evil": ""}
+        tell(self, **message)
+
+    monkeypatch.setattr(peers_module.Peers, "tell", tell_evil)
+    _, other, _ = train_together(config_of(corpus))
+    assert "a tokenizer file with a path: '../evil'" in str(other)
+    assert not [*workdir.rglob("evil")]
+
+
 def test_other_batches_are_named(corpus):
     chief, other, _ = train_together(config_of(corpus), config_of(corpus, training__seed=3))
     assert isinstance(other, DataError)
