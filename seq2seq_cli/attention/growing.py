@@ -1,6 +1,6 @@
 """A translation that grows token by token, with its alternatives and its map."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ class Grower:
         """The run's name."""
         return self._loaded.paths[0].name
 
-    def grow(self, sentence: str, prefix: Sequence[int] = ()) -> Iterator[Growth]:
+    def grow(self, sentence: str, prefix: Sequence[int] = ()) -> Generator[Growth, None, None]:
         """Yield the translation after each token that follows the prefix.
 
         Args:

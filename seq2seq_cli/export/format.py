@@ -68,7 +68,7 @@ class Format(ABC):
         """Check that the format has a place for this model and its tokenizers.
 
         Raises:
-            UsageError: if it has not.
+            UsageError: if it does not.
         """
         del loaded  # every model can be exported so
 

@@ -79,7 +79,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _error(message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    # Escaped: the name of a field can have half of a surrogate pair, which UTF-8 has not.
+    # Escaped: a field name can contain a lone surrogate, which UTF-8 cannot encode.
     body = json.dumps({"error": message})
     return Response(body, status, headers, media_type="application/json")
 

@@ -1,6 +1,6 @@
 """Trained runs as what the service asks for; see `work.Engine`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -77,7 +77,7 @@ class RunEngine:
             return AttentionReader(loaded, work.decoding, ALTERNATIVES).read(items)
         return self._of(work).translate(items, parts=1)  # the queue computes several batches
 
-    def grow(self, run: str, target: str, sentence: str, prefix: str) -> Iterator[Any]:
+    def grow(self, run: str, target: str, sentence: str, prefix: str) -> Generator[Any, None, None]:
         """Yield a Growth after each token; see `work.Engine`."""
         ids = token_ids(self._towards(run, target).tokenizers.target, [prefix])[0][:-1]
         return self._grower(run, target).grow(sentence, ids.tolist())

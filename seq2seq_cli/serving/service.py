@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import itertools
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -176,7 +176,7 @@ class Service:
             raise RequestError(503, "too many streams. Try again", {"retry-after": "1"})
         self._streams += 1
         loop = asyncio.get_running_loop()
-        growths: Iterator[Any] | None = None
+        growths: Generator[Any, None, None] | None = None
         try:
             growths = self.engine.grow(chosen.run.name, chosen.direction.target, sentence, prefix)
             while True:
@@ -191,7 +191,7 @@ class Service:
             self._streams -= 1
             with contextlib.suppress(ValueError):  # its last step still runs, and is the last
                 if growths is not None:
-                    growths.close()  # type: ignore[attr-defined]
+                    growths.close()
 
     def texts(self, given: str | list[str], name: str) -> list[str]:
         """Return the texts of a field as a list; see `check_texts`."""

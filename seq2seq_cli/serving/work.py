@@ -1,6 +1,6 @@
 """What the service asks of an engine, and what it gets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from seq2seq_cli.config.decoding import DecodingConfig
@@ -73,5 +73,5 @@ class Engine(Protocol):
             UsageError: if an option does not fit to the run.
         """
 
-    def grow(self, run: str, target: str, sentence: str, prefix: str) -> Iterator[Any]:
+    def grow(self, run: str, target: str, sentence: str, prefix: str) -> Generator[Any, None, None]:
         """Yield a Growth after each token of a greedy translation."""

@@ -1,5 +1,6 @@
 """Several processes on this machine, which need not be trainings here."""
 
+import importlib
 import json
 import os
 import signal
@@ -9,10 +10,9 @@ import threading
 import pytest
 from conftest import s2s
 
-from seq2seq_cli.cli import launch  # noqa: F401  (imports the module of that name)
 from seq2seq_cli.runtime.machine import share_of_cores
 
-LAUNCH = sys.modules["seq2seq_cli.cli.launch"]  # `seq2seq_cli.cli.launch` is the function in it
+LAUNCH = importlib.import_module("seq2seq_cli.cli.launch")  # the attribute is its function
 
 
 @pytest.fixture

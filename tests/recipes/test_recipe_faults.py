@@ -130,6 +130,6 @@ def test_no_sync_and_no_rename_can_be_left_out():
     assert len(own) == Path(pairs_log.__file__).read_text("utf-8").count("files.sync(")
     assert {"publish", "make_durably", "_sync_tree"} <= {site.function for site in sites}
     for site in sites:
-        with pytest.raises(Exception):  # noqa: B017, PT011
+        with pytest.raises(Exception):  # noqa: B017, PT011  (each site is seen by another error)
             for text, disk, recipe in cases(site):
                 check_after(disk, recipe, text)
