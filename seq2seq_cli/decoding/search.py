@@ -42,7 +42,8 @@ class Search:
 
     Args:
         model: any Seq2Seq.
-        config: the options of the search.
+        config: the options of the search. In a graph that serves every request, `beam`, `n_best`
+            and `length_penalty` may be scalar tensors (int32, int32, float32).
         attention: whether to return it.
         compiled: whether to use a graph; without one, the first sentences come sooner, all others
             later.
@@ -63,7 +64,8 @@ class Search:
         self._keeps_attention = attention
         self._results: int | tf.Tensor = config.n_best
         self._beams: int | tf.Tensor = config.n_best if config.sample else config.beam
-        self._choose: Choose = beam if config.beam > 1 else greedy
+        is_greedy = not tf.is_tensor(config.beam) and config.beam == 1
+        self._choose: Choose = greedy if is_greedy else beam
         if config.sample:
             self._choose = sampling(config.temperature, config.top_k, config.top_p)
         vector = tf.TensorSpec([None], tf.int32)

@@ -11,38 +11,12 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.decoding.encoding import length_limits
 from seq2seq_cli.decoding.scoring import forced_log_probabilities
 from seq2seq_cli.decoding.search import Search
-from seq2seq_cli.decoding.strategies import beam as search_beams
 from seq2seq_cli.export.graph_texts import canonical_texts, encoded, on_one_line
 from seq2seq_cli.models.seq2seq import Seq2Seq
 
 Outputs = dict[str, tf.Tensor]
 
 _TEXT = tf.TensorSpec([None], tf.string, "text")
-
-
-class AnyBeamSearch(Search):
-    """A beam search whose numbers are tensors, so that one graph serves every request.
-
-    Args:
-        model: any Seq2Seq.
-        config: how to search; it says nothing of the beam, `n_best` and the length penalty.
-        beam: int32 scalar.
-        n_best: int32 scalar.
-        length_penalty: float32 scalar.
-    """
-
-    def __init__(
-        self,
-        model: Seq2Seq,
-        config: DecodingConfig,
-        beam: tf.Tensor,
-        n_best: tf.Tensor,
-        length_penalty: tf.Tensor,
-    ):
-        super().__init__(model, config, compiled=False)
-        self._beams, self._results, self._choose = beam, n_best, search_beams
-        # A copy is not validated, and the formula takes a tensor.
-        self._config = config.model_copy(update={"length_penalty": length_penalty})
 
 
 class TextFunctions:
@@ -112,8 +86,9 @@ class TextFunctions:
         ]
         with tf.control_dependencies(checks):
             beam = tf.identity(beam)
-        search = AnyBeamSearch(self._model, self._config, beam, n_best, length_penalty)
-        return self._found(search, text)
+        asked = {"beam": beam, "n_best": n_best, "length_penalty": length_penalty}
+        config = self._config.model_copy(update=asked)  # a copy is not validated
+        return self._found(Search(self._model, config, compiled=False), text)
 
     def score(self, text: tf.Tensor, translation: tf.Tensor) -> Outputs:
         """Score given translations.
