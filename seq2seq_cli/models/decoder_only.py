@@ -40,9 +40,7 @@ class DecoderOnly(AttentionStack):
         self.positions = Positions(
             config.positions, config.units, config.max_positions, generator, name="positions"
         )
-        self.distances = make_distances(
-            config.positions, config.heads, True, generator, "distances"
-        )
+        self.distances = make_distances(config, True, generator, "distances")
         self.dropout = self._make_dropout(config.dropout)
         blocks = [
             Block(

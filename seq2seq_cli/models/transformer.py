@@ -41,9 +41,6 @@ class Transformer(AttentionStack):
                 config.positions, config.units, config.max_positions, generator, name=name
             )
 
-        def distances(name: str, both_ways: bool) -> Distances | None:
-            return make_distances(config.positions, config.heads, both_ways, generator, name)
-
         def stack(layers: int, name: str, cross: bool, like: Block | None = None) -> list[Block]:
             # An encoder is computed once, so that nothing is gained by fewer heads in it.
             groups = config.key_value_heads if cross or self.shares_stacks else None
@@ -69,8 +66,8 @@ class Transformer(AttentionStack):
         like = self.encoder[0] if self.shares_stacks else None
         self.decoder = stack(config.decoder_layers, "decoder", cross=True, like=like)
         self.encoder_norm, self.decoder_norm = last_norm("encoder_norm"), last_norm("decoder_norm")
-        self.encoder_distances = distances("encoder_distances", both_ways=True)
-        self.decoder_distances = distances("decoder_distances", both_ways=False)
+        self.encoder_distances = make_distances(config, True, generator, "encoder_distances")
+        self.decoder_distances = make_distances(config, False, generator, "decoder_distances")
         self.layer_drops = [
             LayerDrop(config.encoder_layer_drop, self.dropout_key, LAYER_SITES + i)
             for i in range(config.encoder_layers)

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.config.model import AttentionStackConfig
 from seq2seq_cli.models.layers.initialisers import normal
 
 BUCKETS, MOST_DISTANCE = 32, 128  # of RelativeBias, as in T5
@@ -58,28 +59,30 @@ class RotaryPositions(Distances):
 
     Su et al. (2021), "RoFormer: enhanced Transformer with rotary position embedding", equation 34,
     counted from 0. The product of a query and a key depends on their distance alone.
-    """
-
-    def turn(self, positions: tf.Tensor) -> Turn:
-        """See Distances.turn."""
-        return lambda x: rotate(x, positions)
-
-
-def rotate(x: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
-    """Return x turned as RotaryPositions says.
 
     Args:
-        x: of any rank; the width, its last axis, is even.
-        positions: int32, of a shape that broadcasts to the other axes of x.
+        width: d, of a head; it is even.
     """
-    half = x.shape[-1] // 2
-    frequencies = tf.exp(tf.range(half, dtype=tf.float32) * (-math.log(10_000) / half))
-    angles = tf.cast(positions, tf.float32)[..., tf.newaxis] * frequencies
-    cos, sin = tf.cast(tf.cos(angles), x.dtype), tf.cast(tf.sin(angles), x.dtype)
-    pairs = tf.reshape(x, tf.concat([tf.shape(x)[:-1], [half, 2]], axis=0))
-    even, odd = tf.unstack(pairs, axis=-1)
-    turned = tf.stack([even * cos - odd * sin, odd * cos + even * sin], axis=-1)
-    return tf.reshape(turned, tf.shape(x))
+
+    def __init__(self, width: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.width = width
+
+    def turn(self, positions: tf.Tensor) -> Turn:
+        """See Distances.turn. All layers of a stack turn by the same angles, computed once."""
+        half = self.width // 2
+        frequencies = tf.exp(tf.range(half, dtype=tf.float32) * (-math.log(10_000) / half))
+        angles = tf.cast(positions, tf.float32)[..., tf.newaxis] * frequencies
+        cosines, sines = tf.cos(angles), tf.sin(angles)
+
+        def turned(x: tf.Tensor) -> tf.Tensor:
+            cos, sin = tf.cast(cosines, x.dtype), tf.cast(sines, x.dtype)
+            pairs = tf.reshape(x, tf.concat([tf.shape(x)[:-1], [half, 2]], axis=0))
+            even, odd = tf.unstack(pairs, axis=-1)
+            both = tf.stack([even * cos - odd * sin, odd * cos + even * sin], axis=-1)
+            return tf.reshape(both, tf.shape(x))
+
+        return turned
 
 
 class LinearBias(Distances):
@@ -173,23 +176,22 @@ def _distances(queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
 
 
 def make_distances(
-    kind: str, heads: int, both_ways: bool, seed: Any, name: str
+    config: AttentionStackConfig, both_ways: bool, seed: Any, name: str
 ) -> Distances | None:
     """Return how self-attention sees distances, or None where positions are added to tokens.
 
     Args:
-        kind: see `model.positions`.
-        heads: of the attention.
+        config: the model's table; see `model.positions`.
         both_ways: whether a query may see later keys.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         name: the layer's.
     """
-    match kind:
+    match config.positions:
         case "rotary":
-            return RotaryPositions(name=name)
+            return RotaryPositions(config.units // config.heads, name=name)
         case "alibi":
-            return LinearBias(heads, name=name)
+            return LinearBias(config.heads, name=name)
         case "relative":
-            return RelativeBias(heads, both_ways, seed, name=name)
+            return RelativeBias(config.heads, both_ways, seed, name=name)
         case _:
             return None
