@@ -35,8 +35,8 @@ class TrainingConfig(Table):
     strategy: Literal["auto", "one", "mirrored", "workers"] = "auto"
     """`one` computes on one device. `mirrored` shares each batch between the GPUs of this machine,
     and `workers` between the processes that the environment variable `TF_CONFIG` names. The result
-    is the same but for rounding. `auto` is `workers` where `TF_CONFIG` names several, and else
-    `one`."""
+    is the same but for rounding. With `mirrored`, XLA compiles nothing. `auto` is `workers` if
+    `TF_CONFIG` names several workers, and `one` otherwise."""
     wait_seconds: float = Field(60.0, gt=0, le=1e6)
     """With `workers`, the maximum time that a worker waits for others to start."""
     compile: Literal["auto", "xla", "graph"] = "auto"
@@ -172,6 +172,15 @@ class TrainingConfig(Table):
             raise ValueError(
                 f"training.parts ({self.parts}) is more than training.batch_pairs "
                 f"({self.batch_pairs})"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_kernel_is_for_one_device(self) -> "TrainingConfig":
+        if self.strategy == "mirrored" and self.compile == "xla":
+            raise ValueError(
+                "training.compile 'xla' is for one device, and training.strategy is 'mirrored'. "
+                "Leave out one of them"
             )
         return self
 

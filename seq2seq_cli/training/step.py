@@ -203,11 +203,8 @@ class Updater:
         found = []
         for number, device in enumerate(self._devices):
             chosen = slice(number, None, len(self._devices))
-            part = functools.partial(self._gradients, chosen)
             with tf.device(device):
-                gradients, loss = tf.function(part, jit_compile=self._xla, autograph=False)(
-                    ids, whole
-                )
+                gradients, loss = self._gradients(chosen, ids, whole)
             found.append([*gradients, loss])
         *gradients, loss = map(tf.add_n, zip(*found, strict=True))
         return gradients, loss
@@ -288,12 +285,13 @@ class Updater:
         return tf.function(
             part,
             input_signature=[*ids, *[tf.TensorSpec([], tf.float32)] * scalars],
-            jit_compile=self._xla and not self._devices,  # XLA compiles for one device
+            jit_compile=self._xla,
             autograph=False,
         )
 
     def _computing(self, **shard: tf.Tensor) -> AbstractContextManager[None]:
-        fuse = self._config.compile == "auto"
+        # A kernel of XLA cannot read a weight of another device.
+        fuse = self._config.compile == "auto" and not self._devices
         return computing(precision=self.precision, fuse=fuse, **shard)
 
     def compile_for(

@@ -71,6 +71,11 @@ def refusal(*assignments: str) -> str:
             "--set training.weight_decay: training.weight_decay must be a number from 0 to 100; "
             "it is -1",
         ),
+        (
+            ["strategy=mirrored", "compile=xla"],
+            "--set training.strategy, --set training.compile: training.compile 'xla' is for one "
+            "device, and training.strategy is 'mirrored'. Leave out one of them",
+        ),
     ],
 )
 def test_settings_that_cannot_have_an_effect_are_refused(assignments, message):

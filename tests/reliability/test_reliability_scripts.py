@@ -88,3 +88,9 @@ def test_the_suite_has_the_documented_counts():
     assert command
     assert (ROOT / command[1]).exists()
     assert Path(command[1]).name == "long_suite.py"
+
+
+def test_devices_of_one_process_come_to_the_weights_of_one_device():
+    (found,) = run_script("mirrored", "graph")
+    assert found["devices"] > 1
+    assert found["difference"] < 1e-5
