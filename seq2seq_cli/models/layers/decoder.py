@@ -9,7 +9,9 @@ import tensorflow as tf
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.attention import attention_weights
 from seq2seq_cli.models.layers.cells import CELLS, UpperLayers
+from seq2seq_cli.models.layers.initialisers import glorot
 from seq2seq_cli.models.layers.local_attention import make_window
+from seq2seq_cli.models.layers.readout import Readout
 from seq2seq_cli.models.layers.regularisation import Dropout
 from seq2seq_cli.models.layers.scores import Score, make_score
 from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, product
@@ -121,3 +123,16 @@ class Decoder(keras.layers.Layer):
             return []
         length = tf.shape(embedded_BTD)[1]
         return [tf.range(length, dtype=tf.float32)[:, tf.newaxis, tf.newaxis]]
+
+
+class ContextDecoder(Decoder):
+    """A decoder whose first layer reads a context vector, and which ends in a readout."""
+
+    def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
+        super().__init__(config, dropouts, seed, **kwargs)
+        self.output_units = config.embedding_units
+        self.context_kernel = self.add_weight(
+            (config.value_units, self.cell.gates * self.units), glorot(seed), name="context_kernel"
+        )
+        self.gate_kernels = [self.context_kernel]
+        self.readout = Readout(config, seed, name="readout")

@@ -7,16 +7,15 @@ import tensorflow as tf
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.attention import attend, attention_weights
 from seq2seq_cli.models.layers.cells import run_cell
-from seq2seq_cli.models.layers.decoder import Decoder
+from seq2seq_cli.models.layers.decoder import ContextDecoder, Decoder
 from seq2seq_cli.models.layers.initialisers import glorot
-from seq2seq_cli.models.layers.readout import Readout
 from seq2seq_cli.models.layers.regularisation import Dropout
 from seq2seq_cli.models.ops.products import dense
 from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, product, scan
 from seq2seq_cli.models.seq2seq import Memory
 
 
-class BahdanauDecoder(Decoder):
+class BahdanauDecoder(ContextDecoder):
     """The previous state asks, and the context enters the cell.
 
         c_i = attend(s_{i-1}, h)
@@ -30,15 +29,6 @@ class BahdanauDecoder(Decoder):
 
     See `reference.bahdanau_step` for the plain form.
     """
-
-    def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
-        super().__init__(config, dropouts, seed, **kwargs)
-        self.output_units = config.embedding_units
-        self.context_kernel = self.add_weight(
-            (config.value_units, self.cell.gates * self.units), glorot(seed), name="context_kernel"
-        )
-        self.gate_kernels = [self.context_kernel]
-        self.readout = Readout(config, seed, name="readout")
 
     def prepare(self, values_BSD: tf.Tensor) -> Memory:
         """See Decoder.prepare."""

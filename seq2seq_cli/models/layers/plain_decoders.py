@@ -6,9 +6,7 @@ import tensorflow as tf
 
 from seq2seq_cli.config.model import RNNConfig
 from seq2seq_cli.models.layers.cells import run_cell
-from seq2seq_cli.models.layers.decoder import Decoder
-from seq2seq_cli.models.layers.initialisers import glorot
-from seq2seq_cli.models.layers.readout import Readout
+from seq2seq_cli.models.layers.decoder import ContextDecoder, Decoder
 from seq2seq_cli.models.layers.regularisation import Dropout
 from seq2seq_cli.models.ops.products import dense
 from seq2seq_cli.models.ops.scan import LINEAR, Factors, Tensors, product
@@ -54,14 +52,11 @@ class SutskeverDecoder(Decoder):
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
         del t_B1  # for attention alone
-        size, gates = len(self.cell.state_names), self.cell.gates
-        recurrent = product(LINEAR, state[0], kernels["recurrent"], gates)
-        first = self.cell.update(self.cell.project(embedded_BD), recurrent, state[:size])
-        output_BD, others = self.upper.step(first[0], state[size:], [])
-        return output_BD, no_weights(memory), first + others
+        output_BD, after = advance(self, self.cell.project(embedded_BD), state, kernels)
+        return output_BD, no_weights(memory), after
 
 
-class ChoDecoder(Decoder):
+class ChoDecoder(ContextDecoder):
     """The source is a vector c that enters each decoding step.
 
         s_t = cells([y_{t-1}; c], s_{t-1})
@@ -74,15 +69,6 @@ class ChoDecoder(Decoder):
 
     See `reference_variants.cho_step` for the plain form.
     """
-
-    def __init__(self, config: RNNConfig, dropouts: list[Dropout], seed: Any = None, **kwargs: Any):
-        super().__init__(config, dropouts, seed, **kwargs)
-        self.output_units = config.embedding_units
-        self.context_kernel = self.add_weight(
-            (config.value_units, self.cell.gates * self.units), glorot(seed), name="context_kernel"
-        )
-        self.gate_kernels = [self.context_kernel]
-        self.readout = Readout(config, seed, name="readout")
 
     def prepare(self, values_BSD: tf.Tensor) -> Memory:
         """See Decoder.prepare. There is one value, c."""
@@ -110,16 +96,31 @@ class ChoDecoder(Decoder):
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """See Decoder.step."""
         del t_B1  # for attention alone
-        size, gates = len(self.cell.state_names), self.cell.gates
         projected = [*map(tf.add, self.cell.project(embedded_BD), self._of_gates(memory))]
-        recurrent = product(LINEAR, state[0], kernels["recurrent"], gates)
-        first = self.cell.update(projected, recurrent, state[:size])
-        output_BD, others = self.upper.step(first[0], state[size:], [])
+        output_BD, after = advance(self, projected, state, kernels)
         output_BD = self.readout(output_BD, embedded_BD, memory["context"])
-        return output_BD, no_weights(memory), first + others
+        return output_BD, no_weights(memory), after
 
     def _of_gates(self, memory: Memory) -> Tensors:
         return tf.split(memory["cell_context"], self.cell.gates, axis=1)
+
+
+def advance(
+    decoder: Decoder, projected: Tensors, state: Tensors, kernels: Factors
+) -> tuple[tf.Tensor, Tensors]:
+    """Return the last layer's output_BD and the state of all layers after one position.
+
+    Args:
+        decoder: has the cells.
+        projected: the input of the first layer's gates, one tensor for each.
+        state: before the position.
+        kernels: see `Decoder.kernels`.
+    """
+    size, gates = len(decoder.cell.state_names), decoder.cell.gates
+    recurrent = product(LINEAR, state[0], kernels["recurrent"], gates)
+    first = decoder.cell.update(projected, recurrent, state[:size])
+    output_BD, others = decoder.upper.step(first[0], state[size:], [])
+    return output_BD, first + others
 
 
 def no_weights(memory: Memory) -> tf.Tensor:
