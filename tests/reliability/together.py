@@ -31,7 +31,7 @@ class Workers:
         processes: their ids.
         logs: the files of their messages.
         codes: how those that have ended did: exit codes, or signals as negative numbers.
-        seconds: until each ended, since the call of `wait`.
+        seconds: until each ended, since the first call of `wait` that waited for it.
     """
 
     processes: list[int]
@@ -63,7 +63,7 @@ class Workers:
         while left:
             for worker in [worker for worker in left if self.has_ended(worker)]:
                 left.remove(worker)
-                self.seconds[worker] = time.monotonic() - began
+                self.seconds.setdefault(worker, time.monotonic() - began)
             assert time.monotonic() - began < _LONGEST, f"{left} do not end: {self.messages()}"
             time.sleep(0.01)
 
