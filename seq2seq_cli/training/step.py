@@ -191,34 +191,34 @@ class Updater:
         return norm
 
     def gradients(
-        self, *ids: tf.Tensor, tokens: Tokens | None = None
+        self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice | None = None
     ) -> tuple[list[tf.Tensor], tf.Tensor]:
         """Return the gradient of the loss and the loss; the arguments are those of `loss`.
 
         Of several workers, each gets its part; the sum is that of all.
         """
-        if not self._devices:
-            return self._gradients(self._chosen, ids, tokens)
-        whole = tokens or Tokens.of_ids(*ids)
-        found = []
-        for number, device in enumerate(self._devices):
-            chosen = slice(number, None, len(self._devices))
-            with tf.device(device):
-                gradients, loss = self._gradients(chosen, ids, whole)
-            found.append([*gradients, loss])
-        *gradients, loss = map(tf.add_n, zip(*found, strict=True))
-        return gradients, loss
-
-    def _gradients(
-        self, chosen: slice, ids: Sequence[tf.Tensor], tokens: Tokens | None
-    ) -> tuple[list[tf.Tensor], tf.Tensor]:
+        if self._devices and chosen is None:
+            return self._gradients_of_devices(ids, tokens or Tokens.of_ids(*ids))
         with self._computing():
             with tf.GradientTape() as tape:
-                loss = self.loss(*ids, tokens=tokens, chosen=chosen)
+                loss = self.loss(*ids, tokens=tokens, chosen=chosen or self._chosen)
             gradients = tape.gradient(loss, self._weights)
         # Gradients of embeddings come as slices with repeated rows, whose norm and second moment
         # would be wrong. A dense tensor sums the repeated rows.
         return [tf.convert_to_tensor(gradient) for gradient in gradients], loss
+
+    def _gradients_of_devices(
+        self, ids: Sequence[tf.Tensor], tokens: Tokens
+    ) -> tuple[list[tf.Tensor], tf.Tensor]:
+        """Return the sums of what the devices of this process compute."""
+        found = []
+        for number, device in enumerate(self._devices):
+            with tf.device(device):
+                chosen = slice(number, None, len(self._devices))
+                gradients, loss = self.gradients(*ids, tokens=tokens, chosen=chosen)
+            found.append([*gradients, loss])
+        *gradients, loss = map(tf.add_n, zip(*found, strict=True))
+        return gradients, loss
 
     @property
     def _chosen(self) -> slice:
