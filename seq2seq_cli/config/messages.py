@@ -137,7 +137,7 @@ def allowed_values(table: type[Table], name: str) -> str:
     if get_origin(options[0]) is list:
         return 'a list of tables, such as [[data.sources]] with corpus = "a.tsv", weight = 2.0'
     words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
-    text = words[options[0]]  # type: ignore[index]
+    text = words[options[0]]  # type: ignore[index]  # get_args returns Any; it is a class here
     bounds = {"ge": "of at least", "gt": "above", "le": "at most", "lt": "below"}
     bounds["multiple_of"] = "divisible by"
     limits = [
