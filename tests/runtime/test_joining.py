@@ -181,9 +181,9 @@ def test_other_versions_are_refused_at_both_ends(impatient, monkeypatch):
     )
     with threads() as start:
         found = [start(join, cluster, 10.0, silent) for cluster in (chief, other)]
-        with pytest.raises(UsageError, match=r"worker 1 .*has other versions"):
+        with pytest.raises(UsageError, match=r"worker 1 .*has different versions"):
             found[0].result()
-        with pytest.raises(WorkerError, match=r"the chief.*has other versions"):
+        with pytest.raises(WorkerError, match=r"the chief.*has different versions"):
             found[1].result()
 
 
