@@ -67,7 +67,7 @@ def describe_error(details: Any, kind: str, values: Overrides, defaults: dict[st
     # Pydantic puts the kind of model between the table `model` and its key.
     key = ".".join([str(part) for part in details["loc"] if part != kind][:2])
     message = details["msg"].removeprefix("Value error, ")
-    if key not in origins:  # several values contradict each other, and the message names them
+    if key not in origins:  # several values contradict each other; the message names them
         # The config of a run has all values. Nobody chose those that are defaults.
         chosen = {k: o for k, o in origins.items() if values[k] != defaults.get(k)}
         return _combination(message, chosen, values.flags)

@@ -24,8 +24,8 @@ def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor | None = None) -
         mask_BS: bool, False on padding; or a mask_BTS that says so for each query; or None.
 
     Returns:
-        float32 weights of the shape of `scores_BTS`: 0 where the mask is False and in sum 1
-        elsewhere. A row whose mask is all False gets zeros, not NaN.
+        float32 weights of the shape of `scores_BTS`: 0 where the mask is False. Each row sums
+        to 1. A row whose mask is all False gets zeros, not NaN.
     """
     if mask_BS is not None and mask_BS.shape.rank < scores_BTS.shape.rank:
         mask_BS = mask_BS[:, tf.newaxis, :]
