@@ -41,7 +41,7 @@ print(time.process_time() - began, *sys.modules)
 def test_names_that_do_not_exist_are_attribute_errors():
     assert "load" in dir(s2s)
     with pytest.raises(AttributeError, match="has no attribute 'loda'"):
-        _ = s2s.loda  # type: ignore[attr-defined]
+        _ = s2s.loda  # type: ignore[attr-defined]  # the attribute must be missing
 
 
 def test_a_string_gives_a_string_and_a_list_a_list(model):

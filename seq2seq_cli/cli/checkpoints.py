@@ -48,7 +48,7 @@ def verify(run: RunArgument, as_json: JsonOption = False) -> None:
     named = _found(run)
     found = summarise_checkpoints(named)
     if not found:
-        named.best_checkpoint(warn)  # says what to do
+        named.best_checkpoint(warn)  # its error says what to do
     for each in found:
         emit(Result(asdict(each), f"{each.name}: {each.problem or 'whole'}"), as_json)
     damaged = [each for each in found if each.problem]
@@ -137,16 +137,16 @@ def average(
 
 
 def _found(name: str, changing: bool = False) -> "Run":
-    """Return a run, after checking that the folder is one's.
+    """Return a run, after checking that its folder is a run's.
 
     Raises:
-        CheckpointError: if not.
+        CheckpointError: if it is not.
     """
     from seq2seq_cli.runs.run import find_run
 
     found = find_run(name, changing=changing)
     if not found.has_config and not found.checkpoints.is_dir():
-        found.config()  # tells what the folder is, and what to do
+        found.config()  # its error says what the folder is, and what to do
     return found
 
 

@@ -53,7 +53,7 @@ SystemsArgument = Annotated[
 
 
 class Metric(str, Enum):
-    """The metrics, by their names in METRICS."""
+    """The metrics, with their names in METRICS."""
 
     bleu = "BLEU"
     chrf = "chrF"
@@ -66,7 +66,7 @@ MetricOption = Annotated[
     typer.Option(
         "--metric",
         case_sensitive=False,
-        help="Compare by BLEU, chrF, chrF++ or TER alone; several are allowed.",
+        help="Compare only by BLEU, chrF, chrF++ or TER. Repeat it for several.",
         metavar="METRIC",
     ),
 ]
@@ -87,8 +87,8 @@ def compare(
     test_set: TestSetOption = None,
     training_file: TrainingFileOption = None,
     metric: MetricOption = None,
-    resamples: Annotated[int, typer.Option(help="Of the paired bootstrap.", min=2)] = 1000,
-    trials: Annotated[int, typer.Option(help="Of the randomisation.", min=2)] = 10_000,
+    resamples: Annotated[int, typer.Option(help="Number for the bootstrap.", min=2)] = 1000,
+    trials: Annotated[int, typer.Option(help="Number for the randomisation.", min=2)] = 10_000,
     seed: SeedOption = 12345,
     data: DataOption = None,
     source: SourceOption = None,
@@ -136,7 +136,7 @@ def compare(
 
 def _check_options(systems: list[str], formats: list[bool]) -> None:
     if len(systems) < 2:
-        raise UsageError("there is only one system to compare; name two or more, or use s2s eval")
+        raise UsageError("only one system is given. Give two or more, or use s2s eval")
     if sum(formats) > 1:
         raise UsageError("--json, --markdown and --latex exclude each other; give one of them")
 

@@ -28,7 +28,7 @@ class System:
     """A system, as given on the command line.
 
     Attributes:
-        name: as given.
+        name: the argument.
         saved: the file of `s2s eval --save-translations`, if it is one.
         lines: the file of translations, one per line, if it is one.
         run: the run, if it is one.
@@ -48,14 +48,14 @@ def find_system(
     """Return what a name means: a file, RUN, RUN@CHECKPOINT, or the folder of a checkpoint.
 
     Args:
-        name: as given.
-        settings: of --set.
-        flags: of options of the search.
-        to: of --to.
+        name: the argument.
+        settings: the values of --set.
+        flags: the flags of the search options.
+        to: the value of --to.
 
     Raises:
         CheckpointError: if it is neither a file nor a run.
-        UsageError: if an option of the search is invalid, or a run does not translate to `to`.
+        UsageError: if a search option is invalid, or a run does not translate into `to`.
     """
     from seq2seq_cli.evaluation.systems import is_saved
     from seq2seq_cli.runs.bundles import is_bundle
@@ -79,14 +79,14 @@ def find_system(
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options say of the sentences to compare by.
+    """The options that select the sentences of a comparison.
 
     Attributes:
-        choice: of the test set.
-        run: whose split it is; None for the first run among the systems.
-        data: where the corpus is now; None for where it was in training.
+        choice: the choice of the test set.
+        run: the run whose split it is; None for the first run among the systems.
+        data: the current location of the corpus; None for its location in training.
         languages: (source, target) of a named test set.
-        to: the language to translate to; None for a run's usual one.
+        to: the language to translate into; None for a run's default.
     """
 
     choice: SetChoice
@@ -98,14 +98,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class ComparedSet:
-    """The test set by which systems are compared.
+    """The test set of a comparison.
 
     Attributes:
         sentences: its sources and references.
-        words: how often each word occurs in the training sources, if that is known.
-        owner: whose it is, for errors.
-        split: `dev` or `test`; empty if it is no split.
-        corpus: of which it is a split, if that has been read.
+        words: the number of occurrences of each word in the training sources, if known.
+        owner: the run or file that it comes from, for errors.
+        split: `dev` or `test`; empty if it is not a split.
+        corpus: the corpus of the split, if it was read.
     """
 
     sentences: "EvaluationSet"
@@ -119,13 +119,13 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
     """Return the test set.
 
     Args:
-        systems: what is compared.
-        asked: what the options say of it.
-        quiet: whether to show no download.
+        systems: the systems to compare.
+        asked: the options.
+        quiet: whether to hide downloads.
         show: shows how far each stage is.
 
     Raises:
-        UsageError: if it is not known which sentences were translated.
+        UsageError: if the translated sentences are unknown.
         DataError: if a file or a corpus cannot be read.
     """
     from seq2seq_cli.evaluation.breakdown import count_words
@@ -137,7 +137,7 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
     if asked.run:
         found = find_runs([asked.run], None, *corpus_flags(None, *asked.languages), to=to)
     if to and not found:
-        raise UsageError("--to is for a run, and there is none. Give --run, or leave it out")
+        raise UsageError("--to applies only to runs, and there is none. Give --run, or omit --to")
     saved = next((system.saved for system in systems if system.saved), None)
     split = choice.split if choice.is_split else ""
     if saved and choice.is_split and not asked.run:
@@ -150,8 +150,8 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
     corpus = _corpus(found, asked) if found else None
     if split and not corpus:
         raise UsageError(
-            "files of translations do not say which sentences were translated. Give --source-file "
-            "and --reference-file, or --run with the run whose split it is"
+            "files of translations do not contain the source sentences. Give --source-file and "
+            "--reference-file, or use --run to give the run whose split was translated"
         )
     source, target = asked.languages
     languages = (source, target) if source and target else None
@@ -173,9 +173,9 @@ def outputs_of(
     TensorFlow must have been started if there are runs.
 
     Args:
-        systems: what is compared.
+        systems: the systems to compare.
         by: the test set.
-        asked: what the options say of it.
+        asked: the options.
         show: shows how far each stage is.
 
     Raises:
@@ -209,23 +209,23 @@ def _corpus(found: FoundRuns, asked: Asked) -> Corpus:
 
 
 def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Corpus | None:
-    """Return a corpus whose files are there, or else None with a warning.
+    """Return a corpus if its files exist, otherwise None with a warning.
 
     Args:
-        corpus: of a run.
-        needed: whether the test set is in it; otherwise only words are counted in it.
+        corpus: the corpus of a run.
+        needed: whether it contains the test set; otherwise it is used only to count words.
         uses_models: whether TensorFlow has been started.
-        quiet: whether to show no download.
+        quiet: whether to hide downloads.
 
     Raises:
-        S2SError: if it is needed and not there.
+        S2SError: if it is needed, but does not exist.
     """
     try:
         (find_data if uses_models else find_plain_data)(corpus.data, quiet)
     except S2SError as error:
         if needed:
             raise
-        warn(f"{error}. Without it there is no table by rare words; or give --training-file")
+        warn(f"{error}. The table by rare words is left out. Use --training-file to get it")
         return None
     return corpus
 

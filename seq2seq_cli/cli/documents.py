@@ -14,7 +14,7 @@ from seq2seq_cli.errors import DataError, UsageError, os_reason
 if TYPE_CHECKING:
     from seq2seq_cli.decoding.translator import Translator
 
-_SHOWN = 10  # numbers of lines that a warning names
+_SHOWN = 10  # maximum number of lines that a warning lists
 
 
 class DocumentFormat(str, Enum):
@@ -34,9 +34,9 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="Translate the text of a document, and keep everything else: lines, txt, markdown, "
-        "html, srt, docx or po. By default the ending of --input determines the format; files "
-        "with other endings are translated line by line.",
+        help="Format of a document whose text is translated: lines, txt, markdown, html, srt, "
+        "docx or po. The default depends on the extension of --input; files with other "
+        "extensions are translated line by line.",
     ),
 ]
 
@@ -53,10 +53,10 @@ def document_format(
         given: the value of --format.
         input_file: the value of --input.
         output: the value of --output.
-        excluded: options that are only for lines, and whether each is given.
+        excluded: options that apply only to lines, and whether each is given.
 
     Raises:
-        UsageError: if the document has no --input or --output, or another option is not for it.
+        UsageError: if --input or --output is missing, or an option does not apply to documents.
     """
     from seq2seq_cli.documents.formats import format_of
 
@@ -66,12 +66,14 @@ def document_format(
     if input_file is None or output is None:
         missing = "--output" if input_file else "--input"
         raise UsageError(
-            f"a document of the format {name} needs {missing} FILE. Add it, or --format lines to "
-            "translate line by line"
+            f"a document of the format {name} needs {missing} FILE. Add it, or use --format lines "
+            "to translate line by line"
         )
     for option, is_given in excluded.items():
         if is_given:
-            raise UsageError(f"{option} is for lines, and --input is {name}. Leave one out")
+            raise UsageError(
+                f"{option} applies only to lines, but --input is {name}. Leave one out"
+            )
     return name
 
 
@@ -104,7 +106,7 @@ def check_document(path: Path, name: str) -> None:
 def translate_file(
     translator: "Translator", path: Path, output: Path, name: str, shows: bool
 ) -> None:
-    """Translate a document, write it completely, and report text that was not translated."""
+    """Translate a document, write it completely, and warn about text that was not translated."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.documents.formats import FORMATS, translate_document
 
@@ -121,10 +123,10 @@ def translate_file(
     if done.in_parts:
         warn(
             f"{path}: {_counted(done.in_parts, done.unit)} with a tag or a placeholder inside a "
-            "sentence: the text between was translated by itself"
+            "sentence: the parts between them were translated separately"
         )
     if done.untranslated:
-        warn(f"{path}: {_counted(done.untranslated, done.unit)} with text that is not translated")
+        warn(f"{path}: {_counted(done.untranslated, done.unit)} with text that was not translated")
 
 
 def _counted(numbers: Sequence[int], unit: str) -> str:

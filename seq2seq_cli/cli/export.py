@@ -1,4 +1,4 @@
-"""The command that writes a run in another format, compared with the run: export."""
+"""The command that exports a run to another format, and compares both: export."""
 
 import shlex
 from enum import Enum
@@ -62,9 +62,9 @@ def export(
 ) -> None:
     """Write a run in another format, and compare its translations with the run's.
 
-    The first 200 sentences of the dev split are translated in both ways. If fewer are equal than
-    promised, nothing is written, and the exit code is 1. --data gives the new location of the
-    run's corpus.
+    The run and the export translate the first 200 sentences of the dev split. If fewer
+    translations are equal than the format promises, nothing is written, and the exit code is 1.
+    --data gives the new location of the run's corpus.
     """
     found = find_runs([run], None, *corpus_flags(None, source, target))
     table = found.configs[0].data

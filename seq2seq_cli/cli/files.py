@@ -31,7 +31,7 @@ class Result(NamedTuple):
     """A result of a command.
 
     record: what --json prints, on one line.
-    shown: what is printed otherwise: a text or a Rich object.
+    shown: a text or a Rich object, which is printed otherwise.
     """
 
     record: Any
@@ -168,7 +168,7 @@ def check_output(path: Path, input_file: Path | None = None, option: str = "--ou
 def write_file(path: Path, content: bytes, option: str) -> None:
     """Write a file completely and to the disk, or leave the old one.
 
-    What a link points to is written, and the link stays. A pipe or a device gets the content.
+    If the path is a link, its target is written. A pipe or a device gets the content directly.
 
     Raises:
         DiskError: naming the option, if it cannot be written.

@@ -21,9 +21,9 @@ from seq2seq_cli.runtime.machine import run_on, share_of_cores
 _S2S = [sys.executable, "-m", "seq2seq_cli"]
 
 _GRACE = 60.0
-"""Seconds that the workers have to end by themselves after the first one has."""
+"""Seconds from the end of the first worker until the others get SIGTERM."""
 _TERMINATION = 10.0
-"""Seconds that they then have after SIGTERM, before SIGKILL."""
+"""Seconds from SIGTERM to SIGKILL."""
 _PAUSE = 0.1  # s
 
 
@@ -35,9 +35,9 @@ def launch(
         int, typer.Option("--workers", min=1, max=64, help="Number of processes.")
     ] = 2,
 ) -> None:
-    """Train by several processes on this machine, to try what runs on several machines."""
+    """Train with several processes on this machine, as a test for several machines."""
     if command[0] != "train":
-        raise UsageError(f"launch: {command[0]}: only train can be launched, such as -- train")
+        raise UsageError(f"launch: {command[0]}: only train can be launched. Use -- train")
     processes = [
         _start(command, _tf_config(addresses, index), share_of_cores(index, workers))
         for addresses in [_free_addresses(workers)]
@@ -62,7 +62,7 @@ def launch(
 
 
 def _free_addresses(number: int) -> list[str]:
-    """Return as many addresses of this machine whose ports are free."""
+    """Return addresses of this machine with free ports."""
     with contextlib.ExitStack() as open_sockets:
         found = [open_sockets.enter_context(socket.socket()) for _ in range(number)]
         for each in found:
@@ -77,7 +77,7 @@ def _tf_config(addresses: list[str], index: int) -> str:
 
 
 def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subprocess.Popen[bytes]":
-    """Start a worker in a process group of its own, so that signals come once."""
+    """Start a worker in its own session, so that it does not get each signal twice."""
     process = subprocess.Popen(
         [*_S2S, *command],
         env={**os.environ, "TF_CONFIG": tf_config},
@@ -92,7 +92,7 @@ def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subpr
 
 
 def _copy(process: "subprocess.Popen[bytes]", index: int) -> None:
-    """Print the lines of a worker, each with its number."""
+    """Print the lines of a worker, each with the worker's number."""
     assert process.stdout
     with process.stdout as lines:
         for line in lines:
@@ -102,7 +102,7 @@ def _copy(process: "subprocess.Popen[bytes]", index: int) -> None:
 
 @contextmanager
 def _passing_signals(processes: "list[subprocess.Popen[bytes]]") -> Iterator[None]:
-    """Pass the signals that end a training on to all workers."""
+    """Forward the signals that end a training to all workers."""
 
     def send(number: int, frame: FrameType | None) -> None:
         for process in processes:
@@ -118,7 +118,7 @@ def _passing_signals(processes: "list[subprocess.Popen[bytes]]") -> Iterator[Non
 
 
 def _wait(processes: "list[subprocess.Popen[bytes]]") -> int:
-    """Wait until all workers have ended, and end those that do not; return the first failure."""
+    """Wait for all workers, and end those that hang. Return the first exit code that is not 0."""
     code, first_end, is_terminated = 0, 0.0, False
     while None in (codes := [process.poll() for process in processes]):
         code = code or next(filter(None, codes), 0)

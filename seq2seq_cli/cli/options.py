@@ -37,7 +37,7 @@ StrategyOption = Annotated[
     str | None,
     typer.Option(
         "--strategy",
-        help="one device, mirrored on the GPUs of this machine, or the workers of TF_CONFIG.",
+        help="one device, mirrored on the GPUs of this machine, or workers of TF_CONFIG.",
         metavar="auto|one|mirrored|workers",
         autocompletion=completion.strategies,
     ),
@@ -108,7 +108,7 @@ StepsOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Random seed of training.")]
 BudgetOption = Annotated[
     str | None,
-    typer.Option(help="Stop training after a time: 90s, 10m, 1.5h.", metavar="TIME"),
+    typer.Option(help="Stop training after this time: 90s, 10m, 1.5h.", metavar="TIME"),
 ]
 BeamOption = Annotated[
     int | None,
@@ -238,7 +238,7 @@ def find_runs(
         names: of --run.
         settings: of --set; only keys of `[decoding]`.
         flags: other options that set a key.
-        to: of --to; the language that each run translates into.
+        to: the value of --to, the language that each run translates into.
 
     Raises:
         CheckpointError: if there is no such run.
@@ -301,7 +301,7 @@ def start_tensorflow(
     Args:
         device: as --device says.
         training: by which the threads are shared; None to share them for translating.
-        workers: how many share what is computed in parallel.
+        workers: number of workers that share the parallel computation.
 
     Raises:
         UsageError: if the device cannot be used.

@@ -63,10 +63,10 @@ def make_report(
 
     check_output(output)
     if to and no_test:
-        raise UsageError("--to is for the test scores, and --no-test leaves these out")
+        raise UsageError("--to applies to the test scores, but --no-test omits them. Omit one")
     names: list[str | None] = list(runs) if runs else [None]
     found = [find_run(name, warn) for name in names]
-    library()  # or the error that it is not installed, before anything is computed
+    library()  # raises an error early if it is not installed
     tested = []
     if not no_test:
         flags = corpus_flags(None, source, target)
@@ -82,7 +82,7 @@ def make_report(
 
 
 class _Tested(NamedTuple):
-    """A run whose model translates the test split, and the `[data]` that says where that is."""
+    """A run whose model translates the test split, and the `[data]` with its location."""
 
     run: "Run"
     config: "Config"

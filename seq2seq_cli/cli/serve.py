@@ -26,7 +26,7 @@ ServedRunsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--run",
-        help="A run's name in runs/, or its path; several are served side by side.",
+        help="A run's name in runs/, or its path. Repeat it to serve several runs.",
         autocompletion=completion.runs,
     ),
 ]
@@ -36,15 +36,13 @@ BatchOption = Annotated[
 ]
 DelayOption = Annotated[
     float,
-    typer.Option(
-        "--delay", help="Milliseconds that a sentence waits for others.", metavar="MS", min=0
-    ),
+    typer.Option("--delay", help="Maximum wait for other sentences, in ms.", metavar="MS", min=0),
 ]
 CompiledBeamOption = Annotated[
     list[int] | None,
     typer.Option(
         "--compile-beam",
-        help="Also compile the search with this beam. Searches with other options are slower.",
+        help="Also compile the search with this beam. Searches that are not compiled are slower.",
         metavar="K",
     ),
 ]
@@ -52,7 +50,7 @@ KeysOption = Annotated[
     Path | None,
     typer.Option(
         "--api-keys",
-        help="File with one API key per line; requests then need a key.",
+        help="File with one API key per line. Requests then need a key.",
         metavar="FILE",
     ),
 ]
@@ -62,22 +60,22 @@ OriginOption = Annotated[
         "--allow-origin", help="Site whose pages may use the API (CORS).", metavar="ORIGIN"
     ),
 ]
-BodyOption = Annotated[int, typer.Option(help="Maximum bytes of a request.", metavar="N", min=1)]
+BodyOption = Annotated[int, typer.Option(help="Maximum bytes per request.", metavar="N", min=1)]
 SentencesOption = Annotated[
-    int, typer.Option(help="Maximum sentences of a request.", metavar="N", min=1)
+    int, typer.Option(help="Maximum sentences per request.", metavar="N", min=1)
 ]
 CharactersOption = Annotated[
-    int, typer.Option(help="Maximum characters of a request.", metavar="N", min=1)
+    int, typer.Option(help="Maximum characters per request.", metavar="N", min=1)
 ]
 WaitingOption = Annotated[
-    int, typer.Option(help="Maximum sentences that wait.", metavar="N", min=1)
+    int, typer.Option(help="Maximum number of waiting sentences.", metavar="N", min=1)
 ]
 SecondsOption = Annotated[
-    float, typer.Option(help="Maximum seconds for an answer.", metavar="S", min=0.1)
+    float, typer.Option(help="Maximum seconds for a response.", metavar="S", min=0.1)
 ]
 UploadOption = Annotated[
     float,
-    typer.Option(help="Maximum seconds for receiving headers or a body.", metavar="S", min=0.1),
+    typer.Option(help="Maximum seconds to receive headers or a body.", metavar="S", min=0.1),
 ]
 HypothesesOption = Annotated[
     int, typer.Option(help="Maximum beam and n_best of a request.", metavar="N", min=1)
@@ -151,10 +149,10 @@ def serve(
 
 
 def read_keys(path: Path) -> list[str]:
-    """Return the API keys of a file, which has one per line.
+    """Return the API keys of a file, one per line.
 
     Raises:
-        DataError: if it cannot be read, or has none.
+        DataError: if the file cannot be read, or contains no key.
     """
     try:
         keys = [line.strip() for line in path.read_text("utf-8").splitlines()]
@@ -163,7 +161,7 @@ def read_keys(path: Path) -> list[str]:
         raise DataError(f"--api-keys {path}: {reason}") from None
     found = [key for key in keys if key]
     if not found:
-        raise DataError(f"--api-keys {path}: the file has no key. Write one per line")
+        raise DataError(f"--api-keys {path}: the file contains no key. Write one per line")
     return found
 
 
@@ -171,27 +169,27 @@ def _check_beams(beams: Sequence[int], most: int) -> None:
     for beam in beams:
         if not 1 <= beam <= most:
             raise UsageError(
-                f"--compile-beam {beam}: a request may have a beam of 1 to {most} "
+                f"--compile-beam {beam}: the beam of a request is from 1 to {most} "
                 "(--max-hypotheses)"
             )
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Check that requests can tell the runs apart.
+    """Check that runs have different names, by which requests select them.
 
     Raises:
         UsageError: if two have the same name.
     """
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"--run {name}: two runs have this name. Give each once, or rename")
+            raise UsageError(f"--run {name}: two runs have this name. Omit or rename one of them")
 
 
 def _check_address(host: str, port: int) -> None:
     """Check that the address is free, before slow imports.
 
     Raises:
-        UsageError: if not.
+        UsageError: if it is in use or invalid.
     """
     import socket
 

@@ -62,7 +62,7 @@ SentencesArgument = Annotated[
     list[str] | None,
     typer.Argument(help="Sentences to translate; without them, stdin is read line by line."),
 ]
-PrefixOption = Annotated[str, typer.Option(help="Text that each translation begins with.")]
+PrefixOption = Annotated[str, typer.Option(help="Text at the beginning of each translation.")]
 ScoresOption = Annotated[bool, typer.Option("--scores", help="Print score TAB translation.")]
 AlignmentsOption = Annotated[
     bool,
@@ -156,7 +156,7 @@ def _check_texts(sentences: Sequence[str], prefix: str) -> None:
 
 
 class _Writer(NamedTuple):
-    """Writes translations as the options request.
+    """Writes translations in the form that the options select.
 
     write: writes a line.
     config: the options of the search.

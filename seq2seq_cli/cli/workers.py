@@ -21,15 +21,15 @@ _STRATEGY = "training.strategy"
 
 
 def cluster_of(layers: "list[Overrides]") -> "Cluster | None":
-    """Return the workers that are to train together, or None if this process trains alone.
+    """Return the workers of the training, or None if this process trains alone.
 
-    How a run was trained before does not matter. So the last layer gets the strategy in effect.
+    A resumed run may have another strategy. So the strategy in effect is set in the last layer.
 
     Args:
         layers: values of the config file and of options.
 
     Raises:
-        UsageError: if TF_CONFIG is missing, or cannot be read.
+        UsageError: if TF_CONFIG is missing or invalid.
     """
     from seq2seq_cli.runtime.cluster import VARIABLE, Cluster
 
@@ -40,7 +40,7 @@ def cluster_of(layers: "list[Overrides]") -> "Cluster | None":
     if strategy == "workers" and cluster is None:
         raise UsageError(
             f"--strategy workers: the environment variable {VARIABLE} names no workers. Set it for "
-            "each, or try several on this machine: s2s launch --workers 2 -- train"
+            "each worker, or start several on this machine: s2s launch --workers 2 -- train"
         )
     several = cluster is not None and cluster.size > 1
     if _STRATEGY not in layers[-1]:
@@ -49,17 +49,17 @@ def cluster_of(layers: "list[Overrides]") -> "Cluster | None":
 
 
 def follow_chief(cluster: "Cluster", layers: "list[Overrides]", quiet: bool) -> None:
-    """Train as a worker that is not the chief.
+    """Train as a worker other than the chief.
 
     Args:
         cluster: the workers.
         layers: values of the config file and of options; the chief must have the same.
-        quiet: whether to show notices alone.
+        quiet: whether to show only notices.
 
     Raises:
-        WorkerError: if another worker does not come, is lost, or ends with an error.
-        UsageError: if the chief has another config.
-        DataError: if the corpus cannot be used, or is not the chief's.
+        WorkerError: if another worker does not connect, is lost, or ends with an error.
+        UsageError: if the chief has a different config.
+        DataError: if the corpus cannot be used, or differs from the chief's.
     """
     from seq2seq_cli.runtime.joining import join
     from seq2seq_cli.training.interruption import interruption_errors
@@ -76,10 +76,10 @@ def follow_chief(cluster: "Cluster", layers: "list[Overrides]", quiet: bool) -> 
 
 @contextmanager
 def led(cluster: "Cluster | None", config: "Config") -> "Iterator[Peers | None]":
-    """Wait for the other workers, and give them the config; None if there are no others.
+    """Wait for the other workers, and send them the config. Yield None if there are none.
 
     Raises:
-        WorkerError: if one does not come.
+        WorkerError: if a worker does not connect.
     """
     if cluster is None:
         yield None
@@ -95,7 +95,7 @@ def led(cluster: "Cluster | None", config: "Config") -> "Iterator[Peers | None]"
 def started(
     config: "Config", quiet: bool, cluster: "Cluster | None" = None
 ) -> "Iterator[tuple[TrainingDisplay, str]]":
-    """Start TensorFlow; return what shows the training, and a description of the device."""
+    """Start TensorFlow. Yield the display of the training, and a description of the device."""
     from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.training.events import Phase
 
@@ -106,7 +106,7 @@ def started(
 
 
 def _given(layers: "list[Overrides]") -> "TrainingConfig":
-    """Return the keys that say how workers start, as they are given, and else the defaults."""
+    """Return the keys that determine how workers start: the given values, or the defaults."""
     from pydantic import ValidationError
 
     from seq2seq_cli.config.files import load_config
@@ -120,7 +120,7 @@ def _given(layers: "list[Overrides]") -> "TrainingConfig":
     try:
         return TrainingConfig.model_validate(values)
     except ValidationError:
-        load_config(*layers)  # whose error names the key and where it was given
+        load_config(*layers)  # its error names the key and its origin
         raise
 
 
@@ -144,6 +144,8 @@ def _config_of_chief(text: str, layers: "list[Overrides]") -> "Config":
             f"  {key}: {theirs!r} there, {mine!r} here" for key, (theirs, mine) in changed.items()
         ]
         raise UsageError(
-            "\n".join(["the chief has another config:", *lines, "Start all workers alike"])
+            "\n".join(
+                ["the chief has a different config:", *lines, "Start all workers with the same"]
+            )
         )
     return config

@@ -55,15 +55,15 @@ class Config(Table):
         if model.attention == "location" and model.attention_positions < longest:
             raise ValueError(
                 f"model.attention_positions ({model.attention_positions}) is too small for the "
-                f"sources that training.max_source_tokens allows: {longest} are needed"
+                f"sources that training.max_source_tokens allows. Set it to {longest} or more"
             )
 
     @model_validator(mode="after")
     def _coverage_needs_attention(self) -> "Config":
         if self.decoding.coverage_penalty and not self.model.has_attention:
             raise ValueError(
-                f"decoding.coverage_penalty ({self.decoding.coverage_penalty}) counts attention, "
-                "and model.attention is 'none'. Set one of them"
+                f"decoding.coverage_penalty ({self.decoding.coverage_penalty}) needs attention, "
+                "but model.attention is 'none'. Change one of them"
             )
         return self
 

@@ -12,7 +12,7 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 
 _LONGEST = 100  # characters
-_ELSEWHERE = {"training.device", "training.trackers"}  # keys that change no result
+_ELSEWHERE = {"training.device", "training.trackers"}  # keys that do not change results
 _OPTIONS = {
     "data.corpus": "--data",
     "data.source_language": "--source",
@@ -24,9 +24,9 @@ _OPTIONS = {
 
 
 def training_command(config: Config) -> str:
-    """Return the `s2s train …` whose training has this config; empty if it would be long.
+    """Return the `s2s train …` command for this config, or an empty string if it is too long.
 
-    The device and the trackers, which change no result, are not in it.
+    It does not contain the device and the trackers, which do not change results.
     """
     wanted = _values(config)
     for name, path in shipped_configs().items():
@@ -46,13 +46,13 @@ def training_command(config: Config) -> str:
 
 
 def _needed(model: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the values that must be set beside those of the model; None if options cannot."""
+    """Return the values that must be set in addition to the model's; None if options cannot."""
     usual = _resolved(model)
     assert usual is not None
     needed = {key: value for key, value in wanted.items() if value != usual[key]}
     if None in needed.values() or _resolved({**model, **needed}) != wanted:
         return None
-    for key in list(needed):  # what follows from another value need not be set
+    for key in list(needed):  # leave out values that follow from others
         fewer = {other: value for other, value in needed.items() if other != key}
         if _resolved({**model, **fewer}) == wanted:
             needed = fewer
@@ -60,7 +60,7 @@ def _needed(model: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any] | N
 
 
 def _resolved(values: dict[str, Any]) -> dict[str, Any] | None:
-    """Return all values of a config in which some are set by `--set`; None if they are invalid."""
+    """Return all values of a config after some are set by `--set`; None if they are invalid."""
     overrides = Overrides()
     for key, value in values.items():
         overrides.set_assignment(f"{key}={_text(value)}")
@@ -89,7 +89,7 @@ def _option(key: str, value: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as `--set` takes it; a string needs quotes only if it is TOML without them."""
+    """Return a value for `--set`. A string gets quotes only if it would be TOML without them."""
     quoted = tomli_w.dumps({"value": value}).partition(" = ")[2].strip()
     if isinstance(value, str):
         plain = Overrides()

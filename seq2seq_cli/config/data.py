@@ -26,15 +26,15 @@ class CorpusConfig(Table):
     """Like `data.columns`, which is the default."""
     tag: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
     """A token `<tag>` before each source sentence, such as `bt`, so that the model can distinguish
-    this corpus from the others (Caswell et al. 2019). A corpus with a tag is used for training
-    only; see `train_only`. Sentences to translate have no tag."""
+    this corpus from the others (Caswell et al. 2019). A corpus with a tag is used only for
+    training; see `train_only`. Sentences to translate have no tag."""
     train_only: bool = False
-    """Use the corpus for training only. Then the dev and test splits are those of the other
-    corpora, and its pairs that share a sentence with dev or test are left out."""
+    """Use the corpus only for training. The dev and test splits then come from the other corpora,
+    and pairs of this corpus that share a sentence with them are left out."""
     target_language: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
-    """Language of its targets, if it is not `data.target_language`. Then every source sentence
+    """Language of its targets, if it is not `data.target_language`. Every source sentence then
     begins with a tag of the language to translate into, such as `<2de>` (Johnson et al. 2017). The
-    corpus is used for training only; see `train_only`."""
+    corpus is used only for training; see `train_only`."""
 
     @property
     def only_trains(self) -> bool:
@@ -62,8 +62,8 @@ class DataConfig(Table):
     target_language: str = Field("es", pattern=r"^[A-Za-z0-9_-]+$")
     """Language to translate into: the other of `columns`, or the ending of a parallel file."""
     both_directions: bool = False
-    """Train one model for both directions (Johnson et al. 2017; Ding et al. 2021): each pair is
-    used as it is and reversed. The first token of a source sentence names the language to translate
+    """Train one model for both directions (Johnson et al. 2017; Ding et al. 2021). Each pair is
+    used twice, once reversed. The first token of a source sentence names the language to translate
     into, such as `<2es>`. Dev BLEU is that of `target_language`."""
     columns: str = Field("en es", pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """Languages of the first two columns of a TSV file."""
@@ -94,14 +94,14 @@ class DataConfig(Table):
 
     @property
     def directions(self) -> list[str]:
-        """The target languages of the pairs: as they are, and reversed if `both_directions`."""
+        """The target languages of the pairs, and of the reversed pairs if `both_directions`."""
         return [self.target_language, *([self.source_language] if self.both_directions else [])]
 
     @property
     def target_first(self) -> bool:
         """Whether splits put the target language first.
 
-        They take the languages in alphabetical order, so both directions have the same splits.
+        They use the languages in alphabetical order, so both directions have the same splits.
         """
         return self.target_language < self.source_language
 
@@ -116,7 +116,7 @@ class DataConfig(Table):
         """Return (source, target) of the direction to a language; None is `target_language`.
 
         Raises:
-            UsageError: if a model of this table does not translate to it.
+            UsageError: if a model with this table does not translate into it.
         """
         usual = self.source_language, self.target_language
         if target is None or target == self.target_language:
@@ -162,13 +162,13 @@ class DataConfig(Table):
             if source.target_language in (self.source_language, self.target_language):
                 raise ValueError(
                     f"data.sources[{number}].target_language is for a third language; it is "
-                    f"{source.target_language!r}, and the config's languages are "
+                    f"{source.target_language!r}, but the config's languages are "
                     f"{self.source_language!r} and {self.target_language!r}. Leave it out"
                 )
             if source.tag is not None and source.tag.startswith(TO):
                 raise ValueError(
-                    f"data.sources[{number}].tag must not begin with {TO!r}, which is for the tags "
-                    f"of languages; it is {source.tag!r}"
+                    f"data.sources[{number}].tag must not begin with {TO!r}, which is reserved for "
+                    f"the tags of languages; it is {source.tag!r}"
                 )
         return self
 

@@ -67,7 +67,7 @@ def describe_error(details: Any, kind: str, values: Overrides, defaults: dict[st
     # Pydantic puts the kind of model between the table `model` and its key.
     key = ".".join([str(part) for part in details["loc"] if part != kind][:2])
     message = details["msg"].removeprefix("Value error, ")
-    if key not in origins:  # several values contradict each other, and the message names them
+    if key not in origins:  # several values contradict each other; the message names them
         # The config of a run has all values. Nobody chose those that are defaults.
         chosen = {k: o for k, o in origins.items() if values[k] != defaults.get(k)}
         return _combination(message, chosen, values.flags)
@@ -137,7 +137,7 @@ def allowed_values(table: type[Table], name: str) -> str:
     if get_origin(options[0]) is list:
         return 'a list of tables, such as [[data.sources]] with corpus = "a.tsv", weight = 2.0'
     words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
-    text = words[options[0]]  # type: ignore[index]
+    text = words[options[0]]  # type: ignore[index]  # get_args returns Any; it is a class here
     bounds = {"ge": "of at least", "gt": "above", "le": "at most", "lt": "below"}
     bounds["multiple_of"] = "divisible by"
     limits = [

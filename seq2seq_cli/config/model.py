@@ -42,7 +42,7 @@ class RNNConfig(Table):
     """`[model]` of `kind = "rnn"`: recurrent encoder and decoder with attention."""
 
     training_defaults: ClassVar[dict[str, Any]] = {"parts": 1}
-    """Defaults of `[training]` for this kind, where they differ from the usual ones."""
+    """Defaults of `[training]` that are different for this kind."""
 
     kind: Literal["rnn"] = "rnn"
     """Recurrent encoder and decoder with attention."""
@@ -58,30 +58,30 @@ class RNNConfig(Table):
         "additive"
     )
     """How a query is scored against a key (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al.
-    2017); with `location`, against its position alone (Luong et al. 2015, equation 8). `none`: no
-    attention; all that the decoder gets of a source is the encoder's last states (Sutskever et al.
-    2014; in Bahdanau's wiring Cho et al. 2014)."""
+    2017). With `location`, it is scored only against the key's position (Luong et al. 2015,
+    equation 8). With `none` there is no attention, and the decoder gets only the encoder's last
+    states (Sutskever et al. 2014; in Bahdanau's wiring Cho et al. 2014)."""
     attention_span: Literal["global", "local_m", "local_p"] = "global"
-    """How much of the source a query sees: all of it, or a window around a position (Luong et al.
-    2015, section 3.2). `local_m`: the query's own position. `local_p`: a predicted position, from
-    which attention falls with the distance."""
+    """The part of the source that a query sees: the whole source, or a window around a position
+    (Luong et al. 2015, section 3.2). With `local_m` it is the query's own position. With `local_p`
+    the query predicts it, and attention decreases with the distance from it."""
     attention_window: int = Field(10, ge=1, le=65_534)
     """Number of source positions before and after the centre of a local window (D in Luong et al.
     2015)."""
     attention_positions: int = Field(128, ge=1, le=65_534)
-    """Number of source positions that the score `location` knows; later ones get no attention. The
-    longest sources of training must fit."""
+    """Number of source positions for the score `location`; later positions get no attention. It
+    must be enough for the longest sources of training."""
     wiring: Literal["bahdanau", "luong"] = Field(default_factory=_default_wiring)
     """What the query is. `bahdanau`: the decoder's previous state, and the context vector is an
     input of the cell; the default for `additive`. `luong`: the cell's new state; the default for
     the other scores. Without attention, `bahdanau` gives the encoder's last states to each decoding
-    step, and `luong` to the decoder's initial state alone."""
+    step, and `luong` only to the decoder's initial state."""
     input_feeding: bool = True
     """In Luong's wiring, the cell reads the attentional vector of the previous decoding step.
     Without attention there is no such vector."""
     readout: Literal["tanh", "maxout"] = "tanh"
-    """In Bahdanau's wiring, what the vocabulary is predicted from: a tanh layer over state, word
-    and context vector, or the paper's maxout layer (appendix A.2.2), of twice as many weights."""
+    """The layer before the output in Bahdanau's wiring: a tanh layer over state, word and context
+    vector, or the paper's maxout layer (appendix A.2.2), which has twice as many weights."""
     bridge: Literal["projection", "zero"] = "projection"
     """The decoder's initial state: a projection of the encoder's last state, or zeros."""
     embedding_units: int = Field(256, ge=1, le=MOST_UNITS)
@@ -125,9 +125,9 @@ class RNNConfig(Table):
     def _a_way_from_source_to_target(self) -> "RNNConfig":
         if (self.attention, self.wiring, self.bridge) == ("none", "luong", "zero"):
             raise ValueError(
-                "model.bridge 'zero' leaves the decoder nothing of the source, since "
-                "model.attention is 'none' and model.wiring 'luong'. Set model.bridge to "
-                "'projection' or model.wiring to 'bahdanau'"
+                "model.bridge 'zero' hides the source from the decoder, because model.attention is "
+                "'none' and model.wiring is 'luong'. Set model.bridge to 'projection' or "
+                "model.wiring to 'bahdanau'"
             )
         return self
 
@@ -135,8 +135,8 @@ class RNNConfig(Table):
     def _readout_of_the_wiring(self) -> "RNNConfig":
         if self.readout == "maxout" and self.wiring != "bahdanau":
             raise ValueError(
-                f"model.readout 'maxout' needs model.wiring 'bahdanau'; it is {self.wiring!r}, in "
-                "which the attentional vector or the state is what the vocabulary is predicted from"
+                f"model.readout 'maxout' needs model.wiring 'bahdanau'; it is {self.wiring!r}. "
+                "Change one of them"
             )
         return self
 
@@ -144,7 +144,7 @@ class RNNConfig(Table):
     def _a_window_needs_attention(self) -> "RNNConfig":
         if self.attention == "none" and self.attention_span != "global":
             raise ValueError(
-                f"model.attention_span is {self.attention_span!r}, and model.attention is 'none'. "
+                f"model.attention_span is {self.attention_span!r}, but model.attention is 'none'. "
                 "Leave out one of them"
             )
         return self
@@ -187,9 +187,9 @@ class AttentionStackConfig(Table):
     heads: int = Field(4, ge=1, le=1024)
     """Number of attention heads; divides `units`."""
     key_value_heads: int | None = Field(None, ge=1, le=1024)
-    """Number of heads of keys and values, each for a group of `heads`, which it divides
-    (grouped-query attention, Ainslie et al. 2023; with 1 multi-query attention, Shazeer 2019). Not
-    set, there are as many as `heads`. The encoder of a Transformer has `heads`, unless it shares
+    """Number of heads of keys and values; divides `heads`. Each of them serves a group of query
+    heads (grouped-query attention, Ainslie et al. 2023; with 1, multi-query attention, Shazeer
+    2019). The default is `heads`. The encoder of a Transformer always has `heads`, unless it shares
     the decoder's weights."""
     inner_units: int = Field(1024, ge=1, le=4 * MOST_UNITS)
     """Width inside the feed-forward networks (d_ff)."""
@@ -197,17 +197,17 @@ class AttentionStackConfig(Table):
     """Normalise before each sublayer (Xiong et al. 2020), or after it (Vaswani et al. 2017)."""
     normalisation: Literal["layer", "rms"] = "layer"
     """Layer normalisation (Ba et al. 2016), or RMS normalisation (Zhang and Sennrich 2019), which
-    does without the mean and the bias."""
+    has no mean and no bias."""
     parallel_blocks: bool = False
-    """Attention and feed-forward network of a block take the same normalised input, side by side
-    (GPT-J; PaLM, Chowdhery et al. 2022), and so does cross-attention. It needs `norm = "pre"`."""
+    """Apply the attention and the feed-forward network of a block in parallel to the same
+    normalised input (GPT-J; PaLM, Chowdhery et al. 2022). Needs `norm = "pre"`."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
-    """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has half more weights."""
+    """Activation of the feed-forward networks; `swiglu` (Shazeer 2020) has 50 % more weights."""
     positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
     """Encoding of positions. Two kinds are added to the embeddings: `sinusoidal` (Vaswani et al.
-    2017) and `learned`, whose last position is used for all later ones, too. Three are distances
-    in self-attention: `rotary` (Su et al. 2021), `alibi` (Press et al. 2022), and `relative`, the
-    learned bias of T5 (Raffel et al. 2020)."""
+    2017), and `learned`, whose last position also serves all later ones. Three kinds encode
+    distances in self-attention: `rotary` (Su et al. 2021), `alibi` (Press et al. 2022), and
+    `relative`, the learned bias of T5 (Raffel et al. 2020)."""
     max_positions: int = Field(2048, ge=1, le=131_072)
     """Number of learned positions; it must be enough for the longest sentences of training."""
     dropout: float = Field(0.1, ge=0, lt=1)
@@ -218,8 +218,8 @@ class AttentionStackConfig(Table):
     """Share of the units inside the feed-forward networks set to zero in training, after the
     activation."""
     weight_sharing: Literal["none", "layers", "stacks"] = "none"
-    """What the layers share: with `layers`, all layers of a stack have the same weights (Universal
-    Transformer, Dehghani et al. 2019); with `stacks`, encoder and decoder, too."""
+    """With `layers`, all layers of a stack share their weights (Universal Transformer, Dehghani et
+    al. 2019). With `stacks`, the encoder and the decoder also share theirs."""
     tied_embeddings: bool = True
     """Use the target embeddings for the output, and for the source if the vocabulary is joint."""
 
@@ -242,8 +242,8 @@ class AttentionStackConfig(Table):
             )
         if self.positions == "rotary" and self.units // self.heads % 2:
             raise ValueError(
-                "model.positions 'rotary' turns pairs of units, so that a head needs an even "
-                f"number of them; model.units / model.heads is {self.units // self.heads}"
+                "model.positions 'rotary' rotates pairs of units, so a head needs an even number "
+                f"of units; model.units / model.heads is {self.units // self.heads}"
             )
         return self
 
@@ -251,8 +251,8 @@ class AttentionStackConfig(Table):
     def _one_norm_before_all_sublayers(self) -> "AttentionStackConfig":
         if self.parallel_blocks and self.norm != "pre":
             raise ValueError(
-                "model.parallel_blocks have one normalisation before all that is in a block, so "
-                f"that model.norm must be 'pre'; it is {self.norm!r}"
+                "model.parallel_blocks needs a normalisation before the block, so model.norm must "
+                f"be 'pre'; it is {self.norm!r}"
             )
         return self
 
@@ -280,8 +280,8 @@ class TransformerConfig(AttentionStackConfig):
     decoder_layers: int = Field(2, ge=1, le=MOST_LAYERS)
     """Number of layers in the decoder."""
     encoder_layer_drop: float = Field(0.0, ge=0, lt=1)
-    """Probability that an update skips a layer of the encoder (LayerDrop, Fan et al. 2020); for
-    deep encoders."""
+    """Probability that an update skips a layer of the encoder (LayerDrop, Fan et al. 2020). It is
+    useful for deep encoders."""
 
     @property
     def label(self) -> str:

@@ -20,7 +20,7 @@ ATTENTION_ALIASES = {
 }
 
 
-_MOST_LEVELS = 20  # of nested tables and lists; a config has four
+_MOST_LEVELS = 20  # maximum depth of nested tables and lists; a config has four
 
 
 class Overrides(dict[str, Any]):

@@ -34,11 +34,11 @@ class TrainingConfig(Table):
     """`auto`, `cpu`, `gpu` or `gpu:N`. A device that cannot be used is an error."""
     strategy: Literal["auto", "one", "mirrored", "workers"] = "auto"
     """`one` computes on one device. `mirrored` shares each batch between the GPUs of this machine,
-    and `workers` between the processes that the environment variable `TF_CONFIG` names. The result
-    is the same but for rounding. With `mirrored`, XLA compiles nothing. `auto` is `workers` if
-    `TF_CONFIG` names several workers, and `one` otherwise."""
+    and `workers` between the processes that the environment variable `TF_CONFIG` names. The results
+    are the same except for rounding. With `mirrored`, XLA compiles nothing. `auto` is `workers` if
+    `TF_CONFIG` names several processes, otherwise `one`."""
     wait_seconds: float = Field(60.0, gt=0, le=1e6)
-    """With `workers`, the maximum time that a worker waits for others to start."""
+    """With `workers`, the maximum time that a worker waits for the others to start."""
     compile: Literal["auto", "xla", "graph"] = "auto"
     """`auto` lets XLA compile those parts of an update that it makes faster, such as recurrent
     loops. `xla` compiles the whole update. `graph` compiles nothing: the first updates come sooner,
@@ -67,8 +67,8 @@ class TrainingConfig(Table):
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Number of shards of a batch that are computed in parallel: its parts, or shares of them.
     Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each,
-    or fewer if fewer are measured to be twice as fast. On a GPU and with `xla` it is one. Several
-    workers or devices share the shards; then the default is one per 512 tokens, and 4 to 8. Each
+    or fewer if fewer are measured to be twice as fast. On a GPU and with `xla` it is one. If
+    workers or devices share the shards, the default is one per 512 tokens, from 4 to 8. Each
     shard enlarges the graph of an update, which takes longer to compile. A new run accepts at most
     4 shards per core, and at most one per row of its largest batch."""
     max_source_tokens: int = Field(64, ge=4, le=65_534)

@@ -43,7 +43,7 @@ def decode_line(raw: bytes) -> str:
             f"invalid UTF-8 at byte {error.start + 1} (0x{line[error.start]:02x})"
         ) from error
     if "\0" in text:
-        raise BadLineError("a NUL character, which no text has")
+        raise BadLineError("contains a NUL character")
     return text
 
 
@@ -69,7 +69,7 @@ def open_text(path: Path) -> Iterator[BufferedIOBase]:
 def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BufferedIOBase]:
     """Open a file in a zip; buffered, because reading lines from a zip is slow."""
     with archive.open(name) as stream:
-        yield BufferedReader(stream)  # type: ignore[type-var]
+        yield BufferedReader(stream)  # type: ignore[type-var]  # it needs `readinto` alone
 
 
 def read_lines(name: str, stream: BufferedIOBase) -> Iterator[str | BadLineError]:

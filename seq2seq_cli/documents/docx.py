@@ -1,4 +1,4 @@
-"""Documents of Word (DOCX): the text of the body, of headers, footers and notes."""
+"""Word documents (DOCX): the text of the body, headers, footers and notes."""
 
 import io
 import re
@@ -15,14 +15,14 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 _LARGEST = 1 << 28  # bytes of a part
 _INSIDE = {f"{_W}{name}" for name in ("rPr", "softHyphen", "lastRenderedPageBreak")}
-_UNSEEN = {f"{_W}{name}" for name in ("lang", "noProof", "proofErr")}  # what a format may differ in
+_UNSEEN = {f"{_W}{name}" for name in ("lang", "noProof", "proofErr")}  # ignored in comparisons
 
 
 def read(content: bytes, name: str) -> list[Passage]:
     """Return the texts of neighbouring runs that have the same format.
 
     Raises:
-        DataError: if it is no DOCX document.
+        DataError: if it is not a DOCX document.
         UsageError: if lxml is not installed.
     """
     passages: list[Passage] = []
@@ -37,7 +37,7 @@ def read(content: bytes, name: str) -> list[Passage]:
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
-    """Return the document with other texts. Parts without another text are copied as they are."""
+    """Return the document with other texts. Parts that do not change are copied."""
     from lxml import etree
 
     following = iter(texts)
@@ -92,7 +92,7 @@ def _trees(content: bytes, name: str) -> dict[str, Any]:
                 trees[part] = etree.fromstring(archive.read(part), parser)
                 if not trees[part].tag.startswith(_W):
                     raise DataError(
-                        f"{name}: {part} is no transitional Open XML. Save it as a Word document"
+                        f"{name}: {part} is not transitional Open XML. Save it as a Word document"
                     )
     except etree.XMLSyntaxError as error:
         raise DataError(f"{name}: {part}:{error.lineno}: {error.msg}. Save it again") from error
@@ -102,14 +102,14 @@ def _trees(content: bytes, name: str) -> dict[str, Any]:
 
 
 def _groups(paragraph: Any) -> list[list[Any]]:
-    """Return the texts of a paragraph; those of neighbouring runs of the same format together."""
+    """Return the texts of a paragraph. Neighbouring runs of the same format form one text."""
     from lxml import etree
 
     groups: list[list[Any]] = []
     last: Any = None
     for node in paragraph.iter(f"{_W}r"):
         if next(node.iterancestors(f"{_W}p")) is not paragraph:
-            continue  # of a text box
+            continue  # belongs to a text box
         properties = node.find(f"{_W}rPr")
         seen = [] if properties is None else [p for p in properties if p.tag not in _UNSEEN]
         shown = (node.getparent(), [etree.tostring(each) for each in seen])

@@ -1,4 +1,4 @@
-"""The formats of documents by their names, and the translation of a document."""
+"""Document formats by name, and the translation of a document."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ FORMATS: dict[str, Format] = {
     "docx": DOCX,
     "po": PO,
 }
-"""By the name that --format takes."""
+"""The key is a value of --format."""
 
 _ENDINGS = {
     ".md": "markdown",
@@ -40,8 +40,9 @@ class TranslatedDocument(NamedTuple):
     content: its bytes.
     unit: what the numbers count: "line" or "paragraph".
     segments: how many segments it has.
-    in_parts: the numbers of sentences that were translated in parts, between tags or placeholders.
-    untranslated: the numbers of texts that stayed as they were.
+    in_parts: the numbers of the sentences that were translated in parts, because they contain tags
+        or placeholders.
+    untranslated: the numbers of the texts that were not translated.
     """
 
     content: bytes
@@ -52,7 +53,7 @@ class TranslatedDocument(NamedTuple):
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format that the ending of a file names; None for any other, as for .txt."""
+    """Return the format for the extension of a file. It is None for .txt and unknown extensions."""
     return _ENDINGS.get(path.suffix.lower())
 
 
@@ -62,17 +63,17 @@ def translate_document(
     form: Format,
     translate: Callable[[Sequence[str]], Sequence[str | None]],
 ) -> TranslatedDocument:
-    """Translate the text of a document, and keep all else.
+    """Translate the text of a document and keep everything else.
 
     Args:
         content: its bytes.
-        name: of the document, for errors.
+        name: the document's name, for errors.
         form: its format.
-        translate: returns a translation of each text, in order; None for one that stays as it is.
-            It is called once.
+        translate: returns a translation of each text, in order, or None to keep the text. It is
+            called once.
 
     Raises:
-        DataError: if the document does not have the format, with the line.
+        DataError: if the document does not have the format. The message names the line.
         UsageError: if the extra `documents` is not installed.
     """
     passages = form.read(content, name)

@@ -1,4 +1,4 @@
-"""HTML: the text between tags. Attributes, scripts, styles and code stay as they are."""
+"""HTML: the text between tags. Attributes, scripts, styles and code are not translated."""
 
 import html
 import re
@@ -12,7 +12,7 @@ UNTRANSLATED = {
     *("script", "style", "template", "noscript", "textarea", "svg", "math", "iframe", "object"),
     *("pre", "code", "kbd", "samp", "var", "tt"),
 }
-"""Elements whose content stays as it is."""
+"""Elements whose content is not translated."""
 
 VOID = {
     *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
@@ -25,7 +25,7 @@ INLINE = {
     *("img", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strong", "sub"),
     *("sup", "time", "tt", "u", "var", "wbr"),
 }
-"""Elements inside a sentence."""
+"""Inline elements, which do not end a sentence."""
 
 _TAG = re.compile(r"</?([A-Za-z][\w-]*)")
 
@@ -34,7 +34,7 @@ def read(content: bytes, name: str) -> list[Passage]:
     """Return the texts between tags.
 
     Raises:
-        DataError: if it is not UTF-8, or an element that stays as it is has no end.
+        DataError: if it is not UTF-8, or an element of UNTRANSLATED has no end tag.
     """
     text = decode(content, name)
     spans = _spans(text, name)
@@ -46,24 +46,24 @@ def read(content: bytes, name: str) -> list[Passage]:
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
-    """Return the page with other texts, which must be as many."""
+    """Return the page with other texts, one for each text that was read."""
     text = content.decode("utf-8")
     return splice(text, _spans(text, ""), texts).encode("utf-8")
 
 
 def _stays(attributes: dict[str, str | None]) -> bool:
-    """Return whether attributes say that the content of an element is not translated."""
+    """Return whether the attributes of an element forbid the translation of its content."""
     classes = (attributes.get("class") or "").split()
     return attributes.get("translate") == "no" or "notranslate" in classes
 
 
 def _is_inline(markup: str) -> bool:
-    """Return whether all tags between two texts are inside a sentence."""
+    """Return whether all tags between two texts are inline."""
     return all(tag.lower() in INLINE for tag in _TAG.findall(markup))
 
 
 class _Parser(HTMLParser):
-    """Notes where texts that are to be translated begin, and where anything else does."""
+    """Records the positions where text to translate begins, and where other content begins."""
 
     def __init__(self, text: str, name: str):
         super().__init__(convert_charrefs=False)
@@ -71,8 +71,8 @@ class _Parser(HTMLParser):
         self._lines = [0]
         for content in text.split("\n"):
             self._lines.append(self._lines[-1] + len(content) + 1)
-        self._left: list[tuple[str, int]] = []  # (element that stays as it is, its line)
-        self.events: list[tuple[int, bool]] = []  # (position, whether it is translated)
+        self._left: list[tuple[str, int]] = []  # (element that is not translated, its line)
+        self.events: list[tuple[int, bool]] = []  # (position, whether the content is translated)
         self.feed(text)
         self.close()
         if self._left:

@@ -1,4 +1,4 @@
-"""Markdown: the text of paragraphs, headings, lists and tables. Code, HTML and links stay."""
+"""Markdown: the text of paragraphs, headings, lists and tables, without code, HTML and links."""
 
 import html
 import itertools
@@ -34,7 +34,7 @@ _INLINE = (
 
 
 class _Text(NamedTuple):
-    """A text of a document: its position, or None, and the first line."""
+    """A text of a document: its position (None if unknown), and its first line."""
 
     span: Span | None
     line: int
@@ -43,7 +43,7 @@ class _Text(NamedTuple):
 def read(content: bytes, name: str) -> list[Passage]:
     """Return the texts of the blocks.
 
-    HTML blocks, and texts whose position is not known, have an empty text and are `left`.
+    HTML blocks and texts of unknown position get an empty text and are `left`.
 
     Raises:
         DataError: if it is not UTF-8.
@@ -58,7 +58,7 @@ def read(content: bytes, name: str) -> list[Passage]:
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
-    """Return the document with other texts, which must be as many."""
+    """Return the document with other texts, one for each text that was read."""
     text = content.decode("utf-8")
     found = zip(_texts(text), texts, strict=True)
     pairs = [(each.span, new) for each, new in found if each.span is not None]
@@ -93,7 +93,7 @@ def _texts(text: str) -> list[_Text]:
 
 
 def _position(text: str, content: str, starts: list[int], earliest: int) -> Span | None:
-    """Return where a text of several lines is, whose lines begin at `starts`."""
+    """Return the position of a text of several lines, which begin at `starts`."""
     start = end = -1
     for line, (first, after) in zip(content.split("\n"), itertools.pairwise(starts), strict=False):
         end = text.find(line.strip(), max(first, earliest), after)

@@ -1,4 +1,4 @@
-"""What the formats of documents share: passages of text, and positions in a text."""
+"""The common part of all document formats: passages of text, and positions in a text."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -18,19 +18,19 @@ PLACEHOLDERS = (
     r"(?:hh|ll|[hlLzjt])?[diouxXeEfFgGcrsa%@]"
     r"|%L?\d+(?![\w%])"  # of Qt
 )
-"""Texts that a program replaces, URLs and addresses, as a regular expression."""
+"""A regular expression for placeholders, URLs and e-mail addresses."""
 
 BREAKS = r"[ \t]*\r?\n[ \t]*"
-"""A line break within a sentence, with the spaces around it."""
+"""A line break inside a sentence, with the spaces around it."""
 
 
 class Passage(NamedTuple):
-    """A text of a document, as it is written there.
+    """A text of a document, in the syntax of its format.
 
-    text: with the escapes and the inline tags of its format.
-    number: of its line, or of its paragraph, from 1.
-    left: whether it stays as it is, since its position in the document is not known.
-    continues: whether the passage before goes on here, after a tag or in another font.
+    text: the text, with the escapes and inline tags of the format.
+    number: the number of its line or paragraph, from 1.
+    left: whether it is not translated, because its position in the document is unknown.
+    continues: whether it continues the previous passage, after a tag or in another font.
     """
 
     text: str
@@ -40,15 +40,15 @@ class Passage(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A format of documents.
+    """A document format.
 
     read: returns the passages of a document, given its bytes and its name for errors.
     write: returns the document with another text for each passage, given both.
-    protected: a regular expression of what never changes inside a passage.
-    breaks: a regular expression of a line break inside a sentence.
-    unescape: returns what a reader sees of a text.
-    escape: returns a text as the format writes it.
-    unit: what the number of a passage counts.
+    protected: a regular expression for the parts of a passage that never change.
+    breaks: a regular expression for a line break inside a sentence.
+    unescape: returns a text as a reader sees it.
+    escape: returns a text in the syntax of the format.
+    unit: the unit of a passage's number.
     """
 
     read: Callable[[bytes, str], list[Passage]]
@@ -64,10 +64,10 @@ Span = tuple[int, int]  # the first character, and the one after the last
 
 
 def decode(content: bytes, name: str) -> str:
-    """Decode a document of text. A byte order mark stays.
+    """Decode a text document. A byte order mark is kept.
 
     Raises:
-        DataError: if it is not UTF-8 or has a NUL, with the line.
+        DataError: if it is not UTF-8 or contains NUL. The message names the line.
     """
     try:
         text = content.decode("utf-8")
@@ -77,17 +77,17 @@ def decode(content: bytes, name: str) -> str:
             f"{name}:{line}: invalid UTF-8 (0x{content[error.start]:02x}). Convert it to UTF-8"
         ) from error
     if (found := text.find("\0")) >= 0:
-        raise DataError(f"{name}:{line_at(text, found)}: a NUL character, which no text has")
+        raise DataError(f"{name}:{line_at(text, found)}: contains a NUL character. Remove it")
     return text
 
 
 def line_at(text: str, position: int) -> int:
-    """Return the number of the line of a character, from 1."""
+    """Return the line number of a character, from 1."""
     return text.count("\n", 0, position) + 1
 
 
 def passages_at(text: str, spans: Iterable[Span]) -> list[Passage]:
-    """Return the passages at positions of a text, in order."""
+    """Return the passages at the given positions of a text, in order."""
     passages, number, counted = [], 1, 0
     for start, end in spans:
         number += text.count("\n", counted, start)
@@ -97,7 +97,7 @@ def passages_at(text: str, spans: Iterable[Span]) -> list[Passage]:
 
 
 def splice(text: str, spans: Sequence[Span], texts: Sequence[str]) -> str:
-    """Return a text with another one at each of the positions, which are in order."""
+    """Replace the text at each of the positions, which are in order."""
     parts, position = [], 0
     for (start, end), new in zip(spans, texts, strict=True):
         parts += [text[position:start], new]
@@ -113,5 +113,5 @@ def missing_extra(module: str | None, error: ImportError) -> UsageError:
 
 
 def is_text(text: str) -> bool:
-    """Return whether a text has anything to translate: a letter."""
+    """Return whether a text contains a letter, and so something to translate."""
     return re.search(r"[^\W\d_]", text) is not None

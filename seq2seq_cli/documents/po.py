@@ -1,4 +1,4 @@
-"""Message catalogs of gettext (PO): messages without a translation get one."""
+"""Gettext message catalogs (PO): the messages that have no translation yet."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,10 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"\s*$')
 
 
 def read(content: bytes, name: str) -> list[Passage]:
-    """Return the messages that have no translation, the plural after the singular.
+    """Return the messages that have no translation. A plural follows its singular.
 
     Raises:
-        DataError: if it is no catalog in UTF-8.
+        DataError: if it is not a catalog in UTF-8.
         UsageError: if polib is not installed.
     """
     catalog = _parse(decode(content, name), name)
@@ -30,9 +30,9 @@ def read(content: bytes, name: str) -> list[Passage]:
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
-    """Return the catalog with the texts as translations of these messages.
+    """Return the catalog with the texts as translations of the messages that `read` returned.
 
-    polib writes it, which wraps long texts anew.
+    polib writes the catalog, and wraps long texts again.
     """
     if not texts:
         return content
@@ -60,12 +60,12 @@ def _parse(text: str, name: str) -> "polib.POFile":
         if _STRING_LINE.match(line) and not _STRING.search(line):
             raise DataError(f"{name}:{number}: not a PO catalog: the closing quote is missing")
     try:
-        # polib takes a text for a path if there is such a file, so never without a line feed.
+        # polib treats a text as a path if such a file exists. A line feed prevents that.
         return polib.pofile(text + "\n", wrapwidth=78)
     except (OSError, ValueError, IndexError, KeyError, AttributeError) as error:
         line_number = re.search(r"line (\d+)", str(error))
         place = f"{name}:{line_number[1]}" if line_number else name
-        raise DataError(f"{place}: not a PO catalog. Mend it: msgfmt --check says more") from error
+        raise DataError(f"{place}: not a PO catalog. Correct it; msgfmt --check helps") from error
 
 
 def _untranslated(catalog: "polib.POFile") -> Iterator["polib.POEntry"]:
@@ -75,10 +75,10 @@ def _untranslated(catalog: "polib.POFile") -> Iterator["polib.POEntry"]:
             yield entry
 
 
-# Line breaks and tabs of a message are meant. What is between them is translated alone.
+# Line breaks and tabs of a message are significant. Each text between them is translated alone.
 PO = Format(
     read,
     write,
     protected=r"[\n\t]|</?[A-Za-z][^<>]*>|&#?\w+;"
-    r"|(?<!\w)[_&](?=[^\W\d_])|" + PLACEHOLDERS,  # the mark of a key, as in _File
+    r"|(?<!\w)[_&](?=[^\W\d_])|" + PLACEHOLDERS,  # an accelerator key, as in _File
 )

@@ -1,4 +1,4 @@
-"""Prose: plain text whose paragraphs are separated by empty lines, and items of lists by marks."""
+"""Plain text in paragraphs. Empty lines separate paragraphs, and bullets or numbers begin items."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from seq2seq_cli.documents.passages import (
 )
 
 _BEGINNING = re.compile(r"[\s>]*(?P<mark>(?:[-*+•‣◦▪·–—]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+)?")
-"""What stands before the text of a line: the marks of quotations, and that of an item."""
+"""The start of a line before its text: quotation marks of e-mails, and an item's bullet."""
 
 
 def read(content: bytes, name: str) -> list[Passage]:
@@ -29,15 +29,15 @@ def read(content: bytes, name: str) -> list[Passage]:
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
-    """Return the text with other paragraphs, which must be as many."""
+    """Return the text with other paragraphs, one for each paragraph that was read."""
     text = content.decode("utf-8")
     return splice(text, _spans(text), texts).encode("utf-8")
 
 
 def _spans(text: str) -> list[Span]:
-    """Return the positions of paragraphs and of items, without the marks of items.
+    """Return the positions of paragraphs and items, without the bullets.
 
-    A line without letters, such as a rule, separates as an empty line does.
+    A line without letters, such as a rule, separates paragraphs like an empty line.
     """
     spans: list[Span] = []
     position = 0

@@ -1,4 +1,4 @@
-"""Segments: the sentences of passages, or what is between the tags and placeholders of one."""
+"""Segments: sentences, or the parts of a sentence between tags and placeholders."""
 
 import re
 from bisect import bisect_left
@@ -9,17 +9,17 @@ from typing import NamedTuple
 from seq2seq_cli.documents.passages import Format, Passage, Span, is_text, missing_extra, splice
 
 _CLOSING = r"[,;:.!?…)\]}”»]+(?=\s)"
-"""What ends the text before a segment, such as the comma after a tag."""
+"""Punctuation that belongs to the text before a segment, such as a comma after a tag."""
 
 
 class Segment(NamedTuple):
-    """A stretch of text that is translated as one.
+    """A piece of text that is translated as a unit.
 
-    text: as a reader sees it, on one line.
+    text: the text as a reader sees it, on one line.
     passage: the index of its passage.
     span: its position in the passage.
-    number: of the line or paragraph of the passage.
-    is_part: whether its sentence has other parts, beyond a tag or placeholder.
+    number: the line or paragraph number of the passage.
+    is_part: whether a tag or placeholder separates it from other parts of its sentence.
     """
 
     text: str
@@ -48,7 +48,7 @@ def find_segments(passages: Sequence[Passage], form: Format) -> list[Segment]:
 
 
 def _with_continued(passages: Sequence[Passage], segments: list[Segment]) -> list[Segment]:
-    """Mark the segments of sentences that go on in the next passage as parts."""
+    """Mark the segments of sentences that continue in the next passage as parts."""
     marked = list(segments)
     for index, (before, after) in enumerate(pairwise(segments)):
         between = passages[before.passage + 1 : after.passage + 1]
@@ -67,8 +67,8 @@ def with_translations(
 ) -> list[str]:
     """Return the text of each passage with the translations of its segments.
 
-    A translation gets as many line breaks as its segment has, at about the same positions. A
-    segment whose translation is its own text stays as it was written.
+    A translation gets as many line breaks as its segment has, at about the same positions. If the
+    translation equals the segment's text, the segment is not changed.
     """
     changes: list[list[tuple[Span, str]]] = [[] for _ in passages]
     for segment, translation in zip(segments, translations, strict=True):
@@ -84,9 +84,9 @@ def with_translations(
 
 
 def _sentence_parts(text: str, form: Format) -> Iterator[list[Span]]:
-    """Yield the positions of the segments of each sentence that has any."""
+    """Yield the positions of the segments of each sentence. Sentences without any are skipped."""
     protected = [match.span() for match in re.finditer(form.protected, text) if match[0]]
-    # Dots in a URL end no sentence; a line break ends no word.
+    # A dot in a URL does not end a sentence. A line break does not end a word.
     masked = re.sub(form.protected, lambda match: "x" * len(match[0]), text)
     masked = re.sub(form.breaks, lambda match: " " * len(match[0]), masked)
     outer = re.compile(rf"(?:[\s\ufeff]|{form.breaks}|{_CLOSING})*")
@@ -105,7 +105,7 @@ def _sentence_parts(text: str, form: Format) -> Iterator[list[Span]]:
 
 
 def _sentences(text: str) -> list[Span]:
-    """Return the positions of the sentences of a text; together they cover it."""
+    """Return the positions of the sentences of a text. Together they cover the text."""
     try:
         from syntok import segmenter
     except ImportError as error:
@@ -121,13 +121,13 @@ def _sentences(text: str) -> list[Span]:
 
 
 def _with_breaks(raw: str, text: str, breaks: str) -> str:
-    """Put the line breaks of a raw text into another, in the place of the nearest spaces."""
+    """Copy the line breaks of a raw text to another text, where they replace the nearest spaces."""
     spaces = [match.start() for match in re.finditer(" ", text)]
     found = list(re.finditer(breaks, raw))
     chosen: dict[int, str] = {}
     first = 0
     for position, match in enumerate(found, start=1):
-        last = len(spaces) - (len(found) - position)  # a space for each of the next breaks
+        last = len(spaces) - (len(found) - position)  # leave a space for each later break
         last = len(spaces) if last <= 0 else last
         if first < last:
             wanted = match.start() / len(raw) * len(text)

@@ -1,4 +1,4 @@
-"""Subtitles in the format SRT: the texts. Numbers, times and tags stay as they are."""
+"""SRT subtitles: the texts, without numbers, times and tags."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def read(content: bytes, name: str) -> list[Passage]:
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
-    """Return the subtitles with other texts, which must be as many."""
+    """Return the subtitles with other texts, one for each text that was read."""
     text = content.decode("utf-8")
     return splice(text, _spans(text, ""), texts).encode("utf-8")
 
@@ -45,18 +45,18 @@ def _spans(text: str, name: str) -> list[Span]:
             position = text.index("-->", position)
             start = text.find("\n", position) + 1 or len(text)
             position = start + len(subtitle.content)
-            # srt takes a subtitle without times for the text of the one before.
+            # srt treats a subtitle without times as text of the previous one.
             if number := re.search(r"\n\s*\n(?=\d+\s*\n)", text[start:position]):
                 raise DataError(
-                    f"{name}:{line_at(text, start + number.end())}: a subtitle without times. "
-                    "Mend it"
+                    f"{name}:{line_at(text, start + number.end())}: the subtitle has no times. "
+                    "Add them"
                 )
             spans.append((start, position))
     except srt.SRTParseError as error:
         line = line_at(text, error.expected_start)
         raise DataError(
-            f"{name}:{line}: not a subtitle of the format SRT: "
-            f"{error.unmatched_content.strip()[:60]!r}. Mend it"
+            f"{name}:{line}: not an SRT subtitle: "
+            f"{error.unmatched_content.strip()[:60]!r}. Correct it"
         ) from error
     return spans
 
@@ -68,7 +68,7 @@ _SPEAKER = (
 )
 """A dash at the beginning of a line, or a name in capitals."""
 
-# Notes between brackets or signs of music are texts of their own.
+# Notes between brackets or music symbols are separate texts.
 SRT = Format(
     read,
     write,

@@ -75,8 +75,8 @@ class Comparison:
         sentences, references: their numbers.
         systems: the names, the baseline first.
         minutes: of each system's training; None if they are not known.
-        commands: that train the systems; None if one is not known, or long.
-        trained_on: device, precision and versions of each training; None if they are not known.
+        commands: the commands that train the systems; None if unknown or too long.
+        trained_on: device, precision and versions of each training; None if unknown.
         metrics: scores, intervals and p-values.
         by_length, by_rarest_word: scores of groups, as in `breakdown`.
         differences: of each system but the baseline.

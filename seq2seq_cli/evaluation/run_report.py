@@ -38,7 +38,7 @@ class SplitScores:
     """What a run's model gives on its test split.
 
     Attributes:
-        test_set: the name of the split, with the languages if they are not the run's usual ones.
+        test_set: the name of the split, with the languages unless they are the run's default.
         checkpoint: that was used.
         search: how was translated.
         sentences: how many.
@@ -110,7 +110,7 @@ def gather(
     Args:
         run: the run's folder.
         test: what its model gives on the test split, if that was computed.
-        warn: called if lines of metrics.jsonl are left out, which are broken.
+        warn: called if broken lines of metrics.jsonl are left out.
     """
     summary = summarise(run)
     config = run.config() if summary.model else None

@@ -29,9 +29,9 @@ def split_scores(loaded: LoadedRun, of: EvaluationSet, show: ShowWork) -> SplitS
 
 
 def attention_maps(loaded: LoadedRun, of: EvaluationSet) -> list[AttentionMap]:
-    """Return the attention of MAPS sentences, neither short nor long where there are such.
+    """Return the attention of MAPS sentences, preferably of medium length.
 
-    A model without attention has none.
+    It is empty for a model without attention.
     """
     if not loaded.model.has_attention:
         return []

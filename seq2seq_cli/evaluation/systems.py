@@ -57,7 +57,7 @@ class SystemOutput:
 
     @property
     def trained_on(self) -> str | None:
-        """The device, the precision and the versions of the training, if they are known."""
+        """Device, precision and versions of the training, if they are known."""
         return self.origin.get("trained_on")
 
 
@@ -97,7 +97,7 @@ def is_saved(path: Path) -> bool:
 
 
 class _Origin(BaseModel, strict=True, extra="allow"):
-    """What made translations; further keys are kept as they are."""
+    """The origin of translations. Other keys are kept."""
 
     minutes: float | None = Field(None, ge=0, allow_inf_nan=False)
     command: str | None = None
@@ -113,7 +113,7 @@ class _Head(BaseModel, strict=True):
 
 
 class _Row(BaseModel, strict=True):
-    """Another line."""
+    """Any other line."""
 
     source: str
     translation: str
@@ -122,7 +122,7 @@ class _Row(BaseModel, strict=True):
 
 
 def _damaged(path: Path, number: int, why: str) -> DataError:
-    return DataError(f"{path}:{number}: is damaged ({why}). Save the translations again")
+    return DataError(f"{path}:{number}: the line is damaged ({why}). Save the translations again")
 
 
 def read_translations(path: Path) -> tuple[EvaluationSet, SystemOutput]:

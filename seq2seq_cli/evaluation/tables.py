@@ -7,7 +7,7 @@ from seq2seq_cli.evaluation.comparison import Comparison
 from seq2seq_cli.evaluation.significance import LEVEL, SystemScore
 
 _COMMAND = "command"
-_INTERVAL = "± is the 95 % interval by bootstrap resampling."
+_INTERVAL = "± gives the 95 % interval by bootstrap resampling."
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -25,8 +25,8 @@ _LATEX = {
 def to_markdown(comparison: Comparison) -> str:
     """Return a table for a README: scores with intervals and marks, p-values, and signatures.
 
-    Systems are called by the commands that train them, if these are known and differ. If the time
-    of a training is known, there is a column for it.
+    The name of a system is the command that trains it, if all commands are known and differ. There
+    is a column for the time of training, if one is known.
     """
     kind, names = _names(comparison, _markdown_code, markdown_text)
     metrics = [each.metric for each in comparison.metrics]
@@ -51,9 +51,9 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def to_latex(comparison: Comparison) -> str:
-    """Return the scores with intervals, marks and times, for the package booktabs.
+    """Return a table of scores with intervals, marks and times, for the package booktabs.
 
-    Systems are called as in `to_markdown`.
+    The names of the systems are those of `to_markdown`.
     """
     kind, names = _names(comparison, _latex_code, latex_text)
     metrics = [latex_text(each.metric) for each in comparison.metrics]
@@ -89,7 +89,7 @@ def latex_text(text: str) -> str:
 def _names(
     comparison: Comparison, code: Callable[[str], str], text: Callable[[str], str]
 ) -> tuple[str, list[str]]:
-    """Return the head of the column of systems, and what each is called."""
+    """Return the head of the column of systems, and the name of each."""
     commands = [each for each in comparison.commands if each]
     if len(set(commands)) == len(comparison.systems):
         return _COMMAND, [code(command) for command in commands]
@@ -97,7 +97,7 @@ def _names(
 
 
 def _markdown_code(text: str) -> str:
-    """Return a text as code in a cell, or escaped where it has what ends code or a cell."""
+    """Return a text as code in a cell, or escaped if it contains a delimiter of code or cells."""
     line = " ".join(text.split())
     return markdown_text(line) if set(line) & set("`|") else f"`{line}`"
 
@@ -107,9 +107,9 @@ def _latex_code(text: str) -> str:
 
 
 def _described(comparison: Comparison, with_names: bool) -> list[str]:
-    """Return what is to be said of each system: its name, and on what it was trained.
+    """Return a description of each system: its name, and the machine that trained it.
 
-    What all have in common is in `_size`.
+    `_size` describes the machine if it is the same for all systems.
     """
     found = []
     for name, machine in zip(comparison.systems, comparison.trained_on, strict=True):
@@ -121,7 +121,7 @@ def _described(comparison: Comparison, with_names: bool) -> list[str]:
 
 
 def _common_machine(comparison: Comparison) -> str | None:
-    """Return the device, the precision and the versions of all trainings, if these are the same."""
+    """Return device, precision and versions if they are the same for all trainings."""
     (machine, *others) = set(comparison.trained_on)
     return None if others or not machine else " ".join(machine.split())
 
@@ -129,7 +129,7 @@ def _common_machine(comparison: Comparison) -> str | None:
 def _with_times(
     comparison: Comparison, head: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> list[list[str]]:
-    """Return the lines of a table, with a column for the times of trainings if one is known."""
+    """Return the rows of a table, with a column for the times of training if one is known."""
     table = [list(head), *(list(row) for row in rows)]
     if any(comparison.minutes):
         times = ["training", *map(_duration, comparison.minutes)]
@@ -139,7 +139,7 @@ def _with_times(
 
 
 def _duration(minutes: float | None) -> str:
-    """Return a time in minutes and seconds; empty if it is not known."""
+    """Return a time in minutes and seconds; empty if unknown."""
     if minutes is None:
         return ""
     whole, seconds = divmod(round(60 * minutes), 60)

@@ -17,7 +17,7 @@ from seq2seq_cli.evaluation.systems import EvaluationSet
 from seq2seq_cli.work import ShowWork, show_nothing
 
 PATIENCE = 20.0
-"""Seconds in which a server must answer."""
+"""Timeout of a server, in seconds."""
 
 
 def read_text(path: Path) -> list[str]:
@@ -179,7 +179,7 @@ def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
 
 @contextmanager
 def _giving_up() -> Iterator[None]:
-    """Let a server that says nothing for PATIENCE seconds be an error; sacreBLEU waits for ever."""
+    """Limit the time without an answer of a server to PATIENCE. sacreBLEU would wait forever."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(PATIENCE)
     try:

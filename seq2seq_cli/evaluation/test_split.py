@@ -93,9 +93,9 @@ def system_output(
 
 
 def _training(loaded: LoadedRun) -> dict[str, Any]:
-    """Return the minutes of the training, the command and the machine, if they are known.
+    """Return the minutes, the command and the machine of the training, if they are known.
 
-    Those of an ensemble are the sum of its runs' minutes. An average of checkpoints has no training
+    The minutes of an ensemble are the sum over its runs. An average of checkpoints has no training
     of its own.
     """
     runs = [Run(path) for path in loaded.paths]

@@ -34,7 +34,7 @@ class Bundle(Format):
     def write(
         self, loaded: LoadedRun, run: Run, texts: dict[str, str], quantization: str, path: Path
     ) -> None:
-        """See Format.write. A folder with the path's name and ".folder" is made beside it."""
+        """See Format.write. It also creates a folder beside the file: its name plus ".folder"."""
         folder = path.with_name(f"{path.name}.folder")
         made = Run(folder)
         tokenizer = {each.name: each.read_bytes() for each in run.tokenizer.iterdir()}

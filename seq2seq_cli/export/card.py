@@ -78,8 +78,8 @@ Licence of the data: {" ".join(licences)}
 
 ## Scores
 
-Of the run, in float32, on {facts.sentences} sentences of the dev split, which training did not
-read:
+These are the run's scores in float32, on {facts.sentences} sentences of the dev split, which were
+not used for training:
 
 | search | BLEU | chrF |
 |---|---|---|
@@ -91,9 +91,9 @@ Signatures: {_signatures(facts)}.
 
 ## Limits
 
-The model knows the kind of text that it was trained on. Other text it translates worse, also where
-the translation reads well. Nothing was tested for bias or harm. Each sentence is translated without
-those around it. Sources of more than {longest:,} tokens are cut by s2s.
+The model knows the kind of text that it was trained on. It translates other text worse, even if the
+translation reads well. It was not tested for bias or harm. Each sentence is translated on its own,
+without its context. s2s cuts sources of more than {longest:,} tokens.
 
 ## Repeat it
 

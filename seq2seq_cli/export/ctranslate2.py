@@ -18,7 +18,7 @@ from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import BOS, PAD
 
-_KNOWN: dict[str, tuple] = {  # values of these keys of [model]; any of the others
+_KNOWN: dict[str, tuple] = {  # keys of [model] and their supported values; other keys may have any
     "normalisation": ("layer",),
     "positions": ("sinusoidal", "learned"),
     "key_value_heads": (None,),
@@ -53,18 +53,18 @@ class CTranslate2(Format):
     promised: ClassVar = {"float32": 0.995, "int8": 0.9, "int16": 0.9, "bfloat16": 0.9}
 
     def check_model(self, loaded: LoadedRun) -> None:
-        """See Format.check_model. The tokenizers have to work outside of s2s."""
+        """See Format.check_model. The tokenizers must work outside s2s."""
         if not isinstance(loaded.model, Transformer):
             raise UsageError(
-                "--to ctranslate2: CTranslate2 has Transformers with an encoder and a decoder, and "
-                f"no layers for a model of this kind ({loaded.model.name}). {REMEDY}"
+                "--to ctranslate2: CTranslate2 supports only Transformers with an encoder and a "
+                f"decoder; this model is {loaded.model.name}. {REMEDY}"
             )
         for key, known in _KNOWN.items():
             value = getattr(loaded.model.config, key)
             if value not in known:
                 raise UsageError(
-                    f"--to ctranslate2: does not write models with model.{key} = {value!r}, only "
-                    f"with {' or '.join(map(repr, known))}. {REMEDY}"
+                    f"--to ctranslate2: model.{key} = {value!r} is not supported, only "
+                    f"{' or '.join(map(repr, known))}. {REMEDY}"
                 )
         sentencepieces(loaded.tokenizers, self.name)
 
@@ -86,7 +86,7 @@ class CTranslate2(Format):
         write_texts(path, texts)
 
     def program(self, path: Path, loaded: LoadedRun) -> Program:
-        """See Format.program. It is CTranslate2's search with the SentencePiece models."""
+        """See Format.program. It uses CTranslate2's search and the SentencePiece models."""
         import ctranslate2
         import sentencepiece
 

@@ -14,7 +14,7 @@ from seq2seq_cli.models.ops.layer_norm import EPSILON
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, UNK
 
-_MOST_POSITIONS = 4096  # rows of a learned table, whose last row counts for all later positions
+_MOST_POSITIONS = 4096  # rows of a learned table; later positions use the last row
 _SELF = (("query", "key", "value"), ("output",))
 _CROSS = (("query",), ("key", "value"), ("output",))
 
@@ -49,7 +49,7 @@ def convert(
         ffn_glu=first.feed_forward.activation == "swiglu",
     )
     tables = model.embeddings
-    # A quantization changes arrays in place, so that none may be shared.
+    # Quantization changes arrays in place, so no two weights may share one.
     spec.encoder.embeddings[0].weight = tables.source_table.numpy().copy()
     spec.decoder.embeddings.weight = tables.target_table.numpy().copy()
     spec.decoder.projection.weight = tables.output_table.numpy().copy()
@@ -72,9 +72,9 @@ def convert(
 
 
 def _set_stack(side: Any, blocks: Sequence[Block], last: LayerNorm | None, at: Positions) -> None:
-    """Set the weights of an encoder or a decoder but for the embeddings."""
+    """Set the weights of an encoder or a decoder, except the embeddings."""
     side.scale_embeddings = True
-    if at.table is not None:  # CTranslate2 computes the sinusoidal ones by the same formula
+    if at.table is not None:  # CTranslate2 computes sinusoidal positions by the same formula
         rows = np.arange(max(_MOST_POSITIONS, at.table.shape[0]))
         side.position_encodings.encodings = at(rows).numpy()
     if last is not None:
@@ -100,7 +100,7 @@ def _set_attention(
 
 
 def _set_dense(to: Any, layer: keras.layers.Layer, *names: str) -> None:
-    """Set a linear layer to the maps of these names, side by side. Its weights are [out, in]."""
+    """Set a linear layer to the maps of these names, concatenated. Its weights are [out, in]."""
     kernels = [getattr(layer, f"{name}_kernel").numpy().T for name in names]
     to.weight = np.concatenate(kernels).copy()
     to.bias = np.concatenate([getattr(layer, f"{name}_bias").numpy() for name in names])
@@ -111,7 +111,7 @@ def _set_norm(to: Any, layer: LayerNorm) -> None:
 
 
 def _round_to_bfloat16(spec: Any) -> None:
-    """Round all weights, which CTranslate2 itself does by PyTorch alone."""
+    """Round all weights. CTranslate2 itself would need PyTorch for it."""
     import ml_dtypes
 
     for _, variable in spec.variables(ordered=True):

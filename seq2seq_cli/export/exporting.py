@@ -59,7 +59,7 @@ def check_output(path: Path, kind: str, quantization: str | None) -> None:
     """Check early whether an export can be written to a path.
 
     Raises:
-        UsageError: if something is there, an option does not fit the format, or a package is not
+        UsageError: if the path exists, an option does not fit the format, or a package is not
             installed.
         DiskError: if its parent does not exist.
     """
@@ -90,7 +90,7 @@ def export(
         path: the file or folder to make; its parent exists.
         kind: a key of FORMATS.
         command: the arguments of `s2s` that do this, for the model card.
-        quantization: type of the weights; None for float32.
+        quantization: type of the weights; None for the format's usual type.
         data: the run's `[data]`, perhaps with a new path of the corpus; None for the run's own.
         warn: called for each damaged checkpoint.
         show: shows how many pairs have been read.

@@ -1,4 +1,4 @@
-"""What every format of an export has: files, a model card and a program that translates."""
+"""The common part of all export formats: files, a model card and a translator."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.export.program import SEARCHES, Program
 from seq2seq_cli.runs.run import Run
 
-REMEDY = "Take another --to: saved-model and bundle take every model and tokenizer"
+REMEDY = "Use another --to: saved-model and bundle support every model and tokenizer"
 
 LIMITS = ("max_length", "max_length_ratio", "max_length_extra", "max_source_tokens")
 """The keys of `[decoding]` that limit the lengths of sources and translations."""
@@ -24,14 +24,14 @@ class Format(ABC):
     """A value of `--to`.
 
     Attributes:
-        name: the value, and the extra of s2s that brings the package.
-        suffix: what the name of the file ends in; empty for a folder.
-        package: what the export needs besides s2s, as it is imported; empty for nothing.
-        promised: the smallest share of equal translations that is accepted, from 0 to 1, by the
-            type of the weights; the usual type first.
+        name: the value, and the extra of s2s that installs the package.
+        suffix: the extension of the file; empty for a folder.
+        package: the import name of a package that the export needs besides s2s; empty for none.
+        promised: the minimum share of equal translations, from 0 to 1, for each type of weights.
+            The usual type comes first.
         searches: the beams that are compared, by the name of the search.
-        kept: the keys of `[decoding]` that the export has from the run. The others have their
-            defaults, where it knows them.
+        kept: the keys of `[decoding]` that the export takes from the run. Other keys that it
+            supports have their defaults.
     """
 
     name: ClassVar[str]
@@ -42,18 +42,19 @@ class Format(ABC):
     kept: ClassVar[tuple[str, ...]] = ()
 
     def check_path(self, path: Path) -> None:
-        """Check the name of the file or folder to make.
+        """Check the name of the file or folder to create.
 
         Raises:
-            UsageError: if it has to be another one.
+            UsageError: if the extension is wrong.
         """
         if path.suffix != (self.suffix or path.suffix):
             raise UsageError(
-                f"{path}: the name of a {self.name} ends in {self.suffix}. Give {path}{self.suffix}"
+                f"{path}: the name of a {self.name} must end in {self.suffix}. "
+                f"Use {path}{self.suffix}"
             )
 
     def check_package(self) -> None:
-        """Check that the package is installed that the export needs.
+        """Check that the package that the export needs is installed.
 
         Raises:
             UsageError: if it is not.
@@ -65,16 +66,16 @@ class Format(ABC):
             )
 
     def check_model(self, loaded: LoadedRun) -> None:
-        """Check that the format has a place for this model and its tokenizers.
+        """Check that the format supports this model and its tokenizers.
 
         Raises:
             UsageError: if it does not.
         """
-        del loaded  # every model can be exported so
+        del loaded  # by default, a format supports every model
 
     @abstractmethod
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
-        """Return how to use an export of this name, in Markdown."""
+        """Return instructions for using an export of this name, in Markdown."""
 
     @abstractmethod
     def write(
@@ -87,7 +88,7 @@ class Format(ABC):
             run: the run.
             texts: contents of the files that every export has, by name.
             quantization: a key of `promised`.
-            path: the file or folder to make.
+            path: the file or folder to create.
         """
 
     @abstractmethod
@@ -95,7 +96,7 @@ class Format(ABC):
         """Return the translator of an export, for its comparison with the run."""
 
     def check_quantization(self, quantization: str | None) -> str:
-        """Return the type of the weights; None is the usual one.
+        """Return the type of the weights. None selects the usual type.
 
         Raises:
             UsageError: if the format has no such weights.
@@ -105,20 +106,20 @@ class Format(ABC):
             return usual
         if not others:
             raise UsageError(
-                f"--quantization is not for --to {self.name}, whose weights are {usual}. "
+                f"--quantization does not apply to --to {self.name}, whose weights are {usual}. "
                 "Leave it out"
             )
         if quantization not in self.promised:
             raise UsageError(
-                f"--quantization {quantization} is not for --to {self.name}. Take one of "
+                f"--quantization {quantization} does not apply to --to {self.name}. Use one of "
                 f"{', '.join(self.promised)}"
             )
         return quantization
 
     def search(self, decoding: DecodingConfig, beam: int) -> DecodingConfig:
-        """Return how run and export search where they are compared.
+        """Return the search by which the run and the export are compared.
 
-        It is in float32 and without a length penalty.
+        It uses float32 and no length penalty.
 
         Args:
             decoding: the run's.
@@ -128,7 +129,7 @@ class Format(ABC):
         return DecodingConfig(**{**kept, "beam": beam, "length_penalty": 0.0})
 
     def expected(self, loaded: LoadedRun, sentences: Sequence[str]) -> dict[str, list[str]]:
-        """Return the run's own translations by the name of the search."""
+        """Return the run's own translations, by the name of the search."""
         found = {}
         for name, beam in self.searches.items():
             translator = loaded.translator(self.search(loaded.decoding, beam))
@@ -137,7 +138,7 @@ class Format(ABC):
 
 
 def sentencepieces(tokenizers: Tokenizers, name: str) -> tuple[SentencePiece, SentencePiece]:
-    """Return the tokenizers if they are models of SentencePiece, which work outside of s2s.
+    """Return the tokenizers if they are SentencePiece models, which work outside s2s.
 
     Args:
         tokenizers: the run's.
@@ -150,12 +151,11 @@ def sentencepieces(tokenizers: Tokenizers, name: str) -> tuple[SentencePiece, Se
     if isinstance(source, SentencePiece) and isinstance(target, SentencePiece):
         return source, target
     raise UsageError(
-        f"--to {name}: translates pieces of SentencePiece, and tokenizer.kind is {source.kind!r}. "
-        f"{REMEDY}"
+        f"--to {name}: needs SentencePiece models, and tokenizer.kind is {source.kind!r}. {REMEDY}"
     )
 
 
 def write_texts(folder: Path, texts: dict[str, str]) -> None:
-    """Write the files that every export has into a folder."""
+    """Write the files that every export contains to a folder."""
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What happens to a text before it is tokenized and after it is detokenized, in a graph."""
+"""Processing of a text before tokenization and after detokenization, in a graph."""
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -6,7 +6,7 @@ import tensorflow_text as tf_text
 from seq2seq_cli.data.tokenizers.tokenizer import Tokenizer
 from seq2seq_cli.special_tokens import EOS, PAD
 
-# The characters at which str.strip and str.split cut.
+# The whitespace characters of str.strip and str.split.
 _SPACE = (
     r"[\t-\r\x{1c}-\x{20}\x{85}\x{a0}\x{1680}"
     r"\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
@@ -20,7 +20,7 @@ def canonical_texts(texts: tf.Tensor) -> tf.Tensor:
 
 
 def on_one_line(texts: tf.Tensor) -> tf.Tensor:
-    """Return texts without line breaks, with single spaces and none at the ends."""
+    """Return texts without line breaks, with single spaces, and without spaces at the ends."""
     return _stripped(tf.strings.regex_replace(texts, f"{_SPACE}+", " "))
 
 
@@ -30,13 +30,13 @@ def encoded(
     """Tokenize canonical texts as `decoding.encoding` does.
 
     Args:
-        tokenizer: of their language.
+        tokenizer: the tokenizer of their language.
         texts: a vector.
-        most_tokens: tokens at which a text is cut.
+        most_tokens: the maximum number of tokens; longer texts are cut.
 
     Returns:
-        ids_BS, int32, right-padded with PAD, at least one column wide; and the number of each
-        text's tokens, EOS included.
+        ids_BS, int32, right-padded with PAD, at least one column wide; and the number of tokens of
+        each text, EOS included.
     """
     ids = tokenizer.tokenize(texts)
     lengths_B = tf.minimum(tf.cast(ids.row_lengths(), tf.int32), most_tokens)

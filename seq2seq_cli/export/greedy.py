@@ -1,4 +1,4 @@
-"""Greedy decoding of one sentence, from pieces of SentencePiece to pieces, as one plain graph."""
+"""Greedy decoding of one sentence as one plain graph. It reads and returns SentencePiece ids."""
 
 import numpy as np
 import tensorflow as tf
@@ -12,15 +12,15 @@ from seq2seq_cli.special_tokens import BOS, EOS, PAD
 
 
 class GreedyDecoder:
-    """What `decoding.search` does for one sentence and one hypothesis.
+    """Does the same as `decoding.search` for one sentence and one hypothesis.
 
-    Its graph has no operation that only TensorFlow itself has.
+    Its graph contains only operations that other runtimes support, too.
 
     Args:
         model: any Seq2Seq.
         source: the tokenizer of the source language.
-        target: that of the target language.
-        config: limits of lengths.
+        target: the tokenizer of the target language.
+        config: the limits on lengths.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class GreedyDecoder:
         """Translate a sentence.
 
         Args:
-            pieces: int32, of shape [S]: the ids of its pieces in the source's model, and one id
-                more, which stands for the end of the sentence.
+            pieces: int32, of shape [S]: the ids of its pieces in the source model, and one more
+                id, which stands for the end of the sentence.
 
         Returns:
-            translation: int32, of shape [T], the ids of its pieces in the target's model.
+            translation: int32, of shape [T]: the ids of its pieces in the target model.
         """
         leading = tf.constant(self._source.leading, tf.int32)
         ids_S = tf.concat([leading, self._source.from_model(pieces[:-1])], axis=0)

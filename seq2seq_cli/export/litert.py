@@ -1,4 +1,4 @@
-"""A model for LiteRT, the runtime for phones and small machines, with a script that translates."""
+"""A model for LiteRT, a runtime for phones and small devices, with a script that translates."""
 
 import runpy
 import tempfile
@@ -35,7 +35,7 @@ class LiteRT(Format):
     kept = LIMITS
 
     def check_model(self, loaded: LoadedRun) -> None:
-        """See Format.check_model. The tokenizers have to work outside of TensorFlow."""
+        """See Format.check_model. The tokenizers must work outside TensorFlow."""
         sentencepieces(loaded.tokenizers, self.name)
 
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
@@ -54,7 +54,7 @@ class LiteRT(Format):
         write_texts(path, texts)
 
     def program(self, path: Path, loaded: LoadedRun) -> Program:
-        """See Format.program. It is the script's."""
+        """See Format.program. It is the script's translator."""
         translator = runpy.run_path(str(path / "translate.py"))["Translator"](path)
 
         def translate(sentences: Sequence[str], beam: int) -> list[str]:
@@ -64,7 +64,7 @@ class LiteRT(Format):
         return translate
 
     def _converted(self, loaded: LoadedRun, quantization: str) -> bytes:
-        """Return the model's file."""
+        """Return the content of the model file."""
         config = self.search(loaded.decoding, beam=1)
         tokenizers = sentencepieces(loaded.tokenizers, self.name)
         translate = tf.function(

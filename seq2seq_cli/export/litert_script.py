@@ -1,8 +1,8 @@
 """Translate with a model for LiteRT.
 
-`python translate.py "A sentence."` translates its arguments, or else the lines of stdin. It needs
-the packages ai-edge-litert and sentencepiece, and model.tflite, source.spm and target.spm beside
-it.
+`python translate.py "A sentence."` translates its arguments; without any, it translates the lines
+of stdin. It needs the packages ai-edge-litert and sentencepiece. The files model.tflite, source.spm
+and target.spm must be in the same folder.
 """
 
 import sys
@@ -15,10 +15,10 @@ from ai_edge_litert.interpreter import Interpreter
 
 
 class Translator:
-    """Translates one sentence after the other, greedily.
+    """Translates one sentence at a time, greedily.
 
     Args:
-        folder: has the files.
+        folder: contains the files.
     """
 
     def __init__(self, folder: Path):
@@ -33,7 +33,7 @@ class Translator:
         text = unicodedata.normalize("NFC", sentence.strip())
         if not text:
             return ""
-        pieces = [*self._source.encode(text), 0]  # the model puts the end of the sentence there
+        pieces = [*self._source.encode(text), 0]  # the model replaces 0 by the end of the sentence
         found = self._run(pieces=np.array(pieces, np.int32))["translation"]
         translation = self._target.decode(found.tolist())
         return " ".join(translation.replace("\0", "\N{REPLACEMENT CHARACTER}").split())

@@ -1,4 +1,4 @@
-"""Graphs in a folder: a SavedModel of functions, without what only training needs."""
+"""A SavedModel of functions, without the parts that only training needs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,13 +22,13 @@ def save_functions(
     """Write functions as the signatures of a SavedModel.
 
     Args:
-        functions: by their names.
-        model: whose weights they read.
-        resources: what else they read: tables and models of tokenizers.
-        folder: to make.
+        functions: the functions by name.
+        model: the model whose weights they read.
+        resources: the tables and models of tokenizers that they read.
+        folder: the folder to create.
     """
     module = tf.Module()
-    # What the functions read has to be found from the module.
+    # The module must refer to everything that the functions read.
     module.weights = [weight.value for weight in model.variables]
     module.resources = list(resources)
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
@@ -37,7 +37,7 @@ def save_functions(
 
 
 def _forget_gradients(folder: Path) -> None:
-    """Remove the names of gradients, which are not saved. Every program would warn of them."""
+    """Remove the names of gradients. They are not saved, so loading would print warnings."""
     path = folder / "saved_model.pb"
     saved = SavedModel.FromString(path.read_bytes())
     for meta_graph in saved.meta_graphs:
@@ -47,4 +47,4 @@ def _forget_gradients(folder: Path) -> None:
                 if _GRADIENT in node.attr:
                     del node.attr[_GRADIENT]
     path.write_bytes(saved.SerializeToString(deterministic=True))
-    (folder / "fingerprint.pb").unlink(missing_ok=True)  # of the file before
+    (folder / "fingerprint.pb").unlink(missing_ok=True)  # it belongs to the previous file

@@ -1,4 +1,4 @@
-"""A SavedModel: a folder for TensorFlow Serving, or any program with TensorFlow."""
+"""A SavedModel: a folder for TensorFlow Serving or any program that uses TensorFlow."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from seq2seq_cli.runs.run import Run
 VERSION = "1"
 """The name of the folder with the model: TensorFlow Serving loads the highest number."""
 
-_BATCH = 64  # sentences that are compared at a time
+_BATCH = 64  # sentences per batch of the comparison
 
 _USAGE = """In TensorFlow Serving, under the name `{name}`:
 
@@ -41,7 +41,7 @@ take batches of any size. The weights are {quantization}."""
 
 
 class SavedModel(Format):
-    """A SavedModel with the tokenizers in it."""
+    """A SavedModel that includes the tokenizers."""
 
     name = "saved-model"
     kept: ClassVar = (
@@ -71,7 +71,7 @@ class SavedModel(Format):
         write_texts(path, texts)
 
     def functions(self, loaded: LoadedRun) -> dict[str, ConcreteFunction]:
-        """Return the functions by their names, those of further target languages included."""
+        """Return the functions by name, including those for further target languages."""
         config = self.search(loaded.decoding, beam=1)
         functions = TextFunctions(loaded.model, loaded.tokenizers, config).functions()
         functions["serving_default"] = functions["translate"]
@@ -102,6 +102,6 @@ class SavedModel(Format):
 
 
 def _further_languages(loaded: LoadedRun) -> list[str]:
-    """Return the target languages that have tags, without the run's usual one."""
+    """Return the target languages that have tags, except the run's default."""
     _, usual = loaded.languages
     return [language for language in loaded.tokenizers.source.languages if language != usual]

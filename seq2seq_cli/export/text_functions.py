@@ -1,4 +1,4 @@
-"""The functions of a SavedModel: strings in, translations and scores out, as graphs."""
+"""The functions of a SavedModel: graphs from strings to translations and scores."""
 
 from collections.abc import Callable
 
@@ -24,8 +24,8 @@ class TextFunctions:
 
     Args:
         model: any Seq2Seq.
-        tokenizers: of both languages.
-        config: limits of lengths and penalties, for greedy decoding.
+        tokenizers: the tokenizers of both languages.
+        config: the limits on lengths, and the penalties of greedy decoding.
     """
 
     def __init__(self, model: Seq2Seq, tokenizers: Tokenizers, config: DecodingConfig):
@@ -36,7 +36,7 @@ class TextFunctions:
         self._maximum_S, self._minimum_S = length_limits(lengths, config)
 
     def functions(self) -> dict[str, ConcreteFunction]:
-        """Return the functions by their names."""
+        """Return the functions by name."""
         number = tf.TensorSpec([], tf.int32)
         penalty = tf.TensorSpec([], tf.float32)
         return {
@@ -68,15 +68,16 @@ class TextFunctions:
         Args:
             text: strings, of shape [B].
             beam: int32, how many hypotheses the search keeps.
-            n_best: int32, how many translations of each text to return; at most `beam`.
+            n_best: int32, how many translations to return for each text; at most `beam`.
             length_penalty: float32, alpha of `decoding.ranking`.
 
         Returns:
-            translations: strings, of shape [B, n_best], the best first. Where fewer were found
-                they are empty; as is that of a blank text, which has one.
-            scores: float32, of the same shape, by which they are ranked; minus infinity where
-                fewer were found.
-            log_probabilities: float32, of the same shape, the model's, in nats; the same there.
+            translations: strings, of shape [B, n_best], the best first. Missing translations are
+                empty. A blank text has one translation, which is empty.
+            scores: float32, of the same shape, by which they are ranked. A missing translation
+                has minus infinity.
+            log_probabilities: float32, of the same shape, those of the model, in nats. A missing
+                translation has minus infinity.
         """
         most = self._tokenizers.target.vocabulary_size
         checks = [
@@ -87,7 +88,7 @@ class TextFunctions:
         with tf.control_dependencies(checks):
             beam = tf.identity(beam)
         asked = {"beam": beam, "n_best": n_best, "length_penalty": length_penalty}
-        config = self._config.model_copy(update=asked)  # a copy is not validated
+        config = self._config.model_copy(update=asked)  # without validation
         return self._found(Search(self._model, config, compiled=False), text)
 
     def score(self, text: tf.Tensor, translation: tf.Tensor) -> Outputs:
@@ -102,7 +103,7 @@ class TextFunctions:
         """
         most = self._config.max_source_tokens
         is_paired = tf.size(text) == tf.size(translation)
-        check = _check(is_paired, "translation must have a string for each text")
+        check = _check(is_paired, "translation must have one string per text")
         with tf.control_dependencies([check]):
             source_BS, _ = encoded(self._tokenizers.source, canonical_texts(text), most)
         target_BT, _ = encoded(self._tokenizers.target, canonical_texts(translation), most)

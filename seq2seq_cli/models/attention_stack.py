@@ -32,7 +32,7 @@ class AttentionStack(Seq2Seq):
 
     Attributes:
         config: the model's table.
-        shares_layers: whether a stack is one block, applied again and again.
+        shares_layers: whether a stack is one block that is applied repeatedly.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class AttentionStack(Seq2Seq):
     @property
     @abstractmethod
     def target_distances(self) -> Distances | None:
-        """How the target's self-attention sees distances, if it does."""
+        """The Distances of the target's self-attention, or None."""
 
     @abstractmethod
     def step_positions(
@@ -74,8 +74,8 @@ class AttentionStack(Seq2Seq):
         Args:
             position: int32 scalar, in the target.
             capacity: of the caches.
-            memory: what `encode` returned.
-            rows: R.
+            memory: the result of `encode`.
+            rows: the number R of rows.
         """
 
     @abstractmethod
@@ -114,7 +114,7 @@ class AttentionStack(Seq2Seq):
 
     def make_step(self, in_place: bool = False) -> Step:
         """See Seq2Seq.make_step."""
-        maps_of = {id(block): block.maps() for block in self.target_blocks}  # it may be one block
+        maps_of = {id(block): block.maps() for block in self.target_blocks}  # maybe one block
         blocks = [(block, maps_of[id(block)]) for block in self.target_blocks]
         logits_map = self.embeddings.logits_map()
         has_cross, distances = self.target_blocks[0].has_cross, self.target_distances

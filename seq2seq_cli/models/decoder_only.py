@@ -143,7 +143,7 @@ class DecoderOnly(AttentionStack):
     def step_positions(
         self, position: tf.Tensor, capacity: tf.Tensor, memory: Memory, rows: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """See AttentionStack.step_positions: they count on from the source's real length."""
+        """See AttentionStack.step_positions. They continue from the source's real length."""
         beams = rows // tf.shape(memory["length"])[0]
         begin_R1 = tf.repeat(memory["length"], beams)[:, tf.newaxis]
         return begin_R1 + position, _after_source(begin_R1 + tf.range(capacity), memory)
@@ -166,7 +166,7 @@ class DecoderOnly(AttentionStack):
 
 
 def _after_source(positions_RT: tf.Tensor, memory: Memory) -> tf.Tensor:
-    """Return the positions of the source's tokens, padding included, and then those given."""
+    """Return the positions of the source's tokens, padding included, then the given ones."""
     source_S = tf.range(tf.shape(memory["mask"])[1])
     source_RS = tf.repeat(source_S[tf.newaxis], tf.shape(positions_RT)[0], axis=0)
     return tf.concat([source_RS, positions_RT], axis=1)

@@ -59,7 +59,7 @@ def reordering(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
 
 
 def attention(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> float:
-    """Attention is 1 in sum off the padding and 0 on it; 0 where a source is all padding.
+    """Attention sums to 1, and is 0 on padding. It is all 0 if a source is only padding.
 
     It is 0 everywhere in a model without attention.
     """

@@ -14,8 +14,8 @@ def cross_entropy(
 ) -> Tensor:
     """H(q', p) = -sum_k q'(k) log p(k), summed over all labels: Szegedy et al. (2016), section 7.
 
-    p is the softmax of the logits. q'(k) is epsilon / V, plus 1 - epsilon where k is the label. The
-    paper writes K for V. The mask is False on labels that do not count.
+    p is the softmax of the logits. q'(k) is epsilon / V, plus 1 - epsilon if k is the label. The
+    paper writes K for V. The mask is False on padding.
     Fast: ops.cross_entropy.softmax_cross_entropy.
     """
     vocabulary = logits_BTV.shape[-1]
@@ -27,7 +27,7 @@ def cross_entropy(
 def dropout(x: Tensor, kept: Tensor, rate: float) -> Tensor:
     """X * m / (1 - p): Srivastava et al. (2014), section 4, scaled in training as in section 10.
 
-    m is `kept`, which is True with the probability 1 - p, and p is the rate.
+    m is `kept`, which is True with probability 1 - p, where p is the rate.
     Fast: regularisation.Dropout.
     """
     return x * tf.cast(kept, x.dtype) / (1 - rate)
@@ -36,7 +36,7 @@ def dropout(x: Tensor, kept: Tensor, rate: float) -> Tensor:
 def adam(
     theta: Tensor, m: Tensor, v: Tensor, g: Tensor, t: int, alpha: float, betas: tuple[float, float]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """One update of Adam: Kingma and Ba (2015), algorithm 1, in the order of section 2, epsilon 0.
+    """One update of Adam: Kingma and Ba (2015), algorithm 1, in section 2's order, without epsilon.
 
         m     = beta_1 m + (1 - beta_1) g
         v     = beta_2 v + (1 - beta_2) g^2

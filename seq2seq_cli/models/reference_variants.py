@@ -1,4 +1,4 @@
-"""What other papers change in the models of `reference`, in plain TensorFlow.
+"""Variants of the models of `reference` from other papers, in plain TensorFlow.
 
 Names, suffixes and "Fast" are those of `reference`.
 """
@@ -24,7 +24,7 @@ HeadScore = Callable[[int, Tensor, Tensor], Tensor]  # (head, q_BTD, k_BSD) -> s
 
 
 def sutskever_step(y_BD: Tensor, state: State, f: Cell) -> tuple[Tensor, State]:
-    """No attention: the source is in the initial state alone. Sutskever et al. (2014), section 2.
+    """No attention: only the initial state holds the source. Sutskever et al. (2014), section 2.
 
         h_t = f(h_{t-1}, y_{t-1})
 
@@ -39,7 +39,7 @@ def sutskever_step(y_BD: Tensor, state: State, f: Cell) -> tuple[Tensor, State]:
 def cho_step(
     y_BD: Tensor, state: State, c_BD: Tensor, f: Cell, readout: Readout
 ) -> tuple[Tensor, State]:
-    """No attention: the source is the vector c, at each step. Cho et al. (2014), section 2.2.
+    """No attention: each step reads the source as a vector c. Cho et al. (2014), section 2.2.
 
         h_t = f(h_{t-1}, y_{t-1}, c)                    (3)
         s_t = readout(h_t, y_{t-1}, c)                  appendix A.1.2, s' in the paper
@@ -56,8 +56,8 @@ def maxout_readout(s_BD: Tensor, y_BD: Tensor, c_BD: Tensor, W_o: Tensor, b_o: T
 
         t~_i = U_o s_{i-1} + V_o E y_{i-1} + C_o c_i
 
-    The state is the one before the word, s_{i-1}; that of Cho et al. (2014), appendix A.1.2, is the
-    one after it. `W_o` holds U_o, V_o and C_o on top of each other. The papers have no bias.
+    The readout reads the state before the word, s_{i-1}. That of Cho et al. (2014), appendix A.1.2,
+    reads the state after it. `W_o` stacks U_o, V_o and C_o. The papers have no bias.
     Fast: readout.Readout (kernel, bias).
     """
     t_BD = tf.concat([s_BD, y_BD, c_BD], axis=-1) @ W_o + b_o
@@ -65,10 +65,10 @@ def maxout_readout(s_BD: Tensor, y_BD: Tensor, c_BD: Tensor, W_o: Tensor, b_o: T
 
 
 def location(query_BTD: Tensor, keys_BSD: Tensor, W_a: Tensor) -> Tensor:
-    """a_t = softmax(W_a h_t): Luong et al. (2015), equation 8; returned are the scores W_a h_t.
+    """a_t = softmax(W_a h_t): Luong et al. (2015), equation 8. Returns the scores W_a h_t.
 
-    W_a gives a number for each of so many positions. A shorter source has the first of them; in a
-    longer one, what comes after them is ignored.
+    W_a has a row for each position. A shorter source uses the first rows. Later positions of a
+    longer source are ignored.
     Fast: scores.LocationScore (query_kernel).
     """
     scores_BTP, length = query_BTD @ W_a, keys_BSD.shape[1]
@@ -105,7 +105,7 @@ def local_attention(
 
 
 def own_position(t_BT1: Tensor, S_B11: Tensor) -> Tensor:
-    """p_t = t: Luong et al. (2015), section 3.2, local-m. Here it stops at the last of S positions.
+    """p_t = t: Luong et al. (2015), section 3.2, local-m. Here it is at most the last position.
 
     Fast: local_attention.MonotonicWindow.
     """
@@ -122,7 +122,7 @@ def predicted_position(h_BTD: Tensor, S_B11: Tensor, W_p: Tensor, v_p: Tensor) -
 
 
 def rms_norm(x: Tensor, g: Tensor, epsilon: float = 1e-6) -> Tensor:
-    """a_i / RMS(a) g_i, where RMS(a) is the root of the mean of a_i^2; a for x.
+    """a_i / RMS(a) g_i, where RMS(a) is the root of the mean of a_i^2. The code writes x for a.
 
     Zhang and Sennrich (2019), equation 4. The paper has no epsilon.
     Fast: normalisation.RMSNorm (gamma).
@@ -144,9 +144,9 @@ def multi_head_attention(
 
         head_i = Attention(Q W_i^Q, K W_g^K, V W_g^V)       g = floor(i / (heads / groups)), from 0
 
-    There are `groups` sets of keys and values, each shared by as many heads; with as many groups as
-    heads this is `reference.multi_head_attention`, with one group multi-query attention (Shazeer
-    2019). The score may be another one for each head.
+    There are `groups` sets of keys and values; heads / groups heads share each set. With as many
+    groups as heads this is `reference.multi_head_attention`, with one group multi-query attention
+    (Shazeer 2019). The score may depend on the head.
     Fast: multi_head_attention.MultiHeadAttention (key_value_heads).
     """
     *W_QKV, (W_O, b_O) = W_QKVO
@@ -174,7 +174,7 @@ def plain_score(head: int, q_BTD: Tensor, k_BSD: Tensor) -> Tensor:
 def rotate(x_BTD: Tensor, m_BT: Tensor) -> Tensor:
     """Return R_m x, which turns the i-th pair of units by m theta_i: Su et al. (2021), equation 34.
 
-        theta_i = 10000^(-2 (i - 1) / d)                equation 15, i from 1 on
+        theta_i = 10000^(-2 (i - 1) / d)                equation 15, i from 1
 
     m is the position of a vector, counted from 0.
     """
@@ -191,7 +191,7 @@ def rotate(x_BTD: Tensor, m_BT: Tensor) -> Tensor:
 def rotary_score(head: int, q_BTD: Tensor, k_BSD: Tensor, positions_BT: Tensor) -> Tensor:
     """q_m . k_n = (R_m W_q x_m) . (R_n W_k x_n): Su et al. (2021), equation 16, scaled as usual.
 
-    Queries and keys are at the same positions.
+    Queries and keys have the same positions.
     Fast: relative_positions.RotaryPositions.
     """
     del head
@@ -203,9 +203,9 @@ def alibi_score(
 ) -> Tensor:
     """q_i K^T + m [-(i - 1), ..., -1, 0]: Press et al. (2022), section 3, scaled as usual.
 
-    The slope m of the h-th of n heads is 2^(-8 h / n). Where n is no power of 2, the authors' code
-    takes those of the power of 2 below n, and then every other one of the power of 2 above it. The
-    paper has causal attention; |i - j| is the distance in both directions.
+    The slope m of the h-th of n heads is 2^(-8 h / n). If n is not a power of 2, the authors' code
+    uses the slopes for the next lower power of 2, then every other slope for the next higher one.
+    The paper has causal attention. Here |i - j| is the distance in both directions.
     Fast: relative_positions.LinearBias.
     """
     below = 2 ** math.floor(math.log2(heads))
@@ -223,7 +223,7 @@ def t5_score(
     """q_i . k_j + b[bucket(j - i)]: Raffel et al. (2020), section 2.1, scaled as usual.
 
     `b` has a row for each bucket and a column for each head. The buckets are those of the authors'
-    code: with n buckets for a direction, a distance below n / 2 has one of its own, and
+    code: with n buckets per direction, each distance below n / 2 has its own bucket, and
 
         bucket(far) = n/2 + log(far / (n/2)) / log(128 / (n/2)) * n/2    at most n - 1
 
@@ -235,7 +235,7 @@ def t5_score(
     grown = tf.math.log(tf.maximum(far, 1) / (n / 2)) / math.log(128 / (n / 2)) * n / 2 + n / 2
     bucket = tf.where(far < n / 2, far, tf.minimum(grown + 1e-9, n - 1))  # 1e-9: for rounding
     bucket_BTS = tf.cast(bucket, tf.int32)
-    ahead = n if both_ways else -bucket_BTS  # without, as near as the position itself
+    ahead = n if both_ways else -bucket_BTS  # one way, later keys get the bucket of distance 0
     bucket_BTS = tf.where(distance_BTS > 0, bucket_BTS + ahead, bucket_BTS)
     return scaled_dot(q_BTD, k_BSD) + tf.gather(tf.convert_to_tensor(b)[:, head], bucket_BTS)
 
@@ -243,8 +243,8 @@ def t5_score(
 def parallel_block(x: Tensor, sublayers: list[Layer], norm: Layer) -> Tensor:
     """X + MLP(LayerNorm(x)) + Attention(LayerNorm(x)): Chowdhery et al. (2022), section 2.
 
-    GPT-J has the same form. A decoder's attention to the encoder's outputs is one more term. The
-    paper has decoders without it.
+    GPT-J has the same form. A decoder's cross-attention is a third term. The paper's decoders have
+    none.
     Fast: blocks.side_by_side.
     """
     normal = norm(x)

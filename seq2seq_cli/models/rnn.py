@@ -23,7 +23,7 @@ DECODERS: dict[tuple[str, bool], type[Decoder]] = {
     ("bahdanau", False): ChoDecoder,
     ("luong", False): SutskeverDecoder,
 }
-"""For a wiring, with attention and without."""
+"""The decoder of each wiring, with and without attention."""
 
 
 class RNN(Seq2Seq):
@@ -88,7 +88,7 @@ class RNN(Seq2Seq):
         decoder_dropouts = dropouts(config.decoder_layers - 1)
         decoder = DECODERS[config.wiring, config.has_attention]
         self.decoder = decoder(config, decoder_dropouts, generator, name="decoder")
-        # Local attention that counts the positions of the target has one more tensor in the state.
+        # The state has one more tensor if local attention depends on the target position.
         window = self.decoder.window
         self.counts = window is not None and window.counts
         self.output_projection = Linear(
@@ -101,7 +101,7 @@ class RNN(Seq2Seq):
         mask_BS = padding_mask(source_BS)
         embedded_BSD = self.source_dropout(self.source_embedding(source_BS), training=training)
         values_BSD, last = self.encoder(embedded_BSD, mask_BS, training=training)
-        if not self.has_attention:  # one value stands for the whole sentence
+        if not self.has_attention:  # one value represents the whole sentence
             values_BSD = last[0][:, tf.newaxis]
         if training:
             of_values = mask_BS if self.has_attention else mask_BS[:, :1]
@@ -129,7 +129,7 @@ class RNN(Seq2Seq):
         return dense(to_product_dtype(hidden), output.kernel, output.bias)
 
     def joined_matrices(self) -> dict[str, int]:
-        """See Seq2Seq.joined_matrices. Each of a cell's gates has its own matrix."""
+        """See Seq2Seq.joined_matrices. Each gate of a cell has its own matrix."""
         cells = [cell for layer in self.encoder.layers for cell in layer.cells]
         cells += [self.decoder.cell, *self.decoder.upper.cells]
         kernels = [kernel for cell in cells for kernel in (cell.kernel, cell.recurrent_kernel)]

@@ -24,8 +24,8 @@ class StepOutput(NamedTuple):
     """The result of one decoding step.
 
     logits_BV: float32, unnormalised log-probabilities of the next token.
-    attention_BS: float32, weights over the source; 1 in sum, 0 on padding. Zeros where the model
-        has no attention.
+    attention_BS: float32, weights over the source. They sum to 1, and are 0 on padding. All are 0
+        if the model has no attention.
     state: the state for the next step, of the same structure, shapes and dtypes.
     """
 
@@ -40,7 +40,7 @@ class AttentionMaps(NamedTuple):
     logits_BTV: float32, of the token after each target token.
     maps: for each kind of attention the float32 weights_BHTS of each layer, the first layer first:
 
-        cross    target positions over the source; where there is attention at all
+        cross    target positions over the source; only if the model has attention
         encoder  the source over itself
         decoder  target positions over the target's up to themselves
         stack    source and target positions over both, side by side

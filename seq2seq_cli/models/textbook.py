@@ -74,7 +74,7 @@ def _rnn_outputs(model: RNN, source_BS: Tensor, target_BT: Tensor) -> TextbookOu
         tf.tanh(last[i % len(last)] @ bridge.kernel + bridge.bias)
         for i, bridge in enumerate(model.bridges)
     ]
-    # The fed vector starts at 0. Without bridges the whole state does.
+    # The fed vector starts at 0. Without bridges, the whole state starts at 0.
     zeros_BD = tf.zeros([source_BS.shape[0], model.decoder_units])
     state += [zeros_BD] * (len(model.decoder.state_names) - len(state))
 
@@ -161,7 +161,7 @@ def _embed(table: Tensor, positions: Positions, ids: Tensor, numbers: Tensor) ->
         return vectors
     if positions.table is None:
         return vectors + reference.sinusoidal_positions(numbers, table.shape[1])
-    last = positions.table.shape[0] - 1  # which is used for all later positions
+    last = positions.table.shape[0] - 1  # all later positions use the last row
     return vectors + _lookup(positions.table, tf.minimum(numbers, last))
 
 

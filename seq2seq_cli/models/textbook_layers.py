@@ -64,10 +64,10 @@ def cell_of(cell: Cell, *more_kernels: Tensor) -> reference.Cell:
 
 
 def stack_of(cells: Sequence[reference.Cell]) -> reference.Cell:
-    """Return stacked cells as one cell; from the third on, each adds its input to its output.
+    """Return stacked cells as one cell. From the third cell on, each adds its input to its output.
 
-    Its state is that of the first cell, that of the second, and so on. It returns the last output,
-    and then the next state, so that a decoder's step finds the output where a cell has it.
+    The state holds the states of all cells in order. The cell returns the last output first, and
+    then the next state, like a single cell.
     """
 
     def stack(x_BD: Tensor, state: reference.State) -> reference.State:
@@ -84,9 +84,9 @@ def stack_of(cells: Sequence[reference.Cell]) -> reference.Cell:
 def encode_by(
     layer: EncoderLayer, x_BSD: Tensor, mask_BS: Tensor
 ) -> tuple[Tensor, reference.State]:
-    """Return h_BSD, and the last state of the backward cell (else of the only one).
+    """Return h_BSD, and the last state of the backward cell, or of the only cell.
 
-    Where the layer has `both_ends`, it is that of the forward cell and of the backward one.
+    With `both_ends` the state is the concatenation of both cells' states.
     """
     forward, backward = layer.forward_cell, layer.backward_cell
     zeros_BD = tf.zeros([x_BSD.shape[0], forward.recurrent_kernel.shape[0]])
@@ -118,11 +118,11 @@ def score_of(score: Score) -> reference.Score:
 
 
 def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> DecodingStep:
-    """Return a decoder's step. Its state is that of the cells, then the vector that is fed, if any.
+    """Return a decoder's step. Its state is that of the cells, and the fed vector if there is one.
 
-    It takes the position of the word, too, for a window of the source that depends on it. Where
-    there are more layers, the first one's state asks in Bahdanau's wiring, and the last one's in
-    Luong's. The last one's goes into the output.
+    The step also takes the position of the word, for local attention. With several layers, the
+    query is the first layer's state in Bahdanau's wiring, and the last layer's in Luong's. The
+    output uses the last layer's state.
     """
     kernel = decoder.gate_kernels[0] if decoder.gate_kernels else None
     first = cell_of(decoder.cell, *([] if kernel is None else [kernel]))
@@ -132,7 +132,7 @@ def decoding_step_of(decoder: Decoder, h_BSD: Tensor, mask_BS: Tensor) -> Decodi
 
     def bahdanau(y_BD: Tensor, state: reference.State, t: int = 0) -> tuple:
         readout = readout_of(decoder.readout)
-        if decoder.readout.is_maxout:  # of the state before
+        if decoder.readout.is_maxout:  # it reads the previous state
             s_BD = _output_of(state, len(decoder.upper.cells) + 1)
             readout = functools.partial(_with_state, s_BD, readout)
         t_BD, alpha_BS, (_, *state) = reference.bahdanau_step(
@@ -205,19 +205,19 @@ def readout_of(layer: Readout) -> reference.Readout:
 def _with_state(
     old_BD: Tensor, readout: reference.Readout, s_BD: Tensor, y_BD: Tensor, c_BD: Tensor
 ) -> Tensor:
-    """Return the readout of another state than `s_BD`."""
+    """Return a readout of another state instead of `s_BD`."""
     del s_BD
     return readout(old_BD, y_BD, c_BD)
 
 
 def _output_of(state: reference.State, layers: int) -> Tensor:
-    """Return the output that belongs to the state of a decoder's layers; see `stack_of`."""
+    """Return the output for the state of a decoder's layers; see `stack_of`."""
     outputs = state[:: len(state) // layers]
     return outputs[0] if layers == 1 else tf.add_n(outputs[1:])
 
 
 def multi_head_of(layer: MultiHeadAttention, score: variants.HeadScore | None = None) -> MultiHead:
-    """Return multi-head attention, with a score of each head of its own if it is given."""
+    """Return multi-head attention. A given score may differ between heads."""
     names = ("query", "key", "value", "output")
     weights: dict[str, Any] = {
         "heads": layer.heads,
@@ -233,7 +233,7 @@ def multi_head_of(layer: MultiHeadAttention, score: variants.HeadScore | None = 
 def score_of_distances(
     layer: Distances | None, positions_BT: Tensor, heads: int
 ) -> variants.HeadScore | None:
-    """Return the score of self-attention between positions, where it depends on them."""
+    """Return the score of self-attention, if it depends on positions."""
     if isinstance(layer, RotaryPositions):
         return functools.partial(variants.rotary_score, positions_BT=positions_BT)
     if isinstance(layer, LinearBias):
@@ -270,9 +270,9 @@ def apply_block(
     memory_mask_BTS: Tensor | None = None,
     score: variants.HeadScore | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """Return the block's outputs_BTD; and weights_BHTS of its own attention, and of a cross one.
+    """Return the block's outputs_BTD, and weights_BHTS of its self-attention and cross-attention.
 
-    `score` is that of its own attention; see `score_of_distances`.
+    `score` is the score of the self-attention; see `score_of_distances`.
     """
     weights: list[Tensor] = []
 

@@ -19,11 +19,11 @@ from seq2seq_cli.vocabularies import Vocabularies
 class Transformer(AttentionStack):
     """Encoder and decoder stacks of multi-head attention and feed-forward networks.
 
-    Vaswani et al. (2017), "Attention is all you need", section 3. Where the layers of a stack share
-    their weights, the stack is one block that is applied again and again, as in Dehghani et al.
-    (2019), "Universal Transformers", section 2, without their halting and with positions added to
-    the embeddings alone. Encoder and decoder may share self-attention and feed-forward network,
-    too. The attention that `decode_step`
+    Vaswani et al. (2017), "Attention is all you need", section 3. If the layers of a stack share
+    their weights, the stack is one block that is applied repeatedly, as in Dehghani et al. (2019),
+    "Universal Transformers", section 2, but without halting, and with positions added only to the
+    embeddings. Encoder and decoder may also share self-attention and feed-forward network. The
+    attention that `decode_step`
     reports is the mean over the heads of the last decoder layer's cross-attention.
 
     Args:
@@ -42,7 +42,7 @@ class Transformer(AttentionStack):
             )
 
         def stack(layers: int, name: str, cross: bool, like: Block | None = None) -> list[Block]:
-            # An encoder is computed once, so that nothing is gained by fewer heads in it.
+            # An encoder is computed once, so fewer heads would not save time in it.
             groups = config.key_value_heads if cross or self.shares_stacks else None
             blocks = [
                 Block(
@@ -167,7 +167,7 @@ class Transformer(AttentionStack):
         self, position: tf.Tensor, capacity: tf.Tensor, memory: Memory, rows: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """See AttentionStack.step_positions."""
-        del memory, rows  # which a position of the target does not depend on
+        del memory, rows  # positions of the target do not depend on them
         return tf.reshape(position, [1, 1]), tf.range(capacity)[tf.newaxis]
 
     def embed_next(self, token_R: tf.Tensor, position: tf.Tensor, memory: Memory) -> tf.Tensor:

@@ -90,7 +90,7 @@ def open_arrays(path: Path) -> Iterator[ArrayFile]:
         raise CheckpointError(f"{path}: cannot be read: {os_reason(error)}") from error
     with file as opened:
         specs = {}
-        for name in opened.keys():  # noqa: SIM118
+        for name in opened.keys():  # noqa: SIM118  (a safe_open is not iterable)
             part = opened.get_slice(name)
             shape, code = tuple(part.get_shape()), part.get_dtype()
             # The library checks offsets and shapes, but an empty array may claim any dimension.

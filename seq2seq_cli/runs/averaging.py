@@ -67,8 +67,8 @@ def choose_checkpoints(
     kind = "validated checkpoint" if best else "checkpoint"
     remedy = "Take fewer, or train" if len(chosen) > 1 else "Train"
     raise UsageError(
-        f"{run.path}: has {len(chosen)} valid {kind}{'s' * (len(chosen) != 1)}, and {number} are "
-        f"wanted. {remedy} with a larger training.{key}"
+        f"{run.path}: has {len(chosen)} valid {kind}{'s' * (len(chosen) != 1)}, but {number} are "
+        f"needed. {remedy} with a larger training.{key}"
     )
 
 

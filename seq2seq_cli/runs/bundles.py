@@ -41,7 +41,7 @@ def is_bundle(path: Path) -> bool:
 def pack(folder: Path, path: Path) -> None:
     """Write the files of a run's folder into one file. Files that no bundle has are left out.
 
-    The file is complete, and on the disk, once it was given to `publish`.
+    The file is complete and on the disk after `publish`.
 
     Args:
         folder: the run, with one checkpoint.

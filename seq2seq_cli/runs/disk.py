@@ -23,17 +23,17 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def publish(made: Path, path: Path) -> None:
-    """Give a complete file or folder its final name, with all of it on the disk.
+    """Write a complete file or folder to the disk, and give it its final name.
 
-    Whoever looks, also after a loss of power, finds the whole of it under that name, or what was
-    there before. Nothing else in s2s gives a result its name.
+    Even after a power failure, the name refers to the complete new content or to the old one. All
+    results of s2s get their names from this function.
 
     Raises:
-        OSError: if that fails.
+        OSError: if it fails.
     """
     _sync_tree(made)
     files.rename(made, path)
-    with suppress(PermissionError):  # a folder that can be written need not be readable
+    with suppress(PermissionError):  # a writable folder need not be readable
         files.sync(path.parent)
 
 

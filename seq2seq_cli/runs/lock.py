@@ -1,4 +1,4 @@
-"""One process at a time writes in a folder: that of a run, or of a recipe."""
+"""A lock by which only one process at a time writes to the folder of a run or a recipe."""
 
 import fcntl
 import json
@@ -29,9 +29,9 @@ def locked(
     The operating system ends the lock with the process, however it ends: there are no stale ones.
 
     Args:
-        folder: the folder, which exists.
-        work: what a process that has the lock does, for the message.
-        instead: what a user may do in place of waiting for it.
+        folder: an existing folder.
+        work: what the process that holds the lock does, for the message.
+        instead: what a user may do instead of waiting, for the message.
 
     Raises:
         LockedError: naming the process that has it, at once.
@@ -82,7 +82,7 @@ def _opened(folder: Path, work: str, instead: str) -> IO[str]:
         except OSError as error:
             file.close()
             raise DiskError(
-                f"{folder}: cannot be locked: {os_reason(error)}. Take a folder of another file "
+                f"{folder}: cannot be locked: {os_reason(error)}. Use a folder on another file "
                 "system"
             ) from error
     raise LockedError(f"{folder}: another process removes it. Wait for it, or {instead}")
@@ -101,7 +101,7 @@ def _this_process() -> dict[str, str | int]:
 
 
 def _holder(file: IO[str], work: str) -> tuple[str, bool]:
-    """Return which process has locked a file for some work, in words, and whether that is sure.
+    """Describe the process that has locked a file for some work, and whether that is certain.
 
     It is not while a process ends, or has not yet written who it is.
     """

@@ -90,7 +90,7 @@ def run_name(run: Run) -> str:
 
 
 def trained_on(run: Run) -> str:
-    """Return the device, the precision and the versions of a training; empty in earlier runs."""
+    """Return device, precision and versions of a training; empty for runs of earlier versions."""
     start = next((entry for entry in run.metrics() if entry.get("kind") == "start"), {})
     computation = start.get("computation")
     if not isinstance(computation, dict):

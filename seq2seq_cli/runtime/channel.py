@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 SILENCE = 30.0
-"""Seconds of silence after which a worker counts as lost. Each says something every second."""
+"""Seconds without a message after which a worker counts as lost. Heartbeats come every second."""
 
 Message = dict[str, Any]
 
@@ -18,8 +18,8 @@ class Channel:
     """A connection between two workers.
 
     Args:
-        connection: over TCP; the channel closes it.
-        peer: the name of the worker at the other end, in messages.
+        connection: a TCP connection; the channel closes it.
+        peer: the name of the worker at the other end, for messages.
     """
 
     def __init__(self, connection: socket.socket, peer: str = ""):
@@ -36,17 +36,17 @@ class Channel:
         """Send a message.
 
         Raises:
-            OSError: if the connection is broken, or the other end takes nothing for `SILENCE`.
+            OSError: if the connection is broken, or the other end reads nothing for `SILENCE`.
         """
         line = json.dumps(message).encode() + b"\n"
         with self._sending:
             self._connection.sendall(line)
 
     def beat(self, signal_number: int) -> None:
-        """Send a sign of life, unless a message is being sent.
+        """Send a heartbeat, unless a message is being sent.
 
         Args:
-            signal_number: that this worker has received, or 0.
+            signal_number: the signal that this worker has received, or 0.
 
         Raises:
             OSError: if the connection is broken.
@@ -58,11 +58,11 @@ class Channel:
                 self._sending.release()
 
     def read(self, seconds: float) -> Message | None:
-        """Return the next message, or None if none comes in time.
+        """Return the next message, or None if none arrives in time.
 
         Raises:
             OSError: if the connection is broken or closed.
-            ValueError: if something else than messages comes.
+            ValueError: if the received bytes are not a message.
         """
         until = time.monotonic() + seconds
         while b"\n" not in self._received:
@@ -76,22 +76,22 @@ class Channel:
         line, _, self._received = self._received.partition(b"\n")
         message = json.loads(line)
         if not isinstance(message, dict):
-            raise ValueError(f"{message!r} is no message")
+            raise ValueError(f"{message!r} is not a message")
         return message
 
     def is_open(self) -> bool:
-        """Return whether the other end has not closed the connection, before anything is read."""
+        """Return whether the connection is still open, without reading from it."""
         try:
             return not self._poll.poll(0) or bool(self._connection.recv(1, socket.MSG_PEEK))
         except OSError:
             return False
 
     def finish(self) -> None:
-        """Send nothing more."""
+        """Close the sending side of the connection."""
         self._connection.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Close the connection; a `read` in another thread ends by an error."""
+        """Close the connection. A `read` in another thread raises an error."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()

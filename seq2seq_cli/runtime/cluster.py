@@ -1,4 +1,4 @@
-"""The workers of a training, as TF_CONFIG names them."""
+"""The workers of a training, read from TF_CONFIG."""
 
 import json
 import os
@@ -16,11 +16,11 @@ _EXAMPLE = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The workers of a training, and which of them this process is.
+    """The workers of a training, and the index of this process among them.
 
     Attributes:
         addresses: HOST:PORT of each worker; the first one is the chief.
-        index: of this worker.
+        index: the index of this worker.
     """
 
     addresses: tuple[str, ...]
@@ -28,10 +28,10 @@ class Cluster:
 
     @classmethod
     def from_environment(cls) -> "Cluster | None":
-        """Return what TF_CONFIG says, or None if it is not set or names no worker.
+        """Return the cluster of TF_CONFIG, or None if it is not set or names no worker.
 
         Raises:
-            UsageError: if it cannot be read, or names other tasks than workers and a chief.
+            UsageError: if it is invalid, or names tasks other than workers and a chief.
         """
         text = os.environ.get(VARIABLE, "")
         if not text.strip():
@@ -40,7 +40,7 @@ class Cluster:
             addresses, index = _parsed(text)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(
-                f"{VARIABLE}: {text!r} names no worker of a cluster: {error}. Expected such as "
+                f"{VARIABLE}: {text!r} does not describe a worker: {error}. An example is "
                 f"{_EXAMPLE}"
             ) from error
         return cls(tuple(addresses), index) if addresses else None
@@ -52,29 +52,29 @@ class Cluster:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this worker decides, and writes the run."""
+        """Whether this worker controls the training and writes the run."""
         return self.index == 0
 
     def name(self, index: int) -> str:
-        """Return a worker's name in messages."""
+        """Return the name of a worker for messages."""
         chief = ", the chief" if index == 0 else ""
         return f"worker {index} ({self.addresses[index]}{chief})"
 
     def host_and_port(self, index: int) -> tuple[str, int]:
-        """Return where a worker listens."""
+        """Return the host and port on which a worker listens."""
         return _host_and_port(self.addresses[index])
 
     def environment(self) -> str:
-        """Return the value of TF_CONFIG that says the same."""
+        """Return the value of TF_CONFIG for this cluster and worker."""
         task = {"type": "worker", "index": self.index}
         return json.dumps({"cluster": {"worker": self.addresses}, "task": task})
 
 
 def _parsed(text: str) -> tuple[list[str], int]:
-    """Return the addresses of all workers, the chief first, and the number of this one.
+    """Return the addresses of all workers, the chief first, and the index of this one.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: if the text says no such thing.
+        ValueError, KeyError, TypeError, AttributeError: if the text is invalid.
     """
     given: dict[str, Any] = json.loads(text)
     cluster, task = dict(given.get("cluster", {})), given.get("task", {})
@@ -83,11 +83,11 @@ def _parsed(text: str) -> tuple[list[str], int]:
     if not addresses:
         return [], 0
     if cluster:
-        raise ValueError(f"it has tasks called {', '.join(cluster)}; a chief and workers are used")
+        raise ValueError(f"it has tasks of type {', '.join(cluster)}; use only chief and worker")
     for address in addresses:
         _host_and_port(address)
     if len(set(addresses)) < len(addresses):
-        raise ValueError("an address is there twice")
+        raise ValueError("an address occurs twice")
     kind, number = task["type"], int(task["index"])
     if not 0 <= number < len({"chief": chiefs, "worker": workers}.get(kind, [])):
         raise ValueError(f"the cluster has no task {kind} {number}")

@@ -77,8 +77,8 @@ def choose_computation(
     """Choose precision and shards of a run: those of the config, or the fastest ones.
 
     The defaults are float32 and one part per core. Another choice must be clearly faster at
-    products of this model's widths. Where several workers or devices share the parts, their number
-    is not measured, so that it is the same for any number of workers.
+    products of this model's widths. If several workers or devices share the shards, the number of
+    shards is not measured, so it is the same for any number of workers.
 
     Args:
         config: its `precision` and `shards` are used if they are set.

@@ -9,7 +9,7 @@ from typing import Any
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import cores, processor_name
 
-_MIRRORED = 2  # devices, at least
+_MIRRORED = 2  # minimum number of devices
 
 
 def use_device(name: str) -> str:
@@ -62,7 +62,7 @@ def use_all_gpus() -> str:
 
 
 def mirrored_devices() -> list[str]:
-    """Return the names of the devices that share a batch: all GPUs, or else all logical CPUs.
+    """Return the names of the devices that share a batch: all GPUs, or all logical CPUs.
 
     Raises:
         UsageError: if there are fewer than two.
@@ -78,7 +78,7 @@ def mirrored_devices() -> list[str]:
 
 def _too_few(kind: str, found: int, why: str = "") -> UsageError:
     return UsageError(
-        f"--strategy mirrored shares a batch between several {kind}s, and TensorFlow sees {found}"
+        f"--strategy mirrored shares a batch between several {kind}s, but TensorFlow sees {found}"
         f"{why}. Use --strategy one"
     )
 

@@ -1,7 +1,7 @@
-"""How workers find each other: all are there before any of them starts TensorFlow.
+"""Connects the workers before any of them starts TensorFlow.
 
-TensorFlow itself waits for other workers inside C++ code, where no signal ends it. So the workers
-first meet over plain connections at the chief's port, which stay open.
+TensorFlow itself waits for other workers in C++ code, which signals do not interrupt. So the
+workers first connect to the chief's port. These connections stay open.
 """
 
 import importlib.metadata
@@ -16,20 +16,20 @@ from seq2seq_cli.runtime.cluster import Cluster
 from seq2seq_cli.runtime.peers import Peers
 
 SAYING = 10.0
-"""Seconds after which a worker says again whom it waits for."""
-_PAUSE = 0.5  # s; a signal is obeyed as fast
-_ANSWER = 2.0  # s; time to answer
+"""Seconds between two messages about the workers that are missing."""
+_PAUSE = 0.5  # s; the maximum delay of a signal
+_ANSWER = 2.0  # s; the timeout of an answer
 _PACKAGES = ("s2s", "tensorflow", "keras")
 
 Warn = Callable[[str], None]
 
 
 class Wait:
-    """Says every `SAYING` seconds who is waited for, and gives up after a while.
+    """Reports the missing workers every `SAYING` seconds, and raises an error after a timeout.
 
     Args:
-        seconds: after which it gives up.
-        warn: receives the sentence.
+        seconds: the timeout.
+        warn: receives the message.
     """
 
     def __init__(self, seconds: float, warn: Warn):
@@ -37,32 +37,32 @@ class Wait:
         self._seconds, self._warn = seconds, warn
 
     def __call__(self, whom: str) -> None:
-        """Say who is waited for, if it is time to.
+        """Report the missing workers, if it is time to.
 
         Raises:
-            WorkerError: naming them, if the time is over.
+            WorkerError: after the timeout; it names the missing workers.
         """
         now = time.monotonic()
         if now - self._began >= self._seconds:
             raise WorkerError(
-                f"{whom}: did not start within {self._seconds:.0f} s. Look at its messages, check "
+                f"{whom}: did not start within {self._seconds:.0f} s. Read its messages, check "
                 "the addresses in TF_CONFIG, or raise training.wait_seconds"
             )
         if now - self._said >= SAYING:
             self._said = now
-            self._warn(f"Waiting for {whom} since {now - self._began:.0f} s")
+            self._warn(f"Waiting for {whom} for {now - self._began:.0f} s")
 
 
 def join(cluster: Cluster, seconds: float, warn: Warn) -> Peers:
-    """Wait until all workers are there, and return the connections with them.
+    """Wait until all workers are connected, and return the connections.
 
     Args:
         cluster: the workers.
         seconds: the maximum time to wait.
-        warn: receives a sentence about who is waited for.
+        warn: receives messages about missing workers.
 
     Raises:
-        WorkerError: if one does not come.
+        WorkerError: if a worker does not connect.
         UsageError: if this worker's port is in use, or a worker has other versions or addresses.
     """
     with _listening(cluster) as listener:
@@ -72,7 +72,7 @@ def join(cluster: Cluster, seconds: float, warn: Warn) -> Peers:
 
 
 def unreachable(cluster: Cluster) -> list[str]:
-    """Return the names of the other workers whose port takes no connection."""
+    """Return the names of the other workers whose port accepts no connection."""
     found = []
     for index in range(cluster.size):
         try:
@@ -84,7 +84,7 @@ def unreachable(cluster: Cluster) -> list[str]:
 
 
 def _listening(cluster: Cluster) -> socket.socket:
-    """Return a socket at this worker's port, which TensorFlow uses once the socket is closed."""
+    """Return a socket at this worker's port. TensorFlow uses the port after it is closed."""
     _, port = cluster.host_and_port(cluster.index)
     both = socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if both else socket.AF_INET
@@ -93,7 +93,8 @@ def _listening(cluster: Cluster) -> socket.socket:
     except OSError as error:
         raise UsageError(
             f"{cluster.name(cluster.index)}: port {port} of this machine cannot be used: "
-            f"{error.strerror}. End what uses it, or give another in TF_CONFIG to all workers"
+            f"{error.strerror}. Stop the program that uses it, or set another port in TF_CONFIG "
+            "for all workers"
         ) from error
     listener.settimeout(_PAUSE)
     return listener
@@ -105,7 +106,7 @@ def _hello(cluster: Cluster) -> Message:
 
 
 def _gather(cluster: Cluster, listener: socket.socket, wait: Wait) -> list[Channel]:
-    """Return the chief's connections with all other workers, by their numbers."""
+    """Return the chief's connections to all other workers, in the order of their indices."""
     channels: dict[int, Channel] = {}
     try:
         while True:
@@ -132,7 +133,7 @@ def _gather(cluster: Cluster, listener: socket.socket, wait: Wait) -> list[Chann
 
 
 def _welcome(cluster: Cluster, channel: Channel, channels: dict[int, Channel]) -> None:
-    """Add a worker that has connected, if it is one.
+    """Add a connection, if it comes from a worker.
 
     Raises:
         UsageError: if it has other addresses or versions.
@@ -141,25 +142,25 @@ def _welcome(cluster: Cluster, channel: Channel, channels: dict[int, Channel]) -
         message = channel.read(_ANSWER)
         index = message["worker"] if message else 0
         if type(index) is not int or not 0 < index < cluster.size:
-            raise ValueError("no worker")
+            raise ValueError("not a worker")
         hello = message["hello"] if message else {}
-    except (OSError, ValueError, KeyError):  # somebody else, who looks for another program
+    except (OSError, ValueError, KeyError):  # another program
         channel.close()
         return
     channel.peer = cluster.name(index)
     if (before := channels.pop(index, None)) is not None:
-        before.close()  # it was started again
+        before.close()  # the worker was restarted
     channels[index] = channel
     for key, mine in _hello(cluster).items():
         if hello.get(key) != mine:
             raise UsageError(
-                f"{channel.peer} has other {key}: {hello.get(key)}; the chief has {mine}. Start "
-                "all workers with the same"
+                f"{channel.peer} has different {key}: {hello.get(key)}; the chief has {mine}. "
+                "Start all workers with the same"
             )
 
 
 def _reach_chief(cluster: Cluster, wait: Wait) -> Channel:
-    """Return a worker's connection with the chief, as soon as all are there."""
+    """Return a worker's connection to the chief, as soon as all workers are connected."""
     chief = cluster.name(0)
     whom = chief
     while True:
@@ -185,7 +186,7 @@ def _reach_chief(cluster: Cluster, wait: Wait) -> Channel:
                     whom = " and ".join(map(cluster.name, others)) or chief
         except (OSError, ValueError, KeyError):
             channel.close()
-            whom = f"{chief}, which answers, but not as one that waits for workers,"
+            whom = f"{chief} (it answers, but does not wait for workers)"
             time.sleep(_PAUSE)
         except BaseException:
             channel.close()

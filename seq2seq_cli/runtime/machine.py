@@ -21,7 +21,7 @@ def cores() -> int:
 
 
 def share_of_cores(index: int, shares: int) -> set[int]:
-    """Return the cores of one of several processes; none where there are too few, or no Linux."""
+    """Return the cores for one of several processes; none if too few, or not on Linux."""
     if not hasattr(os, "sched_getaffinity"):
         return set()
     found = sorted(os.sched_getaffinity(0))
@@ -29,7 +29,7 @@ def share_of_cores(index: int, shares: int) -> set[int]:
 
 
 def run_on(process: int, cores: set[int]) -> None:
-    """Let a process that has started no thread yet run on these cores, where that is possible."""
+    """Pin a process that has not started any threads to these cores, if the system allows it."""
     with suppress(OSError, AttributeError):
         os.sched_setaffinity(process, cores)
 

@@ -50,7 +50,7 @@ def most_memory() -> int:
 
 
 def available_memory() -> int | None:
-    """Return the memory that no process uses now, in bytes, or None if it is not known."""
+    """Return the memory that no process uses now, in bytes, or None if unknown."""
     with suppress(OSError, ValueError, IndexError):
         lines = _MEMORY.read_text().split("\n")
         (line,) = (line for line in lines if line.startswith("MemAvailable:"))

@@ -12,7 +12,7 @@ _SHARD_TOKENS = 512  # the minimum for a part of a training batch
 
 _SHARD_PAIRS = 32  # the same, where batches are counted in pairs
 
-_LEAST_SHARED, _MOST_SHARED = 4, 8  # shards of several workers or devices, however many there are
+_LEAST_SHARED, _MOST_SHARED = 4, 8  # shards for any number of workers or devices
 
 CHEAP_SHAPE = 2000  # see cost_of_a_shape
 
@@ -28,7 +28,7 @@ def most_shards(config: TrainingConfig) -> int:
     more from several parts with one thread each. XLA computes one function at a time, and one part
     is enough to fill a GPU.
 
-    Where several workers or devices share the parts, it does not depend on this machine.
+    If several workers or devices share the shards, it does not depend on this machine.
     """
     import tensorflow as tf
 
@@ -94,7 +94,7 @@ def in_parallel(
         parts: how many are computed in parallel; None for `parts_at_once`.
     """
     parts = parts or parts_at_once()
-    if parts == 1:  # TensorFlow keeps some memory for each thread that there ever was
+    if parts == 1:  # TensorFlow keeps some memory for each thread, even after its end
         yield from map(function, items)
         return
     pool = ThreadPoolExecutor(parts)

@@ -1,4 +1,4 @@
-"""The other workers that this one is connected with, and the news that one is lost."""
+"""The connections of a worker to others, and the detection of lost workers."""
 
 import os
 import queue
@@ -13,22 +13,23 @@ from seq2seq_cli.errors import S2SError, WorkerError
 from seq2seq_cli.runtime.channel import SILENCE, Channel, Message
 
 BEAT = 1.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 LEAVING = 20.0
-"""Seconds in which a worker must notice that another is lost; then the process ends at once."""
-_FIRST_OF_THE_SIGNALS = 128  # exit codes from here on are of signals
+"""Seconds in which a worker must react to a lost one. After that its process is ended."""
+_FIRST_OF_THE_SIGNALS = 128  # larger exit codes are those of signals
 
 
 class Peers:
-    """The connections of a worker: the chief's to all others, or another's to the chief.
+    """The connections of a worker: the chief's to all others, or another worker's to the chief.
 
-    As a context manager it tells the others how the block ended.
+    As a context manager it tells the other workers how the block ended.
 
     Args:
-        channels: each is closed at the end.
+        channels: the connections; they are closed at the end.
 
     Attributes:
-        signal_of_this: returns the signal that this worker has received, or 0; the others are told.
+        signal_of_this: returns the signal that this worker has received, or 0. It is sent to the
+            others.
         signal_number: the first signal that another worker has received, or 0.
         signalled: the name of that worker.
     """
@@ -66,10 +67,10 @@ class Peers:
             self.end(text, getattr(error, "exit_code", 1))
 
     def tell(self, **message: object) -> None:
-        """Send a message to all that have not ended well.
+        """Send a message to all workers that have not finished.
 
         Raises:
-            WorkerError: if one is lost.
+            WorkerError: if a worker is lost.
         """
         for channel in self.channels:
             if channel in self._done:
@@ -82,10 +83,10 @@ class Peers:
                 raise WorkerError(self._loss, self._code) from error
 
     def receive(self) -> list[Message]:
-        """Wait for the next message of each, and return them.
+        """Wait for the next message of each worker, and return the messages.
 
         Raises:
-            WorkerError: if one is lost before.
+            WorkerError: if a worker is lost.
         """
         found = []
         for channel in self.channels:
@@ -97,22 +98,22 @@ class Peers:
         return found
 
     def check(self) -> None:
-        """Raise an error if a worker is lost, once.
+        """Raise an error if a worker is lost. It is raised only once.
 
         Raises:
-            WorkerError: naming it.
+            WorkerError: if a worker is lost; it names the worker.
         """
         if self._lost.is_set() and not self._noticed.is_set():
             self._noticed.set()
             raise WorkerError(self._loss, self._code)
 
     def loss_after(self, what: str) -> WorkerError:
-        """Return the error that names a lost worker, when the exchange with it has failed.
+        """Return an error that names the lost worker, after an exchange has failed.
 
-        It waits until it is known which one is lost.
+        It waits until it is known which worker is lost.
 
         Args:
-            what: has failed, in words, for the case that none is lost.
+            what: a description of the failure, which is used if no worker is lost.
         """
         known = self._lost.wait(SILENCE + 5 * BEAT)
         self._noticed.set()
@@ -122,7 +123,7 @@ class Peers:
         """Tell the others that this worker ends, and close the connections.
 
         Args:
-            text: why; empty at the end of the training.
+            text: the reason; empty at the end of the training.
             code: the exit code.
         """
         self._noticed.set()
@@ -131,7 +132,7 @@ class Peers:
             with suppress(OSError):
                 channel.send(end=text, code=code)
                 channel.finish()
-        # Closing a connection with unread messages would take the last ones from the other end.
+        # Closing a connection with unread data would discard the last messages to the other end.
         until = time.monotonic() + 5 * BEAT
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
@@ -139,7 +140,7 @@ class Peers:
             channel.close()
 
     def _beat(self) -> None:
-        """Give a sign of life every second, and at once when a signal has come."""
+        """Send a heartbeat every second, and immediately after a signal."""
         told, last = 0, time.monotonic()
         while not self._closed.wait(BEAT / 10):
             signal_number, now = self.signal_of_this(), time.monotonic()
@@ -147,7 +148,7 @@ class Peers:
                 continue
             told, last = signal_number, now
             for channel in self.channels:
-                with suppress(OSError):  # the reading thread finds out why
+                with suppress(OSError):  # the reading thread reports the reason
                     channel.beat(signal_number)
 
     def _read(self, channel: Channel) -> None:
@@ -156,7 +157,7 @@ class Peers:
             try:
                 message = channel.read(SILENCE)
             except (OSError, ValueError) as error:
-                self._lose(channel, f"{channel.peer} has ended without a word ({error})")
+                self._lose(channel, f"{channel.peer} has ended without a message ({error})")
                 return
             if message is None:
                 self._lose(
@@ -179,7 +180,7 @@ class Peers:
                 self.signal_number = message["beat"]
 
     def _lose(self, channel: Channel, text: str, end: Message | None = None) -> None:
-        """Note that a worker is lost, tell the others, and see that this one leaves."""
+        """Record a lost worker, tell the others, and make sure that this process ends."""
         if self._closed.is_set():
             return
         with self._losing:
@@ -201,7 +202,7 @@ class Peers:
             threading.Thread(target=self._leave, daemon=True).start()
 
     def _leave(self) -> None:
-        """End the process if it computes on, or waits inside TensorFlow, where nothing else can."""
+        """End the process if it does not react, such as while it waits inside TensorFlow."""
         if not self._noticed.wait(LEAVING) and not self._closed.is_set():
             print(f"error: {self._loss}", file=sys.stderr, flush=True)
             os._exit(self._code)

@@ -34,7 +34,7 @@ def _keep_compiled(warn: Callable[[str], None]) -> None:
     # With a cache folder that is not writable, XLA would not compile at all.
     if reason := cache_problem(cache):
         warn(
-            f"{cache}: {reason}. So XLA compiles again at each start. To cache compiled code, "
+            f"{cache}: {reason}. XLA therefore compiles again at each start. To cache the code, "
             "set XDG_CACHE_HOME to a writable folder"
         )
     else:

@@ -1,1 +1,1 @@
-"""An HTTP server that translates: a queue, an API, limits and a page."""
+"""An HTTP server for translation: a queue, an API, limits and a page."""

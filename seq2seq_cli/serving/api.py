@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer, "description": text}
     for status, text in {
-        400: "The body is no JSON.",
-        401: "An API key is needed.",
-        404: "No run translates so.",
+        400: "The body is not valid JSON.",
+        401: "The API key is missing or wrong.",
+        404: "No run has this name or these languages.",
         408: "The body did not arrive in time.",
-        413: "The body, the texts or their number are too large.",
-        422: "A field or an option is wrong.",
-        503: "Too much waits; Retry-After says for how many seconds to wait.",
-        504: "It took too long.",
+        413: "The body or the texts are too large, or there are too many texts.",
+        422: "A field or an option is invalid.",
+        503: "The server is overloaded. Retry-After gives the seconds to wait.",
+        504: "The request took too long.",
     }.items()
 }
 
 
-# Both are coroutines: FastAPI runs functions in threads, which takes longer than they do.
+# Both are coroutines: FastAPI would run functions in threads, which takes longer.
 async def service_of(request: Request) -> Service:
     """Return the service of the application."""
     service: Service = request.app.state.service
@@ -59,7 +59,7 @@ async def check_key(request: Request) -> None:
     """Check the key in the headers of a request.
 
     Raises:
-        RequestError: 401 if it is needed, and missing or wrong.
+        RequestError: 401 if a key is required, but missing or wrong.
     """
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     given = key.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key")
@@ -72,7 +72,7 @@ probes = APIRouter()
 
 
 async def translate_request(request: Request) -> Response:
-    """Do what `translate` does, in a third of the time that FastAPI takes for its arguments."""
+    """Do the same as `translate`. Parsing takes a third of the time of FastAPI's own."""
     await check_key(request)
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise RequestError(422, "the content-type must be application/json")
@@ -84,13 +84,13 @@ async def translate_request(request: Request) -> Response:
             [{**each, "loc": ("body", *each["loc"])} for each in told]
         ) from None
     except (ValueError, RecursionError):
-        raise RequestError(400, "the body is no JSON") from None
+        raise RequestError(400, "the body is not valid JSON") from None
     return await translate(asked, await service_of(request))
 
 
 @translation.post("/translate", response_model=TranslateAnswer)
 async def translate(asked: TranslateRequest, service: Serving) -> Response:
-    """Translate a sentence, or several; with `stream`, token by token as server-sent events."""
+    """Translate one or several sentences. With `stream`, send each token as a server-sent event."""
     texts = service.texts(asked.text, "text")
     service.texts(asked.prefix, "prefix")
     chosen = service.choose(asked.model, asked.source, asked.target)
@@ -112,18 +112,18 @@ async def translate(asked: TranslateRequest, service: Serving) -> Response:
         target=direction.target,
         translations=answers,
     )
-    # FastAPI would check the answer against its own model once more.
+    # This saves FastAPI's validation of the response.
     return Response(answer.model_dump_json(), media_type="application/json")
 
 
 @translation.post("/score")
 async def score(asked: ScoreRequest, service: Serving) -> ScoreAnswer:
-    """Return the log-probability of given translations."""
+    """Return the log-probabilities of given translations."""
     sources = service.texts(asked.source_text, "source_text")
     targets = service.texts(asked.translation, "translation")
     if len(sources) != len(targets):
         raise RequestError(
-            422, f"there are {len(sources)} sentences and {len(targets)} translations"
+            422, f"there are {len(sources)} sentences, but {len(targets)} translations"
         )
     chosen = service.choose(asked.model, asked.source, asked.target)
     work = service.work(chosen, {})._replace(kind="score", alone=0)
@@ -142,7 +142,7 @@ async def score(asked: ScoreRequest, service: Serving) -> ScoreAnswer:
 
 @translation.get("/models")
 async def models(service: Serving) -> ModelsAnswer:
-    """List the runs that are served, and the limits of a request."""
+    """List the served runs and the limits of a request."""
     limits = service.limits
     return ModelsAnswer(
         models=[
@@ -166,13 +166,13 @@ async def models(service: Serving) -> ModelsAnswer:
 
 @probes.get("/health")
 async def health() -> StateAnswer:
-    """Say that the server runs."""
+    """Report that the server is running."""
     return StateAnswer(status="ok")
 
 
 @probes.get("/ready", response_model=StateAnswer, responses={503: {"model": StateAnswer}})
 async def ready(service: Serving) -> Any:
-    """Say whether the models are loaded and warm; until then the status is 503."""
+    """Report whether the models are loaded and warmed up. Until then the status is 503."""
     if service.is_ready:
         return StateAnswer(status="ready")
     state = f"failed: {service.failure}" if service.failure else "warming up"
@@ -181,7 +181,7 @@ async def ready(service: Serving) -> Any:
 
 @probes.get("/metrics", dependencies=[Depends(check_key)], response_class=Response)
 async def metrics(service: Serving) -> Response:
-    """Return counts and times in the text format of Prometheus."""
+    """Return counts and times in Prometheus' text format."""
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -207,7 +207,7 @@ def _translation(found: Any) -> TranslationAnswer:
 
 
 def word_attention(read: "Attention") -> WordAttention:
-    """Return the attention between words, and the alternatives of each target word."""
+    """Return the attention between words, and the alternatives to each target word."""
     side = read.target_side
     first = [side.word_of.index(word) for word in range(len(side.words))]
     return WordAttention(
@@ -220,7 +220,7 @@ def word_attention(read: "Attention") -> WordAttention:
 
 
 def _alternatives(read: "Attention", token: int) -> list[Alternative]:
-    """Return what could stand in place of the first token of a word, as the beginning of a word."""
+    """Return alternatives to the first token of a word, each as the beginning of a word."""
     marks_spaces = any(piece.startswith("▁") for piece in read.target_side.pieces)
     return [
         Alternative(text=text, probability=round(each.probability, 5))
@@ -239,11 +239,11 @@ async def _streamed(
     options: dict[str, Any],
     attention: bool,
 ) -> StreamingResponse:
-    """Return events: a `token` for each one that is chosen, then `done`."""
+    """Return the events: one `token` for each token of the translation, then `done`."""
     if len(texts) != 1 or not texts[0].strip():
-        raise RequestError(422, "stream: one sentence is needed, which is not blank")
+        raise RequestError(422, "stream: needs exactly one sentence that is not blank")
     if wrong := sorted(key for key, value in options.items() if (key, value) != ("beam", 1)):
-        raise RequestError(422, f"stream: a stream is greedy; leave out {', '.join(wrong)}")
+        raise RequestError(422, f"stream: supports only greedy decoding; omit {', '.join(wrong)}")
     growths = service.grow(chosen, texts[0], prefix)
     first = await anext(growths, None)
 

@@ -1,4 +1,4 @@
-"""The application: routes, errors and what stands before them."""
+"""The application: routes, errors and middleware."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def make_app(service: Service, origins: Sequence[str] = (), logs_requests: bool 
     """Return the ASGI application of a service.
 
     Args:
-        service: it warms up when the application starts, and is closed when it ends.
+        service: the application warms it up at its start, and closes it at its end.
         origins: other sites whose pages may use the API (CORS).
         logs_requests: see Guard.
     """
@@ -34,12 +34,12 @@ def make_app(service: Service, origins: Sequence[str] = (), logs_requests: bool 
         title="s2s",
         version=version("s2s"),
         summary="Translation by trained runs",
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # FastAPI's page would load scripts from another site
         redoc_url=None,
         lifespan=_lifespan,
     )
     app.state.service = service
-    # This answers; the next one, of FastAPI, is for the description.
+    # This route handles requests. The next one only adds the description to OpenAPI.
     app.router.routes.append(Route("/v1/translate", api.translate_request, methods=["POST"]))
     app.include_router(api.translation)
     app.include_router(api.probes)
@@ -79,7 +79,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _error(message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    # Escaped: a field name can contain a lone surrogate, which UTF-8 cannot encode.
+    # JSON is escaped: a field name can contain a lone surrogate, which UTF-8 cannot encode.
     body = json.dumps({"error": message})
     return Response(body, status, headers, media_type="application/json")
 
@@ -89,10 +89,10 @@ async def _refused(request: Request, error: Any) -> Response:
 
 
 async def _invalid(request: Request, error: Any) -> Response:
-    """Say what is wrong with the fields, without what was sent."""
+    """Describe the invalid fields, without their values."""
     problems = error.errors()
     if any(each["type"] == "json_invalid" for each in problems):
-        return _error("the body is no JSON", 400)
+        return _error("the body is not valid JSON", 400)
     told = [f"{'.'.join(map(str, each['loc'][1:])) or 'body'}: {each['msg']}" for each in problems]
     return _error("; ".join(told[:5])[:1000], 422)
 

@@ -1,4 +1,4 @@
-"""Trained runs as what the service asks for; see `work.Engine`."""
+"""An engine that translates by trained runs; see `work.Engine`."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import lru_cache
@@ -16,20 +16,20 @@ from seq2seq_cli.runtime.parallel import parts_at_once
 from seq2seq_cli.serving.work import Direction, ServedRun, Work
 
 ALTERNATIVES = 6
-_KEPT = 64  # translators without a prefix
+_KEPT = 64  # maximum number of stored translators
 _WARM_UP = "A b c d e f g h, i j k l m n o p q r s t u v w x y z."
 
 
 class RunEngine:
     """Translates by loaded runs.
 
-    The searches of the runs' `[decoding]`, and those with the given beams, are compiled once. All
-    others work without a graph: a client could ask for any number of them, and each graph costs a
-    second and memory.
+    The searches of the runs' `[decoding]` and those with the given beams are compiled once. All
+    other searches run without a graph. Clients could request any number of them, and each graph
+    costs a second and memory.
 
     Args:
-        loaded: the runs with a description of their models, each one or an ensemble.
-        beams: see above.
+        loaded: the runs, with a description of their models.
+        beams: the beams whose searches are compiled.
         batch: maximum number of sentences in a batch.
     """
 
@@ -41,7 +41,7 @@ class RunEngine:
         self.workers = parts_at_once()
         self._beams = beams
         self._batch = batch
-        # They are traced at their first use, and are those of requests that come before it, too.
+        # They are traced at their first use. Requests that arrive earlier use them, too.
         self._searches = {work: self._new_search(work) for work in self._compiled()}
         self._translator = lru_cache(_KEPT)(self._new_translator)
         self._scorer: Callable[[str, str], Scorer] = lru_cache(None)(
@@ -51,7 +51,7 @@ class RunEngine:
         self._reverse = lru_cache(None)(load_reverse)
 
     def warm_up(self) -> None:
-        """Compile the searches, and translate batches of several sizes and lengths by each."""
+        """Compile the searches, and translate batches of several sizes and lengths with each."""
         words = _WARM_UP.split()
         for work in self._searches:
             for sentences in sorted({1, 2, 16, self._batch}):
@@ -63,7 +63,7 @@ class RunEngine:
                 self.compute(work, [("a b", "a b")])
 
     def check(self, work: Work) -> None:
-        """Check that the run can search so; see `work.Engine`."""
+        """Check that the run supports the search; see `work.Engine`."""
         self._of(work)
 
     def compute(self, work: Work, items: list[Any]) -> Sequence[Any]:
@@ -96,7 +96,7 @@ class RunEngine:
         return Search(self._towards(work.run, work.target).model, config)
 
     def _of(self, work: Work) -> Translator:
-        if work.prefix:  # a text of a request is not kept
+        if work.prefix:  # texts of requests are not stored
             return self._new_translator(work._replace(alone=0))
         return self._translator(work._replace(alone=0))
 

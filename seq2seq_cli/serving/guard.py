@@ -1,4 +1,4 @@
-"""What stands before the application: sizes, times, clients that left, headers and errors."""
+"""A middleware: limits on sizes and times, disconnected clients, headers and errors."""
 
 import asyncio
 import json
@@ -11,10 +11,10 @@ from typing import Any
 from seq2seq_cli.serving.limits import Limits, RequestError
 from seq2seq_cli.serving.metrics import Metrics
 
-INTERNAL = "an internal error; the server's log says where"
+INTERNAL = "an internal error; see the server's log"
 
 _LOG = logging.getLogger("s2s.serve")
-_DISCARDED = 16  # times the largest body: so much of one that is too large is read and discarded
+_DISCARDED = 16  # a body that is too large is read and discarded up to this multiple of the limit
 _METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 _HEADERS = {
     "cache-control": "no-store",
@@ -27,18 +27,17 @@ _HEADERS = {
 
 
 class Guard:
-    """An ASGI application around another.
+    """An ASGI application that wraps another one.
 
-    It reads the whole body, at most so much and for so long. It ends a request when its time is
-    over, or when its client has left. It adds the security headers, and turns what was not foreseen
-    into status 500. It logs where an error was raised, and never its message, which could have the
-    text of a request in it.
+    It reads the whole body, and limits its size and time. It ends a request at a timeout, or when
+    the client disconnects. It adds the security headers. Unexpected errors become status 500. The
+    log gets the location of an error, but never its message, which could contain text of a request.
 
     Args:
         app: an ASGI application.
         limits: see Limits.
         metrics: counts the requests.
-        paths: of the routes. Others are counted together.
+        paths: the paths of the routes. All other paths are counted together.
         logs_requests: whether to log method, route, status and time of each request.
     """
 
@@ -58,7 +57,7 @@ class Guard:
         self._open = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request; other events are the application's."""
+        """Answer a request. Other events go to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -78,7 +77,7 @@ class Guard:
 
     async def _answer(self, scope: Any, receive: Any, answer: "_Answer") -> None:
         if self._open > self._limits.requests:
-            message = f"more than {self._limits.requests} requests at once. Try again"
+            message = f"more than {self._limits.requests} requests at a time. Try again"
             raise RequestError(503, message, {"retry-after": "1", "connection": "close"})
         body = await self._body(receive)
         if body is None:
@@ -94,14 +93,14 @@ class Guard:
             if answering.done():
                 answering.result()
             elif not leaving.done():
-                raise RequestError(504, f"it took longer than {self._limits.seconds:g} s")
+                raise RequestError(504, f"the request took longer than {self._limits.seconds:g} s")
         finally:
             for task in (answering, leaving):
                 task.cancel()
             await asyncio.gather(answering, leaving, return_exceptions=True)
 
     async def _body(self, receive: Any) -> bytes | None:
-        """Return the whole body; None if the client left.
+        """Return the whole body, or None if the client disconnected.
 
         Raises:
             RequestError: 413 if it is too large, 408 if it does not arrive in time.
@@ -126,7 +125,7 @@ class Guard:
 
 
 class _Answer:
-    """Sends an answer with the security headers; status 499 says that none was begun."""
+    """Sends a response with the security headers. Status 499 means that none has begun."""
 
     def __init__(self, send: Any):
         self._send = send
@@ -146,7 +145,7 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, error: RequestError) -> None:
-        """Send an error, or end an answer that was begun."""
+        """Send an error, or end a response that has begun."""
         if self._is_complete:
             return
         if self.status != 499:
@@ -160,7 +159,7 @@ class _Answer:
 
 
 def _replayed(body: bytes) -> Any:
-    """Return an ASGI `receive` that has the whole body, and then nothing more."""
+    """Return an ASGI `receive` that returns the whole body, and then nothing more."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Any:
@@ -172,7 +171,7 @@ def _replayed(body: bytes) -> Any:
 
 
 async def _read(receive: Any, most: int) -> tuple[bytes | None, int]:
-    """Return a body of at most so many bytes, None if the client left; and its size."""
+    """Return a body of at most `most` bytes (None if the client disconnected), and its size."""
     parts, size, is_complete = [], 0, False
     while not is_complete and size <= _DISCARDED * most:
         message = await receive()

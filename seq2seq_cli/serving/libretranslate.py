@@ -1,4 +1,4 @@
-"""The routes of LibreTranslate, as far as trained runs can answer them."""
+"""LibreTranslate's routes, as far as trained runs support them."""
 
 import json
 from functools import lru_cache
@@ -13,7 +13,7 @@ from seq2seq_cli.serving.limits import RequestError, check_characters
 from seq2seq_cli.serving.service import Service
 
 router = APIRouter(tags=["LibreTranslate"])
-"""Each route takes JSON, or a form as programs send it."""
+"""Each route accepts JSON or a form."""
 
 _NAMES = {
     "de": "German",
@@ -33,10 +33,10 @@ async def translate(request: Request, service: Serving) -> dict[str, Any]:
     """Translate `q`, a text or a list of texts, from `source` to `target`, line by line."""
     fields = await _fields(request, service)
     if fields.get("format", "text") != "text":
-        raise RequestError(400, "format: only text is translated here")
+        raise RequestError(400, "format: only 'text' is supported")
     given = fields.get("q")
     if not isinstance(given, str | list) or not all(isinstance(each, str) for each in given):
-        raise RequestError(400, "q: a text or a list of texts is needed")
+        raise RequestError(400, "q: must be a text or a list of texts")
     texts = service.texts(given, "q")
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
     detected = None
@@ -56,7 +56,7 @@ async def translate(request: Request, service: Serving) -> dict[str, Any]:
 
 @router.get("/languages")
 async def languages(service: Serving) -> list[dict[str, Any]]:
-    """List the source languages, each with the languages that it is translated to."""
+    """List the source languages, each with its target languages."""
     targets: dict[str, list[str]] = {}
     for source, target in _directions(service):
         if target not in targets.setdefault(source, []):
@@ -69,11 +69,11 @@ async def languages(service: Serving) -> list[dict[str, Any]]:
 
 @router.post("/detect")
 async def detect(request: Request, service: Serving) -> list[dict[str, Any]]:
-    """Return the source languages, with a confidence in per cent that `q` is in each."""
+    """Return each source language, with the confidence in per cent that `q` is in it."""
     fields = await _fields(request, service)
     text = _text(fields, "q")
     if text is None:
-        raise RequestError(400, "q: a text is needed")
+        raise RequestError(400, "q: must be a text")
     service.texts(text, "q")
     return _detected(service, text)
 
@@ -85,7 +85,7 @@ def _directions(service: Service) -> list[tuple[str, str]]:
 def _detected(service: Service, text: str) -> list[dict[str, Any]]:
     """Return the source languages of the runs, the most probable first.
 
-    A language that py3langid does not know comes last.
+    Languages that py3langid does not know come last.
     """
     codes = list(dict.fromkeys(source for source, _ in _directions(service)))
     shares = {code: 100.0 if len(codes) == 1 else 0.0 for code in codes}
@@ -97,7 +97,7 @@ def _detected(service: Service, text: str) -> list[dict[str, Any]]:
 
 @lru_cache(1)
 def _identifier(codes: tuple[str, ...]) -> Any:
-    """Return what tells these languages apart; None if it knows none of them."""
+    """Return a classifier of these languages, or None if it knows none of them."""
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     known = [code for code in codes if code in identifier.nb_classes]
     identifier.set_languages(known)
@@ -105,10 +105,10 @@ def _identifier(codes: tuple[str, ...]) -> Any:
 
 
 async def _fields(request: Request, service: Service) -> dict[str, Any]:
-    """Return the fields of JSON or of a form, after the check of the key.
+    """Check the key, and return the fields of a JSON body or a form.
 
     Raises:
-        RequestError: 400 if there are none, 401 if the key is missing or wrong.
+        RequestError: 400 if the body has no fields, 401 if the key is missing or wrong.
     """
     body = await request.body()
     try:
@@ -120,7 +120,7 @@ async def _fields(request: Request, service: Service) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise RequestError(400, "the body is neither JSON nor a form") from None
     if not isinstance(fields, dict):
-        raise RequestError(400, "the body is no JSON object")
+        raise RequestError(400, "the body is not a JSON object")
     _, _, bearer = request.headers.get("authorization", "").partition(" ")
     service.check_key(_text(fields, "api_key") or bearer)
     return fields
@@ -129,6 +129,6 @@ async def _fields(request: Request, service: Service) -> dict[str, Any]:
 def _text(fields: dict[str, Any], name: str) -> str | None:
     value = fields.get(name)
     if value is not None and not isinstance(value, str):
-        raise RequestError(400, f"{name}: a text is needed")
+        raise RequestError(400, f"{name}: must be a text")
     check_characters([value or ""], name)
     return value

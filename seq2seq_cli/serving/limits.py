@@ -1,10 +1,10 @@
-"""What a request may ask for, and the error of one that asks for more."""
+"""The limits of a request, and the error of a request that exceeds them."""
 
 from dataclasses import dataclass
 
 
 class RequestError(Exception):
-    """A request that is refused: its HTTP status, what to say, and more headers."""
+    """A refused request: its HTTP status, the message, and more headers."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None):
         super().__init__(message)
@@ -15,19 +15,19 @@ class RequestError(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may ask for.
+    """The limits of a request.
 
     Attributes:
-        body_bytes: of a request.
-        sentences: in a request.
-        characters: in all texts of a request together.
-        waiting: sentences of all requests that wait to be translated.
-        seconds: from the arrival of a request to the end of its answer.
-        upload_seconds: in which its headers, and then its body, must have arrived.
-        hypotheses: `beam` and `n_best`.
-        tokens: `max_length`.
-        streams: translations that are streamed at the same time.
-        requests: that are answered at the same time.
+        body_bytes: maximum size of a request's body.
+        sentences: maximum number of sentences in a request.
+        characters: maximum number of characters in all texts of a request together.
+        waiting: maximum number of sentences that wait to be translated, over all requests.
+        seconds: maximum time from the arrival of a request to the end of its response.
+        upload_seconds: maximum time for the headers to arrive, and again for the body.
+        hypotheses: maximum value of `beam` and `n_best`.
+        tokens: maximum value of `max_length`.
+        streams: maximum number of translations that are streamed at a time.
+        requests: maximum number of requests that are answered at a time.
     """
 
     body_bytes: int = 1_000_000
@@ -43,42 +43,42 @@ class Limits:
 
 
 def check_texts(texts: list[str], name: str, limits: Limits) -> None:
-    """Check that texts are few, short and Unicode.
+    """Check the number and the length of texts, and that they are valid Unicode.
 
     Args:
-        texts: of a request.
-        name: of their field.
+        texts: the texts of a request.
+        name: the name of their field.
         limits: see Limits.
 
     Raises:
-        RequestError: 413 if there are too many or too long ones, 422 if one has a NUL or half of a
-            surrogate pair.
+        RequestError: 413 if there are too many texts or characters, 422 if one contains NUL or half
+            of a surrogate pair.
     """
     if len(texts) > limits.sentences:
         raise RequestError(
             413,
-            f"{name}: {len(texts):,} sentences; a request may have {limits.sentences:,}. Send "
-            "several requests",
+            f"{name}: {len(texts):,} sentences; the limit per request is {limits.sentences:,}. "
+            "Send several requests",
         )
     if (characters := sum(map(len, texts))) > limits.characters:
         raise RequestError(
             413,
-            f"{name}: {characters:,} characters; a request may have {limits.characters:,}. Send "
-            "several requests",
+            f"{name}: {characters:,} characters; the limit per request is {limits.characters:,}. "
+            "Send several requests",
         )
     check_characters(texts, name)
 
 
 def check_characters(texts: list[str], name: str) -> None:
-    """Check that texts are Unicode, without NUL.
+    """Check that texts are valid Unicode without NUL.
 
     Raises:
-        RequestError: 422 if one has a NUL or half of a surrogate pair.
+        RequestError: 422 if one contains NUL or half of a surrogate pair.
     """
     for number, text in enumerate(texts):
         if "\0" in text:
-            raise RequestError(422, f"{name}: text {number} has a NUL character. Remove it")
+            raise RequestError(422, f"{name}: text {number} contains a NUL character. Remove it")
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise RequestError(
-                422, f"{name}: text {number} has half of a surrogate pair, which is no character"
+                422, f"{name}: text {number} contains half of a surrogate pair. Remove it"
             )

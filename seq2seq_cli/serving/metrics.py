@@ -1,4 +1,4 @@
-"""What Prometheus reads of a server."""
+"""The metrics of a server, for Prometheus."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ _SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Metrics:
-    """Counts of one server. No text of a request is in them.
+    """The counts and times of one server. They contain no text of a request.
 
     Args:
         waiting: returns how many sentences wait.
@@ -53,7 +53,7 @@ class Metrics:
         )
 
     def answered(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Count a request; the path is that of a route, so that there are few."""
+        """Count a request. The path is that of a route, so the number of paths stays small."""
         self._requests.labels(method, path, str(status)).inc()
         self._seconds.labels(path).observe(seconds)
 
@@ -64,5 +64,5 @@ class Metrics:
         self._batch_seconds.observe(seconds)
 
     def text(self) -> bytes:
-        """Return all of it in the text format of Prometheus."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)

@@ -1,4 +1,4 @@
-"""A queue that computes together what arrives together. It knows nothing of translation."""
+"""A queue that collects items into batches. It does not depend on translation."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ class QueueFullError(Exception):
 
 
 class QueueClosedError(Exception):
-    """The queue accepts nothing any more."""
+    """The queue is closed and accepts no items."""
 
 
 class _Waiting(NamedTuple):
@@ -30,19 +30,19 @@ class _Waiting(NamedTuple):
 class BatchQueue:
     """Computes items in batches, each in a thread, the oldest first.
 
-    A batch has the item that waits longest, and those with the same key that are nearest to it in
-    length. It is computed as soon as it is full, or when its oldest item has waited `delay`. What
-    arrives meanwhile makes the next batches. Those who get an answer often ask again at once:
-    until as many items have arrived as a worker has just computed, it waits longer, at most
-    `_AGAIN` times `delay`.
+    A batch contains the item that has waited longest, and the items with the same key that are
+    closest to it in length. It is computed as soon as it is full, or when its oldest item has
+    waited `delay`. Later items form the next batches. Clients often send the next request as soon
+    as they get a response. So a worker waits longer, at most `_AGAIN` times `delay`, until as many
+    items have arrived as it has just computed.
 
     Args:
         compute: called with a key and a list of items; returns a result for each, in order.
         batch: maximum number of items in a batch.
         capacity: maximum number of items that wait.
-        delay: in seconds.
-        on_batch: called with the number of items of each batch, and the seconds that it took.
-        workers: how many batches are computed at the same time.
+        delay: maximum waiting time of an item, in seconds.
+        on_batch: called with the number of items of each batch, and its time in seconds.
+        workers: number of batches that are computed at a time.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class BatchQueue:
             thread.start()
 
     def __len__(self) -> int:
-        """Return how many items wait."""
+        """Return the number of waiting items."""
         return len(self._waiting)
 
     def submit(
@@ -83,11 +83,11 @@ class BatchQueue:
 
         Args:
             key: only items with equal keys are computed together.
-            items: for `compute`.
-            lengths: of the items, in any unit.
+            items: the items for `compute`.
+            lengths: the lengths of the items, in any unit.
 
         Raises:
-            QueueFullError: if more items would wait than the capacity.
+            QueueFullError: if the number of waiting items would exceed the capacity.
             QueueClosedError: after `close`.
         """
         now = time.monotonic()
@@ -108,7 +108,7 @@ class BatchQueue:
         return [each.future for each in added]
 
     def close(self) -> None:
-        """Accept nothing more, and return when what was accepted has been computed."""
+        """Accept no more items, and return when all accepted items have been computed."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -133,18 +133,18 @@ class BatchQueue:
             self._on_batch(len(running), now - began)
 
     def _computed(self, running: list[_Waiting]) -> tuple[Sequence[Any], Exception | None]:
-        """Return the results, or as many times nothing and the error."""
+        """Return the results, or None for each item and the error."""
         try:
             return self._compute(running[0].key, [each.item for each in running]), None
         except Exception as error:
             return [None] * len(running), error
 
     def _next_batch(self, expected: int, until: float) -> list[_Waiting]:
-        """Wait for a batch, and take it out of the queue; nothing when the queue is closed.
+        """Wait for a batch, and remove it from the queue. It is empty if the queue is closed.
 
         Args:
-            expected: how many items may soon have arrived, of all.
-            until: when to wait for them no more.
+            expected: the count of arrived items to wait for; it counts from the start.
+            until: the time at which to stop waiting for them.
         """
         with self._changed:
             while True:

@@ -1,4 +1,4 @@
-"""The requests and the answers of the API."""
+"""The requests and responses of the API."""
 
 from typing import Any
 
@@ -10,27 +10,27 @@ class _Request(BaseModel):
 
 
 class TranslateRequest(_Request):
-    """What to translate, and how. A key that is left out has the value of the run's config."""
+    """The text to translate, and the search. The default of a key is in the run's config."""
 
-    text: str | list[str] = Field(description="A sentence, or a list of them.")
-    model: str | None = Field(None, description="A run's name, as /v1/models lists it.")
+    text: str | list[str] = Field(description="A sentence or a list of sentences.")
+    model: str | None = Field(None, description="Name of a run; see /v1/models.")
     source: str | None = Field(None, description="The language of the text.")
-    target: str | None = Field(None, description="The language to translate to.")
+    target: str | None = Field(None, description="The language to translate into.")
     beam: int | None = Field(None, description="Hypotheses that the search keeps; 1 is greedy.")
-    n_best: int | None = Field(None, description="Translations of each sentence.")
+    n_best: int | None = Field(None, description="Number of translations per sentence.")
     length_penalty: float | None = Field(None, description="See [decoding] in a config.")
     sample: bool | None = Field(None, description="Draw each token by its probability.")
-    temperature: float | None = Field(None, description="Sampling: above 1 more varied.")
-    top_k: int | None = Field(None, description="Sampling: the most probable tokens.")
-    top_p: float | None = Field(None, description="Sampling: tokens up to this probability.")
-    seed: int | None = Field(None, description="Sampling: determines the draws.")
+    temperature: float | None = Field(None, description="Sampling: above 1 is more varied.")
+    top_k: int | None = Field(None, description="Sampling: draw from this many tokens.")
+    top_p: float | None = Field(None, description="Sampling: draw from this share of probability.")
+    seed: int | None = Field(None, description="Sampling: the random seed.")
     repetition_penalty: float | None = Field(None, description="Makes repetition less probable.")
-    no_repeat_ngram: int | None = Field(None, description="No so many tokens occur twice.")
-    max_length: int | None = Field(None, description="Most tokens of a translation.")
+    no_repeat_ngram: int | None = Field(None, description="No n-gram of this size occurs twice.")
+    max_length: int | None = Field(None, description="Maximum number of tokens of a translation.")
     prefix: str = Field("", description="The beginning of each translation.")
     attention: bool = Field(False, description="Add the attention between words.")
     stream: bool = Field(
-        False, description="Answer with server-sent events, one per token: one sentence, greedily."
+        False, description="Send one event per token; for one sentence and greedy decoding."
     )
 
     def options(self) -> dict[str, Any]:
@@ -42,15 +42,15 @@ class TranslateRequest(_Request):
 class ScoreRequest(_Request):
     """Sentences and their translations."""
 
-    source_text: str | list[str] = Field(description="A sentence, or a list of them.")
-    translation: str | list[str] = Field(description="Its translation, or that of each.")
-    model: str | None = Field(None, description="A run's name.")
+    source_text: str | list[str] = Field(description="A sentence or a list of sentences.")
+    translation: str | list[str] = Field(description="A translation of each sentence.")
+    model: str | None = Field(None, description="Name of a run.")
     source: str | None = Field(None, description="The language of the sentences.")
     target: str | None = Field(None, description="The language of the translations.")
 
 
 class Alternative(BaseModel):
-    """A token that could stand at the beginning of a word, without its space."""
+    """A token that could begin a word, without its space."""
 
     text: str
     probability: float
@@ -67,7 +67,7 @@ class WordAttention(BaseModel):
 
 
 class Hypothesis(BaseModel):
-    """A translation, with its score and log-probability in nats (null where not finite)."""
+    """A translation, its score, and its log-probability in nats (null if not finite)."""
 
     text: str
     score: float | None
@@ -77,7 +77,7 @@ class Hypothesis(BaseModel):
 class TranslationAnswer(Hypothesis):
     """The best translation of a sentence, and the next best.
 
-    `cut` says that the sentence was longer than the model reads. `is_complete` is false where the
+    `cut` is true if the sentence was longer than the model's maximum. `is_complete` is false if the
     translation was stopped at its maximum length.
     """
 
@@ -97,7 +97,7 @@ class TranslateAnswer(BaseModel):
 
 
 class ScoreValue(BaseModel):
-    """A log-probability in nats (null where both texts are blank), and those of the tokens."""
+    """A log-probability in nats (null if both texts are blank), and those of the tokens."""
 
     log_probability: float | None
     tokens: list[str]
@@ -120,7 +120,7 @@ class ModelDirection(BaseModel):
 
 
 class ModelAnswer(BaseModel):
-    """A run that is served, and its defaults of `[decoding]`."""
+    """A served run, and its defaults of `[decoding]`."""
 
     name: str
     description: str
@@ -130,7 +130,7 @@ class ModelAnswer(BaseModel):
 
 
 class ModelsAnswer(BaseModel):
-    """The runs that are served; the first is the default."""
+    """The served runs. The first one is the default."""
 
     models: list[ModelAnswer]
     limits: dict[str, float]
@@ -143,6 +143,6 @@ class StateAnswer(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """What is wrong with a request."""
+    """The error of a request."""
 
     error: str

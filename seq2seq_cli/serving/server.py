@@ -1,4 +1,4 @@
-"""Listen, answer and leave: uvicorn with a limit on the time of a request's headers."""
+"""Uvicorn with a timeout for the headers of a request."""
 
 import asyncio
 import signal
@@ -11,10 +11,10 @@ _MOST_HEADERS = 65_536  # bytes
 
 
 def header_protocol(seconds: float) -> type[HttpToolsProtocol]:
-    """Return a protocol that closes a connection whose headers do not arrive in so many seconds."""
+    """Return a protocol that closes a connection if its headers do not arrive in time."""
 
     class HeaderProtocol(HttpToolsProtocol):
-        """Counts the time from the beginning of a connection, and from the end of an answer."""
+        """Starts a timer at the beginning of a connection, and at the end of each response."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -24,7 +24,7 @@ def header_protocol(seconds: float) -> type[HttpToolsProtocol]:
         def data_received(self, data: bytes) -> None:
             if not self._answering:
                 self._header_bytes += len(data)
-                # More than the headers can be here only with a body that came at once.
+                # More bytes than the limit for headers mean that a body arrived with them.
                 if self._header_bytes > _MOST_HEADERS and b"\r\n\r\n" not in data:
                     self.transport.close()
                     return
@@ -51,7 +51,7 @@ def header_protocol(seconds: float) -> type[HttpToolsProtocol]:
 
         def _close_idle(self) -> None:
             if self.transport.get_write_buffer_size():
-                self.transport.abort()  # the client does not read its answer
+                self.transport.abort()  # the client does not read the response
             else:
                 self.transport.close()
 
@@ -65,10 +65,10 @@ def make_server(
 
     Args:
         app: an ASGI application.
-        host: the address to listen at.
-        port: 0 for any that is free.
-        header_seconds: in which the headers of a request must arrive.
-        stop_seconds: after a signal, for the answers that were begun.
+        host: the address to listen on.
+        port: the port; 0 for any free one.
+        header_seconds: maximum time until the headers of a request have arrived.
+        stop_seconds: maximum time, after a signal, to finish the responses that have begun.
     """
     return uvicorn.Server(
         uvicorn.Config(
@@ -91,8 +91,8 @@ def make_server(
 
 
 def serve(server: uvicorn.Server) -> None:
-    """Answer until SIGTERM or SIGINT; what was accepted is finished first."""
-    # uvicorn raises the signal again when it has ended. There is nothing left to do then.
+    """Serve until SIGTERM or SIGINT. Accepted requests are finished first."""
+    # uvicorn raises the signal again at its end. Nothing is left to do then.
     kept = {each: signal.signal(each, _ignore) for each in (signal.SIGTERM, signal.SIGINT)}
     try:
         asyncio.run(server.serve())
@@ -102,4 +102,4 @@ def serve(server: uvicorn.Server) -> None:
 
 
 def _ignore(number: int, frame: Any) -> None:
-    """Do nothing; SIG_IGN would be inherited by other processes."""
+    """Do nothing. SIG_IGN would be inherited by other processes."""

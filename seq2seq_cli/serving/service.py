@@ -1,4 +1,4 @@
-"""What the server does for its routes: chooses a run, queues sentences, returns results."""
+"""The service behind the routes: it chooses a run, queues sentences and returns results."""
 
 import asyncio
 import contextlib
@@ -34,9 +34,9 @@ class Service:
     Args:
         engine: translates.
         limits: see Limits.
-        batch: maximum number of sentences that are translated together.
-        delay: seconds that a sentence waits for others, at most.
-        keys: of clients; none where everybody may translate.
+        batch: maximum number of sentences in a batch.
+        delay: maximum time that a sentence waits for others, in seconds.
+        keys: the API keys of clients; if empty, no key is required.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Service:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the first request would find everything compiled."""
+        """Whether everything is compiled."""
         return self._warm.is_set()
 
     def warm_up(self) -> None:
-        """Warm up the engine; an error is kept in `failure`."""
+        """Warm up the engine, and store an error in `failure`."""
         try:
             self.engine.warm_up()
         except Exception as error:
@@ -70,15 +70,15 @@ class Service:
         self._warm.set()
 
     def close(self) -> None:
-        """Finish what was accepted."""
+        """Finish the accepted work."""
         self._queue.close()
         self._stream_threads.shutdown()
 
     def check_key(self, given: str | None) -> None:
-        """Check the key of a client, in a time that tells nothing of the right ones.
+        """Check the key of a client in constant time.
 
         Raises:
-            RequestError: 401 if keys are needed and this is none of them.
+            RequestError: 401 if a key is required and this one is not valid.
         """
         if not self._keys:
             return
@@ -87,7 +87,7 @@ class Service:
         if not any(found):
             raise RequestError(
                 401,
-                "an API key is needed: Authorization: Bearer KEY",
+                "the API key is missing or wrong: send Authorization: Bearer KEY",
                 {"www-authenticate": "Bearer"},
             )
 
@@ -105,21 +105,19 @@ class Service:
         asked = " ".join(each for each in (model, source and f"from {source}") if each)
         raise RequestError(
             404,
-            f"no run here translates {asked}{f' to {target}' if target else ''}. See /v1/models"[
-                :500
-            ],
+            f"no run translates {asked}{f' to {target}' if target else ''}. See /v1/models"[:500],
         )
 
     def work(self, chosen: Chosen, options: dict[str, Any], prefix: str = "") -> Work:
-        """Return what is to be done with sentences.
+        """Return the work for sentences.
 
         Args:
             chosen: see `choose`.
-            options: keys of `[decoding]`.
+            options: values of keys of `[decoding]`.
             prefix: the beginning of each translation.
 
         Raises:
-            RequestError: 422 if an option is wrong, or asks for more than the limits.
+            RequestError: 422 if an option is invalid or exceeds a limit.
         """
         decoding = self._decoding(chosen.run, options)
         alone = next(self._samples) if decoding.sample else 0
@@ -135,7 +133,7 @@ class Service:
         most = {"beam": self.limits.hypotheses, "n_best": self.limits.hypotheses}
         for key, limit in {**most, "max_length": self.limits.tokens}.items():
             if options.get(key, 0) > limit:
-                raise RequestError(422, f"{key} is {options[key]:,}; it may be {limit:,}")
+                raise RequestError(422, f"{key} is {options[key]:,}; the limit is {limit:,}")
         try:
             with options_as_keywords():
                 return with_options(run.decoding, run.name, options)
@@ -147,7 +145,7 @@ class Service:
 
         Raises:
             RequestError: 503 if the queue is full or the server is stopping; 422 for an error that
-                the client can act on.
+                the client can correct.
         """
         lengths = [len(item) if isinstance(item, str) else sum(map(len, item)) for item in items]
         try:
@@ -170,7 +168,7 @@ class Service:
         """Yield a Growth after each token of a greedy translation.
 
         Raises:
-            RequestError: 503 if too many translations are streamed.
+            RequestError: 503 if too many translations are streamed at a time.
         """
         if self._streams >= self.limits.streams:
             raise RequestError(503, "too many streams. Try again", {"retry-after": "1"})
@@ -189,7 +187,7 @@ class Service:
             raise RequestError(422, str(error)) from None
         finally:
             self._streams -= 1
-            with contextlib.suppress(ValueError):  # its last step still runs, and is the last
+            with contextlib.suppress(ValueError):  # its current step still runs; no other follows
                 if growths is not None:
                     growths.close()
 
@@ -201,5 +199,5 @@ class Service:
 
 
 def _digest(key: str) -> bytes:
-    """Return what is compared: of one length, whatever the key's."""
+    """Return a hash of a key. All hashes have the same length."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()

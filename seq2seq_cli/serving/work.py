@@ -1,4 +1,4 @@
-"""What the service asks of an engine, and what it gets."""
+"""The interface between the service and an engine."""
 
 from collections.abc import Generator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
@@ -14,12 +14,12 @@ class Direction(NamedTuple):
 
 
 class ServedRun(NamedTuple):
-    """What is known of a run that is served.
+    """The facts about a served run.
 
-    name: of its folder.
-    description: of its model.
-    checkpoint: its name.
-    directions: the languages that it translates from and to, the usual ones first.
+    name: the name of its folder.
+    description: a description of its model.
+    checkpoint: the name of its checkpoint.
+    directions: its source and target languages; the default direction comes first.
     decoding: the defaults of a search.
     """
 
@@ -31,14 +31,14 @@ class ServedRun(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is done with items; only items of equal work are computed together.
+    """The computation for an item. A batch contains only items of equal work.
 
-    kind: `translate` takes sentences, `score` and `attention` pairs of source and translation.
-    run: its name.
-    target: the language to translate to.
-    decoding: how to search.
-    prefix: a text that each translation begins with.
-    alone: a number of its own for samples, whose draws depend on the order; else 0.
+    kind: `translate` takes sentences; `score` and `attention` take pairs of source and translation.
+    run: the name of the run.
+    target: the language to translate into.
+    decoding: the search.
+    prefix: the beginning of each translation.
+    alone: a unique number for sampling, because draws depend on the order of a batch; 0 otherwise.
     """
 
     kind: Literal["translate", "score", "attention"]
@@ -54,23 +54,23 @@ class Engine(Protocol):
 
     @property
     def runs(self) -> Sequence[ServedRun]:
-        """The runs, the first being the default."""
+        """The runs. The first one is the default."""
 
     @property
     def workers(self) -> int:
-        """How many batches are computed at the same time."""
+        """The number of batches that are computed at a time."""
 
     def warm_up(self) -> None:
-        """Compile what the first request would otherwise wait for."""
+        """Compile everything that the first request would otherwise wait for."""
 
     def compute(self, work: Work, items: list[Any]) -> Sequence[Any]:
-        """Return a Translation, a Score or an Attention (None for a blank source) for each item."""
+        """Return a Translation, Score or Attention (None for a blank source) for each item."""
 
     def check(self, work: Work) -> None:
-        """Check that the run can do the work.
+        """Check that the run supports the work.
 
         Raises:
-            UsageError: if an option does not fit to the run.
+            UsageError: if an option does not fit the run.
         """
 
     def grow(self, run: str, target: str, sentence: str, prefix: str) -> Generator[Any, None, None]:

@@ -1,4 +1,4 @@
-"""What the workers of a training exchange: the sums of their gradients."""
+"""The exchange between the workers of a training: the sums of their gradients."""
 
 import os
 import sys
@@ -16,12 +16,12 @@ from seq2seq_cli.runtime.cluster import Cluster
 from seq2seq_cli.runtime.joining import unreachable
 from seq2seq_cli.runtime.peers import Peers
 
-_CONNECTING = 40.0  # s; all workers are there, and connect at the same time
-_LONGEST = 600.0  # s; more than an update takes. Lost workers are noticed sooner; see Peers
+_CONNECTING = 40.0  # s; all workers have started, and connect at the same time
+_LONGEST = 600.0  # s; longer than an update. Lost workers are detected earlier; see Peers
 
 
 class Given(Saved, Protocol):
-    """What a Keras variable offers to be saved and replaced."""
+    """The methods of a Keras variable that save and replace its value."""
 
     shape: Any
 
@@ -30,16 +30,16 @@ class Given(Saved, Protocol):
 
 
 class Exchange:
-    """Adds up tensors of all workers, by TensorFlow's MultiWorkerMirroredStrategy.
+    """Sums tensors over all workers, by TensorFlow's MultiWorkerMirroredStrategy.
 
-    Make it before the first operation of TensorFlow.
+    Create it before the first operation of TensorFlow.
 
     Args:
-        cluster: the workers; TF_CONFIG names the same ones.
-        peers: know who is lost.
+        cluster: the workers; TF_CONFIG must name the same ones.
+        peers: know which worker is lost.
 
     Raises:
-        WorkerError: if the workers do not reach each other.
+        WorkerError: if the workers cannot connect.
     """
 
     def __init__(self, cluster: Cluster, peers: Peers):
@@ -56,7 +56,7 @@ class Exchange:
             timer.cancel()
 
         def reduced(values: tf.Tensor) -> tf.Tensor:
-            # The copy is on the replica's device, of which the strategy asks the name.
+            # The strategy reads the device of its input. The copy is on the replica's device.
             context = tf.distribute.get_replica_context()
             return context.all_reduce("SUM", tf.identity(values), options)
 
@@ -69,7 +69,8 @@ class Exchange:
     def __call__(self, values: tf.Tensor) -> tf.Tensor:
         """Return the sum of the `values` of all workers, float32 of shape [values].
 
-        All workers must call it as often, with as many values. All get the same bits.
+        All workers must call it equally often, with the same number of values. All get the same
+        bits.
 
         Raises:
             WorkerError: if a worker is lost.
@@ -81,16 +82,16 @@ class Exchange:
             raise self._peers.loss_after(text) from error
 
     def give(self, variables: Iterable[Given], gives: bool) -> None:
-        """Give all workers the values of one.
+        """Copy the values of one worker to all workers.
 
         Args:
-            variables: as many, of the same shapes and dtypes, for each worker.
-            gives: whether this worker's values are given; true for one of them.
+            variables: the variables; their number, shapes and dtypes are the same for each worker.
+            gives: whether this worker's values are copied; true for exactly one worker.
         """
         for variable in variables:
             values = np.asarray(variable.numpy())
             exact = values.ravel()
-            if values.dtype != np.float32:  # float32 holds 16 bits of anything else
+            if values.dtype != np.float32:  # float32 represents any 16 bits exactly
                 exact = exact.view(np.uint16)
             mine = exact.astype(np.float32) if gives else np.zeros(exact.size, np.float32)
             given = self(tf.constant(mine)).numpy().astype(exact.dtype).view(values.dtype)
@@ -98,11 +99,11 @@ class Exchange:
 
 
 class Share(NamedTuple):
-    """Which shards of each batch a worker computes, and how the gradients of all are added.
+    """The shards of each batch that a worker computes, and the sum over all workers.
 
-    worker: its number w.
-    workers: how many there are, W. Worker w computes the shards w, w + W, w + 2 W, and so on.
-    exchange: adds up a tensor of all workers.
+    worker: the index w of the worker.
+    workers: the number W of workers. Worker w computes the shards w, w + W, w + 2 W, and so on.
+    exchange: sums a tensor over all workers.
     """
 
     worker: int
@@ -111,7 +112,7 @@ class Share(NamedTuple):
 
 
 def digest(arrays: Iterable[np.ndarray]) -> int:
-    """Return a number that differs, almost certainly, if one bit of the arrays does."""
+    """Return a checksum, which almost certainly differs if a bit of the arrays differs."""
     found = 0
     for array in arrays:
         found = zlib.crc32(np.ascontiguousarray(array).data, found)
@@ -119,10 +120,10 @@ def digest(arrays: Iterable[np.ndarray]) -> int:
 
 
 def _give_up(cluster: Cluster, peers: Peers) -> None:
-    """End a process that waits inside TensorFlow for others, where nothing else can."""
-    there = unreachable(cluster) or ["each port takes connections, but TensorFlow does not answer"]
+    """End a process that waits inside TensorFlow for others, which nothing else can interrupt."""
+    there = unreachable(cluster) or ["each port is open, but TensorFlow does not answer"]
     error = WorkerError(
-        f"the workers do not reach each other within {_CONNECTING:.0f} s: {'; '.join(there)}. Open "
+        f"the workers did not connect within {_CONNECTING:.0f} s: {'; '.join(there)}. Open "
         "the ports of TF_CONFIG between all workers"
     )
     print(f"error: {error}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What a worker does that is not the chief: the updates that the chief names."""
+"""A worker other than the chief. It makes the updates that the chief announces."""
 
 import base64
 import tempfile
@@ -25,17 +25,17 @@ from seq2seq_cli.training.team import digest_of
 
 
 def follow(config: Config, cluster: Cluster, peers: Peers, on_event: OnEvent) -> None:
-    """Compute a share of each update until the chief ends the training; write nothing.
+    """Compute a share of each update until the chief ends the training. It writes no files.
 
     Args:
-        config: the chief's.
+        config: the chief's config.
         cluster: the workers.
-        peers: the connection with the chief.
+        peers: the connection to the chief.
         on_event: receives Phases and Notices.
 
     Raises:
         WorkerError: if another worker is lost, or the chief ends with an error.
-        DataError: if the corpus cannot be used, or is not the chief's.
+        DataError: if the corpus cannot be used, or differs from the chief's.
         UsageError: if the training does not fit in memory.
     """
     exchange = Exchange(cluster, peers)
@@ -62,15 +62,15 @@ def follow(config: Config, cluster: Cluster, peers: Peers, on_event: OnEvent) ->
 def _set_up(
     config: Config, cluster: Cluster, corpus: Corpus, job: Message, on_event: OnEvent
 ) -> Setup:
-    """Return what the chief trains with, from this worker's corpus and the chief's tokenizers.
+    """Return the same setup as the chief's, from this worker's corpus and the chief's tokenizers.
 
     Raises:
-        DataError: if the corpus is not the chief's.
-        WorkerError: if the chief names a file outside of the tokenizer's folder.
+        DataError: if the corpus differs from the chief's.
+        WorkerError: if the chief names a file outside the tokenizer's folder.
     """
     if corpus.fingerprint != job["fingerprint"]:
         raise DataError(
-            f"{corpus.description}: has other sentences, or another order, than the chief's. Give "
+            f"{corpus.description}: sentences or their order differ from the chief's corpus. Give "
             f"{cluster.name(cluster.index)} the same files"
         )
     with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +87,7 @@ def _set_up(
 def _obey(
     setup: Setup, updater: Updater, position: Position, peers: Peers, exchange: Exchange
 ) -> None:
-    """Do what the chief says until it ends the training."""
+    """Follow the chief's messages until it ends the training."""
     saved = _saved(setup, updater)
     updates = batches_from(setup.data, position, setup.config.training.parts)
     while "end" not in (message := peers.receive()[0]):
@@ -100,13 +100,13 @@ def _obey(
             batches = next(updates)
             if digest_of(batches) != message["batches"]:
                 raise DataError(
-                    f"batch {position.batch} of epoch {position.epoch + 1} is not the chief's, "
-                    "though the corpus is. Start all workers with the same kind of device"
+                    f"batch {position.batch} of epoch {position.epoch + 1} differs from the "
+                    "chief's, with the same corpus. Start all workers with the same kind of device"
                 )
             updater.update(batches, message["update"], message["learning_rate"])
             position.batch += len(batches)
 
 
 def _saved(setup: Setup, updater: Updater) -> list[Given]:
-    """Return the state of the training, in the order of the chief's."""
+    """Return the state of the training, in the same order as the chief."""
     return [*setup.model.trainable_variables, *updater.variables, *updater.averages]

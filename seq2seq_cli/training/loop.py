@@ -58,12 +58,12 @@ def train(
         resume: the run to continue, or to start if it has no checkpoint; None for a new run.
         name: of a new run; None for the next number.
         device: a description of it, for the summary.
-        accept_changes: whether `resume` may go on with another config, other data or versions.
-        team: the workers, of which this process is the chief.
+        accept_changes: whether `resume` may continue with another config, other data or versions.
+        team: the workers; this process is the chief.
 
     Raises:
-        UsageError: if the training does not fit in memory, has too many shards, or too few of them
-            for the workers.
+        UsageError: if the training does not fit in memory, has too many shards, or has too few for
+            the workers.
         DataError: if the corpus cannot be used.
         CheckpointError: if the checkpoints of `resume` are damaged, or from other data or versions.
         LockedError: if another process is training in the run's folder.
@@ -196,11 +196,11 @@ class Trainer:
             return self._result(reason)
 
     def _make_updates(self, request: StopRequest) -> str:
-        """Make updates until the training ends, and return why it does."""
+        """Make updates until the training ends, and return the reason for its end."""
         position = self.position
         for batches in batches_from(self._setup.data, position, self._together):
             self._update(batches)
-            # Read once: a signal that comes later waits for the next update.
+            # Read once: a later signal waits for the next update.
             signal_number = request.signal_number or self._team.signal(self._warn)
             validates = self._is_validation_due()
             saves = validates or signal_number or self._checkpointer.is_due()
@@ -222,9 +222,9 @@ class Trainer:
         return reason
 
     def _save_after_a_loss(self) -> None:
-        """Save what the workers have learned until one was lost.
+        """Save the progress after a worker is lost.
 
-        If a validation is due, nothing is saved: the resumed training comes to it again.
+        If a validation is due, nothing is saved. The resumed training then repeats the validation.
         """
         position = self.position
         if position.step == self._checkpointer.saved_step or self._is_validation_due():
@@ -233,7 +233,7 @@ class Trainer:
             self._record(self._meter.progress(position))
         self._divergence.check_weights(position.step, self._checkpointer.saved)
         self._checkpointer.save(position, validated=False)
-        self._warn(f"Saved a checkpoint at step {position.step}, since a worker is lost")
+        self._warn(f"Saved a checkpoint at step {position.step}, because a worker was lost")
 
     def _update(self, batches: list[Batch]) -> None:
         position = self.position

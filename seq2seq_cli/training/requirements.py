@@ -84,7 +84,7 @@ def check_shards(config: TrainingConfig, most_rows: int, workers: int = 1) -> No
     Args:
         config: may give the number of shards.
         most_rows: rows of the largest batch.
-        workers: how many share the shards, each with as many cores as this one.
+        workers: number of workers that share the shards, each with as many cores as this one.
 
     Raises:
         UsageError: if `training.shards` is too large.
@@ -101,7 +101,7 @@ def check_shards(config: TrainingConfig, most_rows: int, workers: int = 1) -> No
     if config.shards > _SHARDS_PER_CORE * found:
         raise UsageError(
             f"training.shards ({config.shards}) is more than {_SHARDS_PER_CORE} for each of the "
-            f"{found} cores, which slows a training down. Lower it to "
+            f"{found} cores, which slows training down. Lower it to "
             f"{_SHARDS_PER_CORE * found} or less, or leave it out"
         )
 
@@ -110,12 +110,12 @@ def check_workers(config: TrainingConfig, shards: int, workers: int) -> None:
     """Refuse more workers than there are shards of a batch.
 
     Args:
-        config: its parts determine how a batch is cut.
-        shards: of the run.
-        workers: that share them.
+        config: its parts determine the shards of a batch.
+        shards: the number of shards of the run.
+        workers: the number of workers that share them.
 
     Raises:
-        UsageError: if some would have nothing to compute.
+        UsageError: if some workers would have nothing to compute.
     """
     at_once = 1 if config.compile == "xla" else min(config.parts, shards)
     computed = shards // at_once * at_once

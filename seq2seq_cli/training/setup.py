@@ -55,11 +55,11 @@ class Setup:
         return math.ceil(self.data.steps_per_epoch / self.config.training.parts)
 
     def updater(self, computation: Computation, share: Share | None = None) -> Updater:
-        """Return what updates the model.
+        """Return the updater of the model.
 
         Args:
-            computation: how.
-            share: which shards of a batch this worker computes, if there are others.
+            computation: precision and shards.
+            share: the shards that this worker computes, if there are several workers.
 
         Raises:
             UsageError: if there are too few devices for `training.strategy`.
@@ -99,7 +99,7 @@ def set_up(
         config: everything that determines the result.
         on_event: receives a Phase as each part begins.
         resume: the run to continue; its tokenizers are loaded, not learned.
-        workers: how many share the shards.
+        workers: number of workers that share the shards.
 
     Raises:
         UsageError: if training does not fit in memory or has too many shards, a tracker is not

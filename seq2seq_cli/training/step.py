@@ -32,8 +32,8 @@ class Updater:
         config: optimizer, average, clipping, label smoothing, seed and compilation.
         precision: dtype of matrix products, float32 or bfloat16.
         shards: how many parts, or shares of a part, are computed at once.
-        share: which shards this worker computes, if there are others.
-        devices: of this process, which compute the shards in turn; none for the default one.
+        share: the shards that this worker computes, if there are several workers.
+        devices: the devices of this process, which share the shards; none for the default one.
 
     Attributes:
         precision, shards: as given.
@@ -98,8 +98,8 @@ class Updater:
             learning_rate: of the update.
 
         Returns:
-            The mean loss of a token, in nats, and the gradient's norm before clipping. If either is
-            not finite, the model is not finite any more.
+            The mean loss per token, in nats, and the gradient's norm before clipping. If either is
+            not finite, the weights are no longer finite.
         """
         seed, key = self._config.seed, self._model.dropout_key
         self._optimizer.learning_rate.assign(learning_rate)
@@ -121,7 +121,7 @@ class Updater:
         return self._compiled_update_by_flat(self._share.exchange(flat))
 
     def groups(self, batches: Sequence[Batch]) -> Iterator[tuple[tf.Tensor, ...]]:
-        """Yield `source_BS` and `target_BT` of the parts of a batch that are computed at once."""
+        """Yield `source_BS` and `target_BT` of the parts that are computed together."""
         for first in range(0, len(batches), self.at_once):
             ids = [ids for batch in batches[first : first + self.at_once] for ids in batch[:2]]
             empty = [tf.zeros_like(side) for side in ids[:2]]  # all PAD, which adds nothing
@@ -131,7 +131,7 @@ class Updater:
     def update_weights(self, *ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Update the model by all parts of a batch, as `groups` yields them.
 
-        It returns loss and norm like `update`.
+        It returns the loss and the norm, like `update`.
         """
         gradients, loss = self.gradients(*ids)
         return loss, self._apply(gradients)
@@ -156,21 +156,21 @@ class Updater:
         return self._apply(self._taken_sums())
 
     def flat_gradients(self, *arguments: tf.Tensor) -> tf.Tensor:
-        """Return this worker's part of the gradient and of the loss, as one vector.
+        """Return this worker's part of the gradient and the loss, as one vector.
 
         Args:
-            arguments: those of `accumulate`.
+            arguments: the arguments of `accumulate`.
         """
         *ids, source_tokens, target_tokens = arguments
         gradients, loss = self.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
         return _flat(gradients, loss)
 
     def flat_sums(self, loss: tf.Tensor) -> tf.Tensor:
-        """Return the sums and this worker's part of the loss as one vector; clear the sums."""
+        """Return the sums and this worker's part of the loss as one vector. Clear the sums."""
         return _flat(self._taken_sums(), loss)
 
     def update_by_flat(self, flat: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Update the model by a gradient and a loss in one vector; return what `update` does."""
+        """Update the model by a gradient and a loss in one vector. Returns the same as `update`."""
         shapes = [weight.shape for weight in self._weights]
         *gradients, loss = tf.split(flat, [*map(math.prod, shapes), 1])
         shaped = map(tf.reshape, gradients, shapes)
@@ -193,9 +193,9 @@ class Updater:
     def gradients(
         self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice | None = None
     ) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """Return the gradient of the loss and the loss; the arguments are those of `loss`.
+        """Return the gradient of the loss, and the loss. The arguments are those of `loss`.
 
-        Of several workers, each gets its part; the sum is that of all.
+        With several workers, each gets its part. The parts sum to the whole gradient and loss.
         """
         if self._devices and chosen is None:
             return self._gradients_of_devices(ids, tokens or Tokens.of_ids(*ids))
@@ -222,20 +222,20 @@ class Updater:
 
     @property
     def _chosen(self) -> slice:
-        """Which shards this worker computes."""
+        """The shards that this worker computes."""
         return slice(self._share.worker, None, self._share.workers) if self._share else slice(None)
 
     def loss(
         self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice | None = None
     ) -> tf.Tensor:
-        """Return the mean loss of a token, in nats.
+        """Return the mean loss per token, in nats.
 
         Args:
             ids: `source_BS` and `target_BT` of each part, as `groups` yields them. If there are
                 more shards than parts, each part is cut into shards. All are computed at once.
-            tokens: of the whole update, if these parts are not all; then this is their share of the
-                mean.
-            chosen: which shards are computed; None for all. Others need `tokens`.
+            tokens: the tokens of the whole update, if these parts are only a share of it. The
+                result is then their share of the mean.
+            chosen: the shards to compute; None for all. Any other value needs `tokens`.
         """
         config, model, key = self._config, self._model, self._model.dropout_key
 
@@ -280,7 +280,7 @@ class Updater:
             part: a function of the values that `groups` yields, such as `loss` or `gradients`.
             scalars: the number of float32 arguments that follow them.
         """
-        # One trace for all shapes; XLA still compiles for each of the few shapes.
+        # One trace serves all shapes. XLA still compiles for each of the few shapes.
         ids = [tf.TensorSpec([None, None], tf.int32)] * 2 * self.at_once
         return tf.function(
             part,
@@ -299,17 +299,17 @@ class Updater:
         shapes: Iterable[tuple[int, int, int]],
         progress: Callable[[int], None] = lambda done: None,
     ) -> None:
-        """Compile the update for batch shapes, for several at once; nothing is learned.
+        """Compile the update for batch shapes, several in parallel.
 
-        Each is compiled by an update that leaves no trace.
+        Each shape is compiled by an update whose effects are undone.
 
         Args:
             shapes: (rows, source length, target length without BOS) of each.
-            progress: called with the number that are done, after each.
+            progress: called after each shape, with the number of compiled shapes.
         """
         state = [*self.variables, *self.averages]
         before = [variable.numpy() for variable in state]
-        self._optimizer.learning_rate.assign(0.0)  # weights stay as they are; moments do not
+        self._optimizer.learning_rate.assign(0.0)  # the weights do not change, but the moments do
 
         def update(shape: tuple[int, int, int]) -> None:
             rows, source, target = shape
@@ -325,7 +325,7 @@ class Updater:
             progress(done)
         if self._adds:
             self._compiled_update_by_sums()
-        if self._share:  # without an exchange, since the others may not be that far
+        if self._share:  # without an exchange, because the others may not be ready
             size = sum(math.prod(weight.shape) for weight in self._weights)
             self._compiled_update_by_flat(tf.zeros([size + 1]))
         for variable, value in zip(state, before, strict=True):

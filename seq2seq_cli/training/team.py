@@ -1,8 +1,8 @@
-"""Who trains: one process alone, or the chief of several workers.
+"""The processes of a training: one process alone, or a chief with other workers.
 
-The chief decides all: it names each update and its learning rate, validates, saves and ends. The
-others make the same updates to the same weights, each with its share of the gradient; see
-`follower`.
+The chief controls the training: it announces each update with its learning rate, validates, saves,
+and decides when to end. The other workers make the same updates to the same weights. Each of them
+computes a share of the gradient; see `follower`.
 """
 
 import base64
@@ -23,10 +23,10 @@ from seq2seq_cli.training.setup import Setup
 
 
 class Team(ABC):
-    """The workers of a training, as the one that decides sees them.
+    """The workers of a training, from the point of view of the chief.
 
     Attributes:
-        share: what this worker computes of each batch; None if it computes all.
+        share: the part of each batch that this worker computes; None for the whole batch.
         size: number of workers.
     """
 
@@ -35,27 +35,27 @@ class Team(ABC):
 
     @abstractmethod
     def connect(self) -> None:
-        """Connect TensorFlow with the other workers, before its first operation."""
+        """Connect TensorFlow to the other workers, before its first operation."""
 
     @abstractmethod
     def watched(self, on_event: OnEvent) -> OnEvent:
-        """Return what passes events on, and raises an error if a worker is lost."""
+        """Return a handler that forwards events, and raises an error if a worker is lost."""
 
     @abstractmethod
     def begin(self, setup: Setup, computation: Computation, run: Run, position: Position) -> None:
-        """Let the others prepare a training that is about to go on from a position."""
+        """Let the others prepare a training that starts or continues at a position."""
 
     @abstractmethod
     def start(self, saved: Sequence[Given]) -> None:
-        """Wait until all are prepared, and give them the state of the training."""
+        """Wait until all workers are prepared, and send them the state of the training."""
 
     @abstractmethod
     def announce(self, batches: Sequence[Batch], number: int, learning_rate: float) -> None:
-        """Let the others make an update, which this worker is about to make."""
+        """Let the others make the update that this worker makes next."""
 
     @abstractmethod
     def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
-        """See to it that all have the same state."""
+        """Make sure that all workers have the same state."""
 
     @abstractmethod
     def signal(self, warn: Callable[[str], None]) -> int:
@@ -69,7 +69,7 @@ class Alone(Team):
         """Do nothing."""
 
     def watched(self, on_event: OnEvent) -> OnEvent:
-        """Return the same."""
+        """Return the same handler."""
         return on_event
 
     def begin(self, setup: Setup, computation: Computation, run: Run, position: Position) -> None:
@@ -108,26 +108,26 @@ class Chief(Team):
         self._warned = False
 
     def connect(self) -> None:
-        """Connect TensorFlow with the other workers, before its first operation.
+        """Connect TensorFlow to the other workers, before its first operation.
 
         Raises:
-            WorkerError: if they do not reach each other.
+            WorkerError: if the workers cannot connect.
         """
         self._exchange = Exchange(self._cluster, self._peers)
         self.share = Share(0, self.size, self._exchange)
 
     def watched(self, on_event: OnEvent) -> OnEvent:
-        """Return what passes events on, and raises an error if a worker is lost."""
+        """Return a handler that forwards events, and raises an error if a worker is lost."""
 
         def watching(event: Event) -> None:
             on_event(event)
-            if not isinstance(event, Notice):  # which a handler of a signal may give, at any time
+            if not isinstance(event, Notice):  # a signal handler may send a Notice at any time
                 self._peers.check()
 
         return watching
 
     def begin(self, setup: Setup, computation: Computation, run: Run, position: Position) -> None:
-        """Send the others what they need beside config and corpus.
+        """Send the others everything that they need besides config and corpus.
 
         Raises:
             UsageError: if there are more workers than shards.
@@ -144,17 +144,17 @@ class Chief(Team):
         )
 
     def start(self, saved: Sequence[Given]) -> None:
-        """Wait until all are prepared, and give them the state of the training."""
+        """Wait until all workers are prepared, and send them the state of the training."""
         self._peers.receive()
         self._peers.tell(start=True)
         self._exchange.give(saved, gives=True)
 
     def announce(self, batches: Sequence[Batch], number: int, learning_rate: float) -> None:
-        """Let the others make an update, and check that they take the same batches."""
+        """Let the others make an update, and check that they use the same batches."""
         self._peers.tell(update=number, learning_rate=learning_rate, batches=digest_of(batches))
 
     def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
-        """Give all workers this one's state, if one has another."""
+        """Send all workers the state of this one, if the state of any worker differs."""
         self._peers.tell(compare=True)
         mine = digest(variable.numpy() for variable in saved)
         digests = [message["state"] for message in self._peers.receive()]
@@ -167,18 +167,18 @@ class Chief(Team):
         if others:
             self._exchange.give(saved, gives=True)
             warn(
-                f"{' and '.join(others)}: had other weights, and takes those of the chief. Its "
-                "processor computes otherwise; on equal machines all results would be exact"
+                f"{' and '.join(others)}: had different weights, and takes those of the chief. Its "
+                "processor rounds differently; on equal machines all results would be exact"
             )
 
     def signal(self, warn: Callable[[str], None]) -> int:
         """Return the signal that another worker has received, or 0; warn of the first one."""
         if self._peers.signal_number and not self._warned:
             self._warned = True
-            warn(f"{self._peers.signalled} is to end: saving a checkpoint before all end")
+            warn(f"{self._peers.signalled} received a signal: saving a checkpoint, then all end")
         return self._peers.signal_number
 
 
 def digest_of(batches: Sequence[Batch]) -> int:
-    """Return a number by which workers see that they have the same batches."""
+    """Return a checksum by which workers check that they have the same batches."""
     return digest(ids.numpy() for batch in batches for ids in batch[:2])

@@ -1,4 +1,4 @@
-"""How many tokens the batches of an update have, by which its loss is weighted."""
+"""The token counts of an update, which weight its loss."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from seq2seq_cli.special_tokens import PAD
 
 
 class Tokens(NamedTuple):
-    """How many tokens all batches of an update have.
+    """The number of tokens in all batches of an update.
 
-    source: float32, EOS included.
-    target: float32, EOS included, BOS not.
+    source: float32, with EOS.
+    target: float32, with EOS, without BOS.
     """
 
     source: tf.Tensor
@@ -21,12 +21,12 @@ class Tokens(NamedTuple):
 
     @classmethod
     def of(cls, batches: Sequence[Batch]) -> "Tokens":
-        """Return the number of tokens of batches."""
+        """Return the numbers of tokens in batches."""
         return cls.of_ids(*(ids for batch in batches for ids in batch[:2]))
 
     @classmethod
     def of_ids(cls, *ids: tf.Tensor) -> "Tokens":
-        """Return the number of tokens of `source_BS` and `target_BT` of several batches."""
+        """Return the numbers of tokens in `source_BS` and `target_BT` of several batches."""
         return cls(
             tf.add_n([count_tokens(source_BS) for source_BS in ids[::2]]),
             tf.add_n([count_tokens(target_BT[:, 1:]) for target_BT in ids[1::2]]),
@@ -34,5 +34,5 @@ class Tokens(NamedTuple):
 
 
 def count_tokens(ids: tf.Tensor) -> tf.Tensor:
-    """Return how many ids are not PAD, as float32."""
+    """Return the number of ids that are not PAD, as float32."""
     return tf.math.count_nonzero(ids != PAD, dtype=tf.float32)

@@ -14,7 +14,7 @@ from seq2seq_cli.attention.maps import View
 from seq2seq_cli.errors import UsageError
 
 pytest.importorskip("matplotlib", reason="it comes with the extra `plot`")
-Image = pytest.importorskip("PIL.Image")
+Image = pytest.importorskip("PIL.Image", reason="it comes with the extra `plot`")
 
 VIEW = TRANSFORMER.view()
 HOSTILE = View(

@@ -114,8 +114,8 @@ def test_a_damaged_checkpoint_is_left_out(run):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--last", "5"], 2, "has 4 valid checkpoints, and 5 are wanted. Take fewer"),
-        (["--best", "9"], 2, "has 4 valid validated checkpoints, and 9 are wanted"),
+        (["--last", "5"], 2, "has 4 valid checkpoints, but 5 are needed. Take fewer"),
+        (["--best", "9"], 2, "has 4 valid validated checkpoints, but 9 are needed"),
         ([], 2, "give either --last N or --best N"),
         (["--last", "2", "--best", "2"], 2, "give either --last N or --best N"),
         (["--last", "1"], 2, "Invalid value for '--last'"),

@@ -151,7 +151,7 @@ def test_an_average_needs_two_checkpoints_and_a_new_name(root):
         damage(root / f"step-0000000{step}")
     code, _, err = s2s("checkpoints", "average", "x", "--last", "2")
     said = " ".join(err.split())
-    assert (code, "has 1 valid checkpoint, and 2 are wanted. Train with" in said) == (2, True)
+    assert (code, "has 1 valid checkpoint, but 2 are needed. Train with" in said) == (2, True)
     Run(Path("runs/y")).write(Run(Path("runs/x")).config(), {})
     variables = [Variable("a", np.zeros(50_000, np.float32))]
     for step in (1, 2):

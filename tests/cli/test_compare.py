@@ -125,11 +125,11 @@ def test_what_was_not_translated_from_the_same_sources_is_refused(saved, tmp_pat
 
 def test_what_cannot_be_compared_is_refused(saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="there is only one system to compare"):
+    with pytest.raises(UsageError, match="only one system is given"):
         run("compare", saved[0])
     with pytest.raises(UsageError, match="--markdown and --latex exclude each other"):
         run("compare", *saved, "--markdown", "--latex")
-    with pytest.raises(UsageError, match="do not say which sentences were translated"):
+    with pytest.raises(UsageError, match="do not contain the source sentences"):
         run("compare", str(tmp_path / "first"), str(tmp_path / "second"))
     with pytest.raises(CheckpointError, match="runs/none: no such run"):
         run("compare", saved[0], "none")

@@ -66,7 +66,7 @@ def test_other_sentences_need_no_corpus(home, trained, corpus, tmp_path):
     options = ["--tsv", str(tsv), "--data", "/no/longer/here.tsv"]
     code, out, err = s2s("compare", trained.name, trained.name, *options, *FAST)
     assert (code, json.loads(out)["by_rarest_word"]) == (0, [])
-    assert "no table by rare words" in err
+    assert "The table by rare words is left out" in err
     words = ["--training-file", str(tsv)]
     code, out, err = s2s("compare", trained.name, trained.name, *options, *words, *FAST, "-q")
     assert (code, err) == (0, "")
@@ -99,5 +99,5 @@ def test_a_language_is_for_runs(tmp_path):
         (tmp_path / name).write_text("a\n", encoding="utf-8")
     files = [str(tmp_path / "one"), str(tmp_path / "two")]
     options = ["--source-file", files[0], "--reference-file", files[0]]
-    with pytest.raises(UsageError, match="--to is for a run, and there is none"):
+    with pytest.raises(UsageError, match="--to applies only to runs, and there is none"):
         invoke("compare", *files, *options, "--to", "en")

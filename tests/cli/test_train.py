@@ -150,7 +150,7 @@ def test_an_interrupted_import_leaves_quietly_with_130(workdir, monkeypatch):
     [
         (b"a\tb\nc\n", "x.tsv:2: 1 column where 2 are expected (en TAB es)"),
         (b"a\t\xff\n", "x.tsv:1: invalid UTF-8 at byte 3 (0xff)"),
-        (b"a\tb\0\n", "x.tsv:1: a NUL character"),
+        (b"a\tb\0\n", "x.tsv:1: contains a NUL character"),
         (b"", "x.tsv: has no sentence pairs"),
         (b"a\tb\n", "leave nothing for the"),
     ],

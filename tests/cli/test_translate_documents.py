@@ -42,8 +42,11 @@ def test_txt_is_translated_line_by_line_unless_it_is_prose(home, tmp_path):
     ("options", "message"),
     [
         ((), "needs --output FILE"),
-        (("--output", "out.html", "--scores"), "--scores is for lines, and --input is html"),
-        (("--output", "out.html", "--n-best", "2"), "--n-best is for lines"),
+        (
+            ("--output", "out.html", "--scores"),
+            "--scores applies only to lines, but --input is html",
+        ),
+        (("--output", "out.html", "--n-best", "2"), "--n-best applies only to lines"),
     ],
 )
 def test_options_that_are_not_for_documents_are_errors(page, options, message):

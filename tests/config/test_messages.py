@@ -187,9 +187,9 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
 def test_a_decoder_that_would_see_nothing_of_the_source_is_refused(tmp_path):
     text = '[model]\nattention = "none"\nbridge = "zero"'
     assert error_of(text, tmp_path) == (
-        "my.toml: model.bridge 'zero' leaves the decoder nothing of the source, since "
-        "model.attention is 'none' and model.wiring 'luong'. Set model.bridge to 'projection' or "
-        "model.wiring to 'bahdanau'"
+        "my.toml: model.bridge 'zero' hides the source from the decoder, because model.attention is "
+        "'none' and model.wiring is 'luong'. Set model.bridge to 'projection' or model.wiring to "
+        "'bahdanau'"
     )
 
 
@@ -219,7 +219,7 @@ def test_locations_of_the_longest_source_are_needed(tmp_path):
     text = '[model]\nattention = "location"\n[training]\nmax_source_tokens = 200'
     assert error_of(text, tmp_path) == (
         "my.toml: model.attention_positions (128) is too small for the sources that "
-        "training.max_source_tokens allows: 200 are needed"
+        "training.max_source_tokens allows. Set it to 200 or more"
     )
 
 
@@ -231,8 +231,8 @@ def test_a_window_without_attention_is_refused(tmp_path):
 def test_coverage_without_attention_is_refused(tmp_path):
     text = '[model]\nattention = "none"\n[decoding]\ncoverage_penalty = 0.2'
     assert error_of(text, tmp_path) == (
-        "my.toml: decoding.coverage_penalty (0.2) counts attention, and model.attention is 'none'. "
-        "Set one of them"
+        "my.toml: decoding.coverage_penalty (0.2) needs attention, but model.attention is 'none'. "
+        "Change one of them"
     )
 
 

@@ -106,7 +106,7 @@ def test_an_empty_line_of_one_side_misaligns_nothing(tmp_path):
             "pairs.tsv:2: 2 columns where 3 are expected (en TAB es TAB attribution).",
         ),
         (b"a\tb\n\nc\t\xf1\n", "pairs.tsv:3: invalid UTF-8 at byte 3 (0xf1)."),
-        ("a\tb\nc\td\0\n", "pairs.tsv:2: a NUL character, which no text has."),
+        ("a\tb\nc\td\0\n", "pairs.tsv:2: contains a NUL character."),
     ],
 )
 def test_bad_line_is_named_or_skipped_on_request(tsv, content, message):

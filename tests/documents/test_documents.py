@@ -114,10 +114,10 @@ def test_what_is_not_translated_is_named():
     ("name", "content", "message"),
     [
         ("txt", b"a\nb \xff", "doc:2: invalid UTF-8"),
-        ("markdown", b"a\n\0", "doc:2: a NUL character"),
+        ("markdown", b"a\n\0", "doc:2: contains a NUL character"),
         ("html", b"<p>a</p>\n<pre>b", "doc:2: <pre> has no </pre>"),
-        ("srt", SAMPLES["srt"] + b"\n3\nno time\n", "doc:11: a subtitle without times"),
-        ("srt", b"text", "doc:1: not a subtitle"),
+        ("srt", SAMPLES["srt"] + b"\n3\nno time\n", "doc:11: the subtitle has no times"),
+        ("srt", b"text", "doc:1: not an SRT subtitle"),
         ("po", b'msgid "a"\nmsgstr "b\n', "doc:2: not a PO catalog: the closing quote"),
         ("po", b'msgid "a"\nnothing\n', "doc:2: not a PO catalog"),
         ("docx", b"text", "doc: not a DOCX document"),
@@ -126,7 +126,7 @@ def test_what_is_not_translated_is_named():
         (
             "docx",
             docx("", f'xmlns:w="{STRICT}"'),
-            "doc: word/document.xml is no transitional Open XML",
+            "doc: word/document.xml is not transitional Open XML",
         ),
     ],
 )

@@ -116,7 +116,7 @@ def test_tables_say_on_what_the_systems_were_trained():
     )
     table = to_markdown(compare(OF, [here, here], None, Resampling(20, 20)))
     size = "small: 4 sentences, 5 references. Trained on CPU (x\\_y, 2 cores), bfloat16."
-    assert f"{size} ± is the 95 % interval" in table
+    assert f"{size} ± gives the 95 % interval" in table
     assert "- better" not in table
     both = compare(OF, [here, there, BETTER], None, Resampling(20, 20))
     assert "small: 4 sentences, 5 references. ± is" in to_markdown(both)

@@ -51,14 +51,14 @@ def test_a_damaged_line_is_named(changed, tmp_path):
     path = tmp_path / "saved.jsonl"
     damaged(path, 3, json.dumps({**row, **changed}))
     (key,) = changed
-    with pytest.raises(DataError, match=rf"saved.jsonl:3: is damaged \({key}.*Save the"):
+    with pytest.raises(DataError, match=rf"saved.jsonl:3: the line is damaged \({key}.*Save the"):
         read_translations(path)
 
 
 @pytest.mark.parametrize("line", ["{", "", '{"source": "a"}', "[]"])
 def test_a_line_that_is_no_translation_is_named(line, tmp_path):
     damaged(tmp_path / "saved.jsonl", 2, line)
-    with pytest.raises(DataError, match="saved.jsonl:2: is damaged"):
+    with pytest.raises(DataError, match="saved.jsonl:2: the line is damaged"):
         read_translations(tmp_path / "saved.jsonl")
 
 
@@ -68,7 +68,7 @@ def test_a_line_that_is_no_translation_is_named(line, tmp_path):
 def test_a_damaged_head_is_named(origin, tmp_path):
     head = '{"format": "s2s translations", "version": 1, "name": "a", "test_set": "b", "origin": '
     damaged(tmp_path / "saved.jsonl", 1, f"{head}{origin}}}")
-    with pytest.raises(DataError, match=r"saved.jsonl:1: is damaged \(origin"):
+    with pytest.raises(DataError, match=r"saved.jsonl:1: the line is damaged \(origin"):
         read_translations(tmp_path / "saved.jsonl")
 
 

@@ -12,7 +12,7 @@ from seq2seq_cli.export.litert import SCRIPT, LiteRT
 from seq2seq_cli.export.program import compare
 from seq2seq_cli.runs.run import Run
 
-pytest.importorskip("ai_edge_litert")
+pytest.importorskip("ai_edge_litert", reason="it comes with the extra `litert`")
 MODELS = {
     "GRU, Bahdanau's wiring": {"model__kind": "rnn", "tokenizer__kind": "unigram"},
     "LSTM, Luong's wiring with input feeding": {

@@ -218,5 +218,5 @@ def test_numbers_that_make_no_search_are_refused(exported, values, message):
 
 def test_texts_and_translations_are_as_many(exported):
     score = tf.saved_model.load(str(exported / "1")).signatures["score"]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="a string for each text"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must have one string per text"):
         score(text=tf.constant(["a", "b"]), translation=tf.constant(["a"]))

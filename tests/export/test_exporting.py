@@ -21,7 +21,7 @@ def test_the_command_knows_every_format_and_type_of_weights():
     [
         ("bundle", "float32", "not for --to bundle, whose weights are float32"),
         ("saved-model", "int8", "not for --to saved-model, whose weights are float32"),
-        ("litert", "int16", "int16 is not for --to litert. Take one of float32, int8"),
+        ("litert", "int16", "int16 does not apply to --to litert. Use one of float32, int8"),
     ],
 )
 def test_types_of_weights_that_a_format_lacks_are_refused(tmp_path, kind, quantization, message):
@@ -48,8 +48,8 @@ def test_no_format_overwrites_or_makes_parents(tmp_path, kind):
 
 def test_a_refused_export_writes_nothing(home, trained, tmp_path):
     for arguments, words in (
-        (("--to", "saved-model", "--quantization", "int8"), "--quantization is not for"),
-        (("--to", "ctranslate2"), "no layers for a model of this kind (rnn)"),
+        (("--to", "saved-model", "--quantization", "int8"), "--quantization does not apply to"),
+        (("--to", "ctranslate2"), "this model is rnn."),
     ):
         code, out, err = s2s("export", trained.name, str(tmp_path / "a"), *arguments)
         assert (code, out) == (2, "")

@@ -137,7 +137,7 @@ def test_their_average_is_an_error_or_an_average_of_what_is_there(checkpoint, na
 
 
 class NoConfig:
-    class model:  # noqa: N801
+    class model:  # noqa: N801  (the name of a field of Config)
         label = "x"
 
     to_toml = staticmethod(str)

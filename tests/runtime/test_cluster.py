@@ -50,5 +50,5 @@ def test_without_workers_there_is_no_cluster(value, monkeypatch):
     ],
 )
 def test_what_names_no_worker_is_an_error_with_an_example(value, monkeypatch):
-    with pytest.raises(UsageError, match="TF_CONFIG: .*Expected such as"):
+    with pytest.raises(UsageError, match="TF_CONFIG: .*An example is"):
         found(monkeypatch, value)

@@ -65,7 +65,7 @@ class TestCache:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
         (warning,) = warnings()
         assert warning.startswith(str(tmp_path / "file/s2s/xla/"))
-        assert "cannot be written (Not a directory). So XLA compiles again at" in warning
+        assert "cannot be written (Not a directory). XLA therefore compiles again at" in warning
         assert "cache" not in os.environ["TF_XLA_FLAGS"]
 
     def test_a_full_disk_costs_a_warning(self, warnings, tmp_path, monkeypatch):

@@ -52,7 +52,7 @@ def joined(size: int) -> Iterator[list[Peers]]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch) -> None:
-    """Have signs of life come often, so that connections end fast."""
+    """Send heartbeats often, so that connections end fast."""
     monkeypatch.setattr(peers, "BEAT", 0.1)
 
 
@@ -94,7 +94,7 @@ def test_one_that_waits_says_for_whom_and_gives_up_by_name(impatient):
             with pytest.raises(WorkerError, match=rf"worker 2 \({chief.addresses[2]}\): did not"):
                 each.result()
     for texts in said.values():
-        assert f"Waiting for {chief.name(2)} since" in texts[-1]
+        assert f"Waiting for {chief.name(2)} for" in texts[-1]
         assert len(texts) >= 5
 
 
@@ -160,7 +160,7 @@ def test_a_chief_that_does_not_wait_is_named(impatient):
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        with pytest.raises(WorkerError, match=r"worker 0 .*answers, but not as one that waits"):
+        with pytest.raises(WorkerError, match=r"worker 0 .*answers, but does not wait"):
             join(other, 0.8, silent)
 
 
@@ -181,9 +181,9 @@ def test_other_versions_are_refused_at_both_ends(impatient, monkeypatch):
     )
     with threads() as start:
         found = [start(join, cluster, 10.0, silent) for cluster in (chief, other)]
-        with pytest.raises(UsageError, match=r"worker 1 .*has other versions"):
+        with pytest.raises(UsageError, match=r"worker 1 .*has different versions"):
             found[0].result()
-        with pytest.raises(WorkerError, match=r"the chief.*has other versions"):
+        with pytest.raises(WorkerError, match=r"the chief.*has different versions"):
             found[1].result()
 
 
@@ -206,7 +206,7 @@ def test_one_that_ends_by_an_error_is_named_to_all_with_its_cause():
 def test_one_that_vanishes_is_named_to_all():
     with joined(3) as (chief, first, second):
         first.channels[0].close()
-        with pytest.raises(WorkerError, match=r"worker 1 .*without a word") as error:
+        with pytest.raises(WorkerError, match=r"worker 1 .*ended without a message") as error:
             chief.receive()
         assert error.value.exit_code == 8
         with pytest.raises(WorkerError, match=r"worker 1 "):
@@ -260,6 +260,6 @@ def test_something_else_than_a_message_is_an_error():
         channel = Channel(socket.create_connection(server.getsockname()))
         with server.accept()[0] as theirs:
             theirs.sendall(b"[]\n")
-            with pytest.raises(ValueError, match="is no message"):
+            with pytest.raises(ValueError, match="is not a message"):
                 channel.read(1.0)
     channel.close()

@@ -129,7 +129,7 @@ def waiting(port):
         (["--run", "none"], 4, "no such run"),
         (["--host", "999.1.1.1"], 2, "--host 999.1.1.1"),
         (["--compile-beam", "99"], 2, "--compile-beam 99"),
-        (["--api-keys", os.devnull], 3, "has no key"),
+        (["--api-keys", os.devnull], 3, "contains no key"),
     ],
 )
 def test_wrong_options_end_the_command(home, arguments, code, message):

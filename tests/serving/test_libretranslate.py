@@ -5,7 +5,7 @@ import urllib.error
 import pytest
 from scripted_server import running
 
-libretranslatepy = pytest.importorskip("libretranslatepy")
+libretranslatepy = pytest.importorskip("libretranslatepy", reason="it comes with the extra `test`")
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,8 @@ def held_engine():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"text": ["a"] * 6}, "6 sentences; a request may have 5"),
-        ({"text": "a" * 101}, "101 characters; a request may have 100"),
+        ({"text": ["a"] * 6}, "6 sentences; the limit per request is 5"),
+        ({"text": "a" * 101}, "101 characters; the limit per request is 100"),
         ({"text": "a" * 2000}, "more than 1,000 bytes"),
         ({"text": "a" * 10_000_000}, "more than 1,000 bytes"),
     ],

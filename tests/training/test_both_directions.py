@@ -151,7 +151,7 @@ class TestCommands:
         page = tmp_path / "page.html"
         invoke("report", "--to", "en", "--output", str(page), run.name)
         assert "test es-en: " in page.read_text("utf-8")
-        with pytest.raises(UsageError, match="--to is for the test scores"):
+        with pytest.raises(UsageError, match="--to applies to the test scores"):
             invoke("report", "--to", "en", "--no-test", "--output", str(page))
 
     @pytest.mark.parametrize("command", ["attention", "explain"])

@@ -96,10 +96,10 @@ def test_another_corpus_is_named(corpus, tmp_path):
     shorter.write_text("".join(lines), encoding="utf-8")
     chief, other, _ = train_together(config_of(corpus), config_of(shorter))
     assert isinstance(other, DataError)
-    assert "has other sentences" in str(other)
+    assert "differ from the chief's corpus" in str(other)
     assert isinstance(chief, WorkerError)
     assert "worker 1" in str(chief)
-    assert "has other sentences" in str(chief)
+    assert "differ from the chief's corpus" in str(chief)
     assert chief.exit_code == DataError.exit_code
 
 
@@ -120,7 +120,7 @@ def test_a_tokenizer_file_outside_of_the_folder_is_refused(corpus, monkeypatch, 
 def test_other_batches_are_named(corpus):
     chief, other, _ = train_together(config_of(corpus), config_of(corpus, training__seed=3))
     assert isinstance(other, DataError)
-    assert "batch 0 of epoch 1 is not the chief's" in str(other)
+    assert "batch 0 of epoch 1 differs from the chief's" in str(other)
     assert isinstance(chief, WorkerError)
 
 
@@ -145,7 +145,7 @@ def test_a_worker_whose_weights_have_drifted_takes_the_chiefs(corpus, monkeypatc
     result, ended, events = train_together(config_of(corpus, training__checkpoint_minutes=1e-9))
     assert (result.step, ended) == (4, None)
     notices = [event.text for event in events if isinstance(event, Notice)]
-    assert sum("worker 1" in text and "had other weights" in text for text in notices) == 4
+    assert sum("worker 1" in text and "had different weights" in text for text in notices) == 4
     assert seen[0] == seen[1]
     assert len(set(seen[0])) == 4
 

@@ -13,7 +13,10 @@ from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.logs import Logs
 from seq2seq_cli.training.loop import train
 
-accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+accumulator = pytest.importorskip(
+    "tensorboard.backend.event_processing.event_accumulator",
+    reason="it comes with the extra `test`",
+)
 SCALARS = {
     *(f"training/{name}" for name in ("loss", "learning_rate", "gradient_norm")),
     *(f"training/{name}" for name in ("pairs_per_second", "padding_share")),

@@ -78,4 +78,5 @@ def _create(stack: ExitStack, path: Path, gzipped: bool) -> IO[bytes]:
     if not gzipped:
         return raw
     # The header has neither name nor time, so the same lines make the same file.
+    # A GzipFile has all methods of IO[bytes] that are used, but is not declared as one.
     return stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))  # type: ignore

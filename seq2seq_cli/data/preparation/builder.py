@@ -16,7 +16,7 @@ from seq2seq_cli.data.splits import TRAIN
 from seq2seq_cli.work import ShowWork
 
 
-class PairsBuilder(  # type: ignore[call-arg]
+class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows no class arguments
     tfds.core.dataset_builder.FileReaderBuilder, skip_registration=True
 ):
     """Writes a corpus in its order, one shard for each chunk that has train pairs.

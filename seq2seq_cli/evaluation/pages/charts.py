@@ -142,9 +142,9 @@ def _rounded(value: float) -> float:
 
 
 def _curve(name: str, title: str, source: str, several: bool) -> dict[str, Any]:
-    """Return a line that is zoomed by the wheel, moved by dragging, and read by the pointer.
+    """Return a line chart with zoom by the wheel, panning by dragging, and values at the pointer.
 
-    Without a key the wheel scrolls the page, which the charts would else hold up.
+    The wheel zooms only with Ctrl or ⌘. Otherwise it scrolls the page.
     """
     x = {"field": "step", "type": "quantitative", "title": "update"}
     is_share = name.endswith(("_share", "_entropy"))
@@ -152,7 +152,7 @@ def _curve(name: str, title: str, source: str, several: bool) -> dict[str, Any]:
     y |= {"axis": {"format": "%"}} if is_share else {"scale": {"zero": False}}
     colour: dict[str, Any] = {"value": "#4c78a8"}
     if several:
-        # Two columns of short labels fit a phone.
+        # Two columns of short labels fit on a phone.
         legend = {"orient": "bottom", "title": None, "columns": 2, "labelLimit": 130}
         colour = {"field": "run", "type": "nominal", "legend": legend}
     tooltip = [

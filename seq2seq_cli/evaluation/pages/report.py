@@ -51,7 +51,7 @@ def report_page(reports: Sequence[RunReport]) -> str:
 
 
 def _signatures(reports: Sequence[RunReport]) -> dict[str, list[str]]:
-    """Return the signatures of each metric; test splits of other references have other ones."""
+    """Return the signatures of each metric. They depend on the references of the test split."""
     found: dict[str, dict[str, None]] = {name: {} for name in METRICS}
     for report in reports:
         for score in report.test.scores if report.test else []:

@@ -24,8 +24,8 @@ def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor | None = None) -
         mask_BS: bool, False on padding; or a mask_BTS that says so for each query; or None.
 
     Returns:
-        float32 weights of the shape of `scores_BTS`: 0 where the mask is False and in sum 1
-        elsewhere. A row whose mask is all False gets zeros, not NaN.
+        float32 weights of the shape of `scores_BTS`: 0 where the mask is False. Each row sums
+        to 1. A row whose mask is all False gets zeros, not NaN.
     """
     if mask_BS is not None and mask_BS.shape.rank < scores_BTS.shape.rank:
         mask_BS = mask_BS[:, tf.newaxis, :]
@@ -78,12 +78,12 @@ class AttentionLayer(keras.layers.Layer):
             causal: let query t see no key after position t, as in self-attention.
             query_mask: bool, B or BT as the query is; the context of a query is 0 where it is
                 False. None where there is none.
-            training: whether to drop weights. Those that are returned are without dropout.
+            training: whether to apply dropout. The returned weights are without dropout.
             return_weights: whether to return the weights, too.
 
         Returns:
-            The context, BD or BTD, in the values' dtype and width; and, unless they are not wanted,
-            the weights, BS or BTS, in float32. A query that may see no key gets zeros for both.
+            The context, BD or BTD, in the values' dtype and width. With `return_weights` also the
+            weights, BS or BTS, in float32. Both are zero for a query that sees no key.
 
         Raises:
             ValueError: if a single query, without a position, is to be causal.
@@ -119,7 +119,7 @@ class AdditiveAttention(AttentionLayer):
         attention = AdditiveAttention(units=128, query_units=256, key_units=512)
         context_BD, weights_BS = attention(query_BD, values_BSD, mask_BS=mask_BS)
 
-    Equal to keras.layers.AdditiveAttention where that is given Wq q + b and Wk k.
+    It equals keras.layers.AdditiveAttention with the inputs Wq q + b and Wk k.
 
     Args:
         units: width of the score's hidden layer.
@@ -153,8 +153,8 @@ class LuongAttention(AttentionLayer):
         general  q . W k
         concat   v . tanh(Wq q + Wk k)
 
-    With a learned scale g, dot is g q . k, and concat is v . tanh(g (Wq q + Wk k)): so does
-    keras.layers.Attention, to which they are equal.
+    With a learned scale g, dot is g q . k, and concat is v . tanh(g (Wq q + Wk k)). Both then equal
+    keras.layers.Attention.
 
         attention = LuongAttention("general", query_units=256, key_units=512)
         context_BD, weights_BS = attention(query_BD, values_BSD, mask_BS=mask_BS)
@@ -165,11 +165,12 @@ class LuongAttention(AttentionLayer):
         key_units: width of a key; for `dot` that of a query.
         units: width of the hidden layer of `concat`; that of a query where not given.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
-        use_scale: whether there is g, which begins at 1; not for `general`, whose W has it in it.
+        use_scale: whether to learn g, which starts at 1. `general` has no g; its W includes the
+            scale.
         dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
 
     Raises:
-        ValueError: if there is no such score, `dot` is given unequal widths, or `general` a scale.
+        ValueError: if the score is unknown, `dot` gets unequal widths, or `general` gets a scale.
     """
 
     def __init__(

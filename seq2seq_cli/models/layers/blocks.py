@@ -1,4 +1,4 @@
-"""What the stacks of Transformers are made of: a block, and the residual connections in it."""
+"""A block of a Transformer, and its residual connections."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -35,8 +35,8 @@ class Residual(keras.layers.Layer):
         units: width of x.
         norm: `pre` or `post`.
         dropout: applied to f's outputs.
-        normalisation: `layer` or `rms`; None where x is normalised for several f at once, which
-            `side_by_side` does.
+        normalisation: `layer` or `rms`; None for no normalisation, because `side_by_side`
+            normalises x once for several sublayers.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ Step = tuple[Residual, Sublayer]
 
 
 def one_by_one(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
-    """Return x after each sublayer in its residual connection; and the other results of each."""
+    """Apply the sublayers in sequence. Return the last x, and the other results of each."""
     results = []
     for residual, f in steps:
         x, found = residual.around(f, x, training)
@@ -77,13 +77,13 @@ def one_by_one(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.
 
 
 def side_by_side(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
-    """Return what `one_by_one` does, where all sublayers take the same input.
+    """Apply the sublayers in parallel, to the same input. Return the same as `one_by_one`.
 
         x + dropout(f(norm(x))) + dropout(g(norm(x)))
 
     Wang and Komatsuzaki (2021), GPT-J; Chowdhery et al. (2022), "PaLM: scaling language modeling
-    with pathways", section 2, "Parallel Layers". The first residual connection has the norm. A
-    cross-attention is one more sublayer.
+    with pathways", section 2, "Parallel Layers". The first residual connection holds the norm.
+    Cross-attention is a third sublayer.
     """
     normal = steps[0][0].norm(x, dtype=product_dtype(x.dtype))
     results = []
@@ -112,7 +112,7 @@ class BlockOutput(NamedTuple):
 class Block(keras.layers.Layer):
     """Self-attention, cross-attention if wanted, feed-forward; each in a Residual.
 
-    They stand one after the other, or side by side (`model.parallel_blocks`).
+    The sublayers are applied in sequence, or in parallel (`model.parallel_blocks`).
 
     An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model.
 
@@ -121,8 +121,8 @@ class Block(keras.layers.Layer):
         make_dropout: gives each dropout its site.
         cross: whether there is a cross-attention.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
-        key_value_heads: of the attentions; None for as many as queries have.
-        like: a block whose self-attention and feed-forward network are this one's, too.
+        key_value_heads: number of heads of keys and values; None for the number of query heads.
+        like: a block with which this one shares self-attention and feed-forward network.
     """
 
     self_attention: MultiHeadAttention
@@ -203,9 +203,9 @@ class Block(keras.layers.Layer):
             memory: keys and values that the cross-attention sees.
             memory_mask_BS: bool, False on padding of `memory`.
             training: whether to drop.
-            turn: what queries and keys of the self-attention go through; see Distances.
-            bias: added to its scores; see Distances.
-            depth: how often the block has been applied before; see Compute.
+            turn: applied to queries and keys of the self-attention; see Distances.
+            bias: added to the scores of the self-attention; see Distances.
+            depth: the number of earlier applications of the block; see Compute.
         """
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
@@ -271,7 +271,7 @@ class Block(keras.layers.Layer):
             memory_mask_RS: bool, False on padding of `memory`.
             in_place: whether to write over the cache.
             turn: see `call`.
-            bias_RHX: see `call`; of the keys that `self_mask_RX` is of. R may be 1.
+            bias_RHX: see `call`; it is for the same keys as `self_mask_RX`. R may be 1.
 
         Returns:
             The inputs of the next block; the new cache; and weights_RHS over the memory, without a

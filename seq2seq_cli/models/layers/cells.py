@@ -120,13 +120,13 @@ CELLS: dict[str, type[Cell]] = {"gru": GRUCell, "lstm": LSTMCell}
 def run_cell(
     cell: Cell, inputs_BTD: tf.Tensor, state: Tensors, context: Tensors | None = None
 ) -> tf.Tensor:
-    """Return a cell's outputs_BTD over a whole sequence that begins in `state`.
+    """Return a cell's outputs_BTD over a whole sequence, starting from `state`.
 
     Args:
         cell: the cell.
         inputs_BTD: the sequence.
-        state: before it.
-        context: added at each position to W x + b, a tensor BD for each gate.
+        state: the initial state.
+        context: a tensor BD for each gate, which is added to W x + b at each position.
     """
 
     def body(slices: Tensors, state: Tensors, factors: Factors, product: Product) -> tuple:
@@ -191,11 +191,11 @@ class UpperLayers(keras.layers.Layer):
         return inputs_BD, after
 
     def output(self, first_BD: tf.Tensor, states: Tensors) -> tf.Tensor:
-        """Return the output that `step` returned with these states.
+        """Return the output of `step` for these states.
 
         Args:
-            first_BD: of the first layer.
-            states: of the others.
+            first_BD: the state of the first layer.
+            states: the states of the other layers.
         """
         outputs = [self._of(states, i)[0] for i, _ in enumerate(self.cells)]
         return tf.add_n(outputs) if outputs else first_BD

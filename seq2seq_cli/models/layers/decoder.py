@@ -1,4 +1,4 @@
-"""What recurrent decoders have in common."""
+"""The base class of recurrent decoders."""
 
 from abc import abstractmethod
 from typing import Any
@@ -19,18 +19,18 @@ from seq2seq_cli.models.seq2seq import Memory
 
 
 class Decoder(keras.layers.Layer):
-    """What the wirings have in common: cells, and a state that is a list of tensors.
+    """The common part of all wirings: cells, and a state that is a list of tensors.
 
     Args:
         config: the model's table.
-        dropouts: for the input of each layer but the first.
+        dropouts: for the input of each layer except the first.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
 
     Attributes:
-        output_units: width of what the vocabulary is predicted from.
-        score: of the attention; a decoder without attention has none.
-        window: the part of the source that attention sees; None for all of it.
-        gate_kernels: weights besides the cells' that hold a matrix for each gate.
+        output_units: width of the outputs, from which the vocabulary is predicted.
+        score: the score of the attention; a decoder without attention has none.
+        window: the part of the source that attention sees; None for the whole source.
+        gate_kernels: weights outside the cells that hold a matrix for each gate.
         state_names: a name for each tensor of the state.
     """
 
@@ -61,10 +61,10 @@ class Decoder(keras.layers.Layer):
 
     @abstractmethod
     def prepare(self, values_BSD: tf.Tensor) -> Memory:
-        """Return all that decoding needs of the encoder's values, projected once."""
+        """Return everything that decoding needs of the encoder's values, projected once."""
 
     def kernels(self) -> Factors:
-        """Return the weights that a scan's body or a decoding step multiplies by, read once."""
+        """Return the weights of the products in a scan's body or a decoding step, read once."""
         kernels = {"recurrent": tf.convert_to_tensor(self.cell.recurrent_kernel)}
         if self.has_attention and self.score.query_kernel is not None:
             kernels["query"] = tf.convert_to_tensor(self.score.query_kernel)
@@ -89,7 +89,7 @@ class Decoder(keras.layers.Layer):
     ) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """Return output_BD, weights_BS and the next state at one position of the target.
 
-        `t_B1` is that position, float32, for a window that counts.
+        `t_B1` is that position, float32, for a window whose centre depends on it.
         """
 
     def attention(
@@ -101,7 +101,7 @@ class Decoder(keras.layers.Layer):
     ) -> tf.Tensor:
         """Return weights_BS = softmax(score(s, h)), with the states s as queries.
 
-        `t_B1` is the position of the query, for a window that counts.
+        `t_B1` is the position of the query, for a window whose centre depends on it.
         """
         query_BD = states_BD
         if "query" in factors:
@@ -114,11 +114,11 @@ class Decoder(keras.layers.Layer):
         return self.window(scores_BS, factors["mask"], t_B1)
 
     def reported(self, weights_BS: tf.Tensor) -> tf.Tensor:
-        """Return the weights that a decoding step reports: 1 in sum."""
+        """Return the weights that a decoding step reports. They sum to 1."""
         return weights_BS if self.window is None else self.window.reported(weights_BS)
 
     def positions(self, embedded_BTD: tf.Tensor) -> Tensors:
-        """Return t_T11 of a whole target, in a list, if a window counts; else none."""
+        """Return [t_T11] for a whole target if a window depends on it, otherwise []."""
         if self.window is None or not self.window.counts:
             return []
         length = tf.shape(embedded_BTD)[1]

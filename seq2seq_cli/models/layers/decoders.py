@@ -16,16 +16,16 @@ from seq2seq_cli.models.seq2seq import Memory
 
 
 class BahdanauDecoder(ContextDecoder):
-    """The previous state asks, and the context enters the cell.
+    """The previous state is the query, and the context enters the cell.
 
         c_i = attend(s_{i-1}, h)
         s_i = cell([y_{i-1}; c_i], s_{i-1})
         t_i = readout(s_i, y_{i-1}, c_i)
 
-    Bahdanau et al. (2015), section 3.1 and appendix A.2; t_i is the output. A maxout readout is of
-    s_{i-1}, as in the paper. Where there are more layers, it is the first that asks (Wu et al.
-    2016, "Google's neural machine translation system", section 3), so that the others run over the
-    whole target at once; s_i in t_i is the last layer's.
+    Bahdanau et al. (2015), section 3.1 and appendix A.2; t_i is the output. A maxout readout reads
+    s_{i-1}, as in the paper. With several layers, the first one's state is the query (Wu et al.
+    2016, "Google's neural machine translation system", section 3), so the others run over the
+    whole target at once. s_i in t_i is the state of the last layer.
 
     See `reference.bahdanau_step` for the plain form.
     """

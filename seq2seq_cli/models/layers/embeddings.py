@@ -71,7 +71,7 @@ class Embeddings(keras.layers.Layer):
 
 
 class Positions(keras.layers.Layer):
-    """A vector for each position, the first of which is 0, added to that of a token.
+    """A vector for each position, which is added to the token's. Positions start at 0.
 
     `sinusoidal`: for position p and i from 0 to units/2 - 1,
 
@@ -82,7 +82,7 @@ class Positions(keras.layers.Layer):
     own code (tensor2tensor) and counted from 1 as in OpenNMT: the form that CTranslate2 knows.
     `learned`: a table of `max_positions` rows (Gehring et al. 2017); all later positions share its
     last row, so a sentence that is longer than any in training is neither cut nor an error.
-    Any other kind: there are no such vectors; see `relative_positions`.
+    Other kinds have no such vectors; see `relative_positions`.
 
     Args:
         kind: see `model.positions`.
@@ -102,7 +102,7 @@ class Positions(keras.layers.Layer):
         self.built = True
 
     def add_to(self, x: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
-        """Return the vectors of tokens with those of their positions."""
+        """Add the vectors of the positions to the vectors of tokens."""
         return x + self(positions) if self.are_added else x
 
     def call(self, positions: tf.Tensor) -> tf.Tensor:

@@ -22,7 +22,7 @@ class EncoderLayer(keras.layers.Layer):
         input_units: width of the inputs.
         bidirectional: whether there is a cell from the end too.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
-        both_ends: whether the last state is that of both cells, side by side.
+        both_ends: whether the last state is the concatenation of both cells' states.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class EncoderLayer(keras.layers.Layer):
         return [cell for cell in both if cell is not None]
 
     def call(self, inputs_BSD: tf.Tensor, mask_BS: tf.Tensor) -> tuple[tf.Tensor, Tensors]:
-        """Return values_BSD, and the last state of the backward cell (else of the only one).
+        """Return values_BSD, and the last state of the backward cell, or of the only cell.
 
-        With `both_ends` it is that of both cells.
+        With `both_ends` the state is the concatenation of both cells' states.
         """
         inputs_SBD = tf.transpose(inputs_BSD, [1, 0, 2])
         mask_SB1 = tf.transpose(mask_BS)[:, :, tf.newaxis]

@@ -1,4 +1,4 @@
-"""The network of each position in a Transformer's block."""
+"""The feed-forward network of a Transformer's block."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ class FeedForward(keras.layers.Layer):
         relu, gelu:  FFN(x) = f(x W1 + b1) W2 + b2                       Vaswani et al., equation 2
         swiglu:      FFN(x) = (swish(x W1 + b1) * (x V + c)) W2 + b2     Shazeer (2020), equation 6
 
-    Shazeer's has no biases. With `swiglu` the layer has half as many weights again; the paper takes
-    two thirds of the inner units to make up for it. GELU is exact (Hendrycks and Gimpel 2016).
+    Shazeer's network has no biases. `swiglu` needs 1.5 times as many weights. The paper compensates
+    for that by two thirds of the inner units. GELU is exact (Hendrycks and Gimpel 2016).
 
     Args:
         units: width of inputs and outputs.
-        inner_units: width in between.
+        inner_units: width of the inner layer.
         activation: `relu`, `gelu` or `swiglu`.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
-        dropout: applied to the inner units after the activation, as tensor2tensor and fairseq do;
-            None for none.
+        dropout: applied to the inner units after the activation, as in tensor2tensor and fairseq;
+            None for no dropout.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class FeedForward(keras.layers.Layer):
         return tf.cast(self.transform(inputs, self.maps(), training), inputs.dtype)
 
     def maps(self) -> dict[str, Affine]:
-        """Return the maps that `transform` takes."""
+        """Return the maps for `transform`."""
         maps = {
             "inner": joined((self.inner_kernel, self.inner_bias)),
             "output": joined((self.output_kernel, self.output_bias)),

@@ -1,4 +1,4 @@
-"""Local attention: a query sees a window of the source alone."""
+"""Local attention: a query sees only a window of the source."""
 
 from abc import abstractmethod
 from typing import Any
@@ -13,15 +13,15 @@ from seq2seq_cli.models.layers.initialisers import glorot
 class Window(keras.layers.Layer):
     """The window [p_t - D, p_t + D] that query t sees: Luong et al. (2015), section 3.2.
 
-    Scores are normalised over it alone. Positions count from 0, and S is the source's real length,
-    so that padding changes nothing. Abstract: a subclass says where the centre p_t is.
+    Scores are normalised over the window. Positions count from 0, and S is the source's real
+    length, so padding changes nothing. Abstract: a subclass defines the centre p_t.
 
     Args:
         reach: D.
 
     Attributes:
-        counts: whether the centre depends on t. Else it depends on `kernel`.
-        kernel: what a query is multiplied by for `centre`, or None.
+        counts: whether the centre depends on t. Otherwise it depends on the query.
+        kernel: the matrix that multiplies a query for `centre`, or None.
     """
 
     counts: bool = False
@@ -37,12 +37,12 @@ class Window(keras.layers.Layer):
         """Return p_t, float32.
 
         Args:
-            hint: t where the window counts, else the query times `kernel`: B1 or BD, or BT1 or BTD.
+            hint: t if `counts`, otherwise the query times `kernel`: B1 or BD, or BT1 or BTD.
             length: S, float32, B1 or B11.
         """
 
     def weighted(self, weights: tf.Tensor, distances: tf.Tensor) -> tf.Tensor:
-        """Return the weights that are used, given those of the window and s - p_t."""
+        """Return the final weights, given the weights over the window and s - p_t."""
         del distances
         return weights
 
@@ -62,15 +62,15 @@ class Window(keras.layers.Layer):
         return self.weighted(weights, distances)
 
     def reported(self, weights: tf.Tensor) -> tf.Tensor:
-        """Return weights that are 1 in sum."""
+        """Return the weights, scaled to sum to 1."""
         return weights
 
 
 class MonotonicWindow(Window):
     """local-m: p_t = t, or the source's last position for all later t.
 
-    Source and target are supposed to go along side by side. That the window stops at the end is not
-    in the paper: without it a long translation would see nothing.
+    Source and target are assumed to be monotonically aligned. The paper's window does not stop at
+    the last position, so the end of a long translation would see nothing.
     """
 
     counts = True
@@ -81,13 +81,13 @@ class MonotonicWindow(Window):
 
 
 class PredictiveWindow(Window):
-    """local-p: the query predicts the centre, and weights fall with the distance from it.
+    """local-p: the query predicts the centre, and weights decrease with the distance from it.
 
         p_t    = S sigmoid(v_p . tanh(W_p h_t))                             equation 9
         a_t(s) = align(h_t, h_s) exp(-(s - p_t)^2 / (2 sigma^2))            equation 10
 
-    with sigma = D / 2. The context is the sum by these weights, which is less than 1 in all; what a
-    decoding step reports is scaled to 1.
+    with sigma = D / 2. These weights, which sum to less than 1, give the context. The weights that
+    a decoding step reports are scaled to sum to 1.
 
     Args:
         reach: D.
@@ -117,7 +117,7 @@ class PredictiveWindow(Window):
 
 
 def make_window(span: str, reach: int, query_units: int, seed: Any = None) -> Window | None:
-    """Return what `model.attention_span` says: a window, or None for the whole source."""
+    """Return the window of `model.attention_span`, or None for the whole source."""
     if span == "local_m":
         return MonotonicWindow(reach, name="window")
     if span == "local_p":

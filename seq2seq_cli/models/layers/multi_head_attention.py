@@ -31,14 +31,14 @@ def scaled_dot_product_attention(
 
     Args:
         query: queries_BTD, or one a sentence, BD; or by heads, BHTD or BHD.
-        key: keys_BSD (BHSD by heads), as wide as the queries. There may be fewer heads of keys and
-            values than of queries, each for a group of those.
+        key: keys_BSD (BHSD by heads), as wide as the queries. Keys and values may have fewer heads
+            than queries; each of them serves a group of query heads.
         value: values_BSD (BHSD by heads), of any width.
         mask: bool, False where a key is not to be seen: BS, as padding masks are, or BTS; where
             its B or T is 1 it counts for all. The same for all heads.
         causal: hide from query t all keys after the t-th.
         dropout: applied to the weights before they are used; the weights returned are without it.
-        bias: float32, added to the scores, to whose shape it broadcasts.
+        bias: float32, added to the scores; it broadcasts to their shape.
 
     Returns:
         The outputs, of the query's shape but as wide as the values and of the values' dtype; and
@@ -83,7 +83,7 @@ class MultiHeadAttention(keras.layers.Layer):
     With fewer heads of keys and values, W_i^K and W_i^V are shared by groups of heads:
     grouped-query attention (Ainslie et al. 2023, "GQA: training generalized multi-query Transformer
     models from multi-head checkpoints", section 2.2), equal to keras.layers.GroupQueryAttention;
-    with one, multi-query attention (Shazeer 2019). A cache is as many times smaller.
+    with one, multi-query attention (Shazeer 2019). The cache is smaller by the same factor.
 
     Args:
         units: width of all heads together.
@@ -96,7 +96,8 @@ class MultiHeadAttention(keras.layers.Layer):
         key_value_heads: number of heads of keys and values; divides `heads`. None for `heads`.
 
     Raises:
-        ValueError: if `heads` does not divide `units`, or `key_value_heads` not `heads`.
+        ValueError: if `heads` does not divide `units`, or `key_value_heads` does not divide
+            `heads`.
     """
 
     def __init__(
@@ -161,13 +162,13 @@ class MultiHeadAttention(keras.layers.Layer):
             attention_mask: the `mask` of `scaled_dot_product_attention`.
             causal: see there.
             training: whether to drop weights.
-            query_mask: bool, B or BT as the query is; the output of a query is 0 where it is False.
-                None where there is none.
+            query_mask: bool, B or BT like the query; the output of a query is 0 where it is False.
+                None for no mask.
             return_weights: whether to return the weights, too.
 
         Returns:
-            The outputs, of the query's shape; and, unless they are not wanted, the float32
-            weights_BHTS (BHS for one query).
+            The outputs, of the query's shape. With `return_weights` also the float32 weights_BHTS
+            (BHS for one query).
         """
         outputs, weights = self._attend(query, key, value, attention_mask, causal, training)
         if query_mask is not None:
@@ -183,7 +184,7 @@ class MultiHeadAttention(keras.layers.Layer):
         causal: bool,
         training: bool,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return outputs and weights; the arguments are those of `call`."""
+        """Return outputs and weights. The arguments are those of `call`."""
         if query.shape.rank == 2:
             outputs, weights = self._attend(
                 query[:, tf.newaxis], key, value, attention_mask, causal, training
@@ -232,7 +233,7 @@ class MultiHeadAttention(keras.layers.Layer):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Attend with what has been projected already, with the arguments of `call`.
 
-        `bias` is that of `scaled_dot_product_attention`.
+        For `bias` see `scaled_dot_product_attention`.
 
         Returns:
             What `call` does, but the outputs in the dtype of products.

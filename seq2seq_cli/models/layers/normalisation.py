@@ -9,7 +9,7 @@ from seq2seq_cli.models.ops.layer_norm import layer_norm, rms_norm
 
 
 class Norm(keras.layers.Layer):
-    """What the normalisations have in common: a gain gamma. Abstract.
+    """The common part of the normalisations: a gain gamma. Abstract.
 
     Args:
         units: width of the inputs.

@@ -1,4 +1,4 @@
-"""Recurrent decoders without attention: what each wiring is where the source is one vector."""
+"""Recurrent decoders without attention. They read the source as a single vector."""
 
 from typing import Any
 
@@ -14,13 +14,14 @@ from seq2seq_cli.models.seq2seq import Memory
 
 
 class SutskeverDecoder(Decoder):
-    """The source is in the initial state alone.
+    """The source is given only by the initial state.
 
         h_t = cells(y_{t-1}, h_{t-1})
 
     Sutskever, Vinyals, Le (2014), "Sequence to sequence learning with neural networks", equation 1;
-    the last layer's h_t is the output. It is Luong's wiring without a context. The paper's initial
-    state is the encoder's last one, layer by layer; here the bridge makes it of the last layer's.
+    the last layer's h_t is the output. It is Luong's wiring without a context. In the paper, each
+    layer starts from the encoder's last state of the same layer. Here, the bridge computes the
+    initial state of all layers from the last layer's state.
 
     See `reference_variants.sutskever_step` for the plain form.
     """
@@ -30,7 +31,7 @@ class SutskeverDecoder(Decoder):
         self.output_units, self.gate_kernels = self.units, []
 
     def prepare(self, values_BSD: tf.Tensor) -> Memory:
-        """See Decoder.prepare: nothing."""
+        """See Decoder.prepare. Nothing is needed."""
         del values_BSD
         return {}
 
@@ -64,8 +65,8 @@ class ChoDecoder(ContextDecoder):
 
     Cho et al. (2014), "Learning phrase representations using RNN encoder-decoder for statistical
     machine translation", section 2.2 and appendix A.1.2, where the readout is a maxout. It is
-    Bahdanau's wiring with the same context at each step: c holds the last states of the encoder, of
-    each direction.
+    Bahdanau's wiring with the same context at each step: c is the concatenation of the encoder's
+    last states of both directions.
 
     See `reference_variants.cho_step` for the plain form.
     """
@@ -124,5 +125,5 @@ def advance(
 
 
 def no_weights(memory: Memory) -> tf.Tensor:
-    """Return the attention_BS of a decoder that attends to nothing: zeros."""
+    """Return the attention_BS of a decoder without attention: zeros."""
     return tf.zeros_like(memory["mask"], tf.float32)

@@ -11,7 +11,7 @@ from seq2seq_cli.models.ops.products import dense
 
 
 class Readout(keras.layers.Layer):
-    """A layer over a state s, the embedded previous word y and the context c; as wide as y.
+    """A layer over a state s, the embedded previous word y and the context c. It is as wide as y.
 
         tanh      tanh(Wt [s; y; c] + bt)
         maxout    [max(t_{2j-1}, t_{2j})] for each j, with t = Wt [s; y; c] + bt
@@ -33,7 +33,7 @@ class Readout(keras.layers.Layer):
         self.built = True
 
     def call(self, state: tf.Tensor, embedded: tf.Tensor, context: tf.Tensor) -> tf.Tensor:
-        """Return the readout; the arguments are of one rank."""
+        """Return the readout. The arguments have the same rank."""
         outputs = dense(tf.concat([state, embedded, context], axis=-1), self.kernel, self.bias)
         if not self.is_maxout:
             return tf.tanh(outputs)

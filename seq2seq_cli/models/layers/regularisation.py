@@ -84,7 +84,7 @@ class LayerDrop:
         return tf.cond(byte >= self._dropped, lambda: layer(inputs), lambda: tf.identity(inputs))
 
 
-SITES = 1 << 11  # more than the dropouts of a model have; as many for each depth
+SITES = 1 << 11  # more than a model has dropouts; each depth has its own range of sites
 LAYER_SITES = 1 << 19  # sites from here on are those of LayerDrop
 
 MakeDropout = Callable[[float], Dropout]

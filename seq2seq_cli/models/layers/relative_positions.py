@@ -1,6 +1,6 @@
 """Positions that self-attention sees as distances, instead of vectors added to the embeddings.
 
-Cross-attention sees no positions: those of the source are in what the encoder makes of it.
+Cross-attention has no positions of its own. The encoder's outputs depend on the source positions.
 """
 
 import math
@@ -18,7 +18,7 @@ Turn = Callable[[tf.Tensor], tf.Tensor]
 
 
 class Distances(keras.layers.Layer):
-    """How the self-attention of a stack sees distances.
+    """The effect of distances on the self-attention of a stack.
 
     Abstract: a subclass turns queries and keys, or adds a bias to their scores.
     """
@@ -28,16 +28,16 @@ class Distances(keras.layers.Layer):
         self.built = True
 
     def turn(self, positions: tf.Tensor) -> Turn | None:
-        """Return what queries and keys at these positions go through, or None.
+        """Return a function for queries and keys at these positions, or None.
 
         Args:
-            positions: int32, of a shape that broadcasts to all axes of a query but the last.
+            positions: int32, of a shape that broadcasts to all axes of a query except the last.
         """
         del positions
         return None
 
     def bias(self, queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor | None:
-        """Return what is added to the scores, or None.
+        """Return a bias for the scores, or None.
 
         Args:
             queries: int32 positions, T or BT.
@@ -58,10 +58,10 @@ class RotaryPositions(Distances):
         theta_i     = 10000^(-2i / d)
 
     Su et al. (2021), "RoFormer: enhanced Transformer with rotary position embedding", equation 34,
-    counted from 0. The product of a query and a key depends on their distance alone.
+    with i from 0. The product of a query and a key depends on their positions only by the distance.
 
     Args:
-        width: d, of a head; it is even.
+        width: the width d of a head, which is even.
     """
 
     def __init__(self, width: int, **kwargs: Any):
@@ -69,7 +69,7 @@ class RotaryPositions(Distances):
         self.width = width
 
     def turn(self, positions: tf.Tensor) -> Turn:
-        """See Distances.turn. All layers of a stack turn by the same angles, computed once."""
+        """See Distances.turn. The angles are computed once, and used by all layers of a stack."""
         half = self.width // 2
         frequencies = tf.exp(tf.range(half, dtype=tf.float32) * (-math.log(10_000) / half))
         angles = tf.cast(positions, tf.float32)[..., tf.newaxis] * frequencies
@@ -86,18 +86,18 @@ class RotaryPositions(Distances):
 
 
 class LinearBias(Distances):
-    """ALiBi: the score falls with the distance, by another slope in each head.
+    """ALiBi: the score decreases with the distance. Each head has its own slope.
 
         softmax(q_i K^T + m * [-(i - 1), ..., -2, -1, 0])
 
     Press, Smith, Lewis (2022), "Train short, test long: attention with linear biases enables input
     length extrapolation", section 3, where m is the slope. The slopes are 2^(-8/n), 2^(-16/n), ...
-    for n heads; where n is no power of 2, those of the power of 2 below it, and then every other
-    one of the power of 2 above it, as in the authors' code. A key after the query is as far as one
-    before it.
+    for n heads. If n is not a power of 2, the slopes are those for the next lower power of 2,
+    followed by every other slope for the next higher one, as in the authors' code. Keys before and
+    after the query are treated alike.
 
     Args:
-        heads: n.
+        heads: the number n of heads.
     """
 
     def __init__(self, heads: int, **kwargs: Any):
@@ -124,13 +124,13 @@ class RelativeBias(Distances):
         softmax(q_i k_j + b[bucket(j - i)])
 
     Raffel et al. (2020), "Exploring the limits of transfer learning with a unified text-to-text
-    Transformer" (T5), section 2.1, in the form of its code: half of the buckets are for one
-    distance each, the others grow with it, and all distances from MOST_DISTANCE on share the last.
-    All layers of a stack share the table. It is simpler than the vectors of Shaw et al. (2018).
+    Transformer" (T5), section 2.1, as in its code: half of the buckets hold one distance each. The
+    others hold more and more, and the last one holds all distances from MOST_DISTANCE on. All
+    layers of a stack share the table. It is simpler than the vectors of Shaw et al. (2018).
 
     Args:
-        heads: of the attention.
-        both_ways: whether a query may see later keys, which then have half of the buckets.
+        heads: number of heads of the attention.
+        both_ways: whether a query sees later keys. Half of the buckets are then for them.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
     """
 
@@ -143,11 +143,11 @@ class RelativeBias(Distances):
         """See Distances.bias."""
         buckets = self._buckets(_distances(queries, keys))
         found = tf.gather(tf.convert_to_tensor(self.bias_table), buckets)
-        rank = found.shape.rank  # heads are the last axis, and belong before T and S
+        rank = found.shape.rank  # heads are the last axis, and must come before T and S
         return tf.transpose(found, [*range(rank - 3), rank - 1, rank - 3, rank - 2])
 
     def _buckets(self, distances: tf.Tensor) -> tf.Tensor:
-        """Return the bucket of each distance, key less query, int32."""
+        """Return the bucket, int32, of each distance (key minus query)."""
         number = BUCKETS // 2 if self.both_ways else BUCKETS
         back = tf.minimum(tf.maximum(-distances, 0), MOST_DISTANCE)
         if not self.both_ways:
@@ -158,9 +158,9 @@ class RelativeBias(Distances):
 
 
 def buckets(number: int) -> list[int]:
-    """Return the bucket, of so many, of each distance from 0 to MOST_DISTANCE.
+    """Return the bucket of each distance from 0 to MOST_DISTANCE.
 
-    A table of them does not depend on how a processor rounds a logarithm.
+    A table does not depend on the rounding of a processor's logarithm.
     """
     exact = number // 2
     scale = (number - exact) / math.log(MOST_DISTANCE / exact)
@@ -171,20 +171,20 @@ def buckets(number: int) -> list[int]:
 
 
 def _distances(queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
-    """Return key less query, TS or BTS."""
+    """Return key minus query, TS or BTS."""
     return keys[..., tf.newaxis, :] - queries[..., tf.newaxis]
 
 
 def make_distances(
     config: AttentionStackConfig, both_ways: bool, seed: Any, name: str
 ) -> Distances | None:
-    """Return how self-attention sees distances, or None where positions are added to tokens.
+    """Return the Distances of `model.positions`, or None if positions are added to tokens.
 
     Args:
         config: the model's table; see `model.positions`.
-        both_ways: whether a query may see later keys.
+        both_ways: whether a query sees later keys.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
-        name: the layer's.
+        name: the name of the layer.
     """
     match config.positions:
         case "rotary":

@@ -76,7 +76,7 @@ class AdditiveScore(Score):
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         use_bias: whether there is b.
         use_scale: whether v is learned; without it v is 1.
-        use_gain: whether what is in the tanh is multiplied by a learned number first.
+        use_gain: whether a learned number multiplies the argument of the tanh.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class ProductScore(Score):
 class DotScore(ProductScore):
     """score(q, k) = q . k, or q . k / sqrt(D) where scaled; queries and keys are D wide.
 
-    With `use_gain` the score is multiplied by a learned number, which begins at 1.
+    With `use_gain` a learned number multiplies the score. It starts at 1.
 
     Luong et al. (2015), section 3.1, `dot`; Vaswani et al. (2017), "Attention is all you need",
     equation 1, with the factor, which keeps scores of random vectors at a variance of 1.
@@ -185,14 +185,14 @@ class GeneralScore(ProductScore):
 
 
 class LocationScore(Score):
-    """score(q, k_s) = (W q)_s: a function of the query and of the position s alone.
+    """score(q, k_s) = (W q)_s: a function of only the query and the position s.
 
-    Luong et al. (2015), equation 8, a_t = softmax(W_a h_t). W has a row for each of so many
-    positions. As in the paper's footnote, a shorter source has the first of them, and what is after
-    them in a longer one gets no attention.
+    Luong et al. (2015), equation 8, a_t = softmax(W_a h_t). W has a row for each position. As in
+    the paper's footnote, a shorter source uses the first rows, and later positions of a longer
+    source get no attention.
 
     Args:
-        positions: of the source that can be scored.
+        positions: number of source positions that get a score.
         query_units: width of a query.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
     """
@@ -205,7 +205,7 @@ class LocationScore(Score):
         self.built = True
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
-        """Return one unit of the keys, since their number is all that counts."""
+        """Return one unit of the keys, because only their number matters."""
         return keys_BSD[:, :, :1]
 
     def score_projected(
@@ -236,11 +236,11 @@ def make_score(
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         use_gain: see AdditiveScore and DotScore.
-        positions: of the source that `location` can score.
+        positions: number of source positions for `location`.
 
     Raises:
-        ValueError: if there is no such score, if a dot product has unequal widths, or if `general`
-            has a gain.
+        ValueError: if the score is unknown, a dot product has unequal widths, or `general` has a
+            gain.
     """
     if kind in ("dot", "scaled_dot"):
         if query_units != key_units:
@@ -251,7 +251,7 @@ def make_score(
         return DotScore(kind == "scaled_dot", use_gain, name="score")
     if kind == "general":
         if use_gain:
-            raise ValueError("The score 'general' has a learned scale in its matrix already")
+            raise ValueError("The matrix of the score 'general' already includes a learned scale")
         return GeneralScore(query_units, key_units, seed, name="score")
     if kind in ("additive", "concat"):
         use_bias = kind == "additive"

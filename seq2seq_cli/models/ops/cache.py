@@ -77,7 +77,7 @@ def attend_step(
         shared: keys and values of B sentences. The K rows of a sentence stand next to each other
             and attend to the same, which is never repeated in memory.
         own: keys and values of each row.
-        bias_RHX: float32, added to the scores; R may be 1. None for none.
+        bias_RHX: float32, added to the scores; R may be 1. None for no bias.
 
     Returns:
         outputs_RHD, and float32 weights_RHX. With both, attention is over all keys together.

@@ -49,12 +49,11 @@ def batched_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.
 
 
 def grouped_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Tensor:
-    """Return what `batched_matmul` does, where one matrix of b may serve several of a.
+    """Return the same as `batched_matmul`, but one matrix of b may serve several of a.
 
     Args:
         a: of shape BTI, or by heads BHTI.
-        b: of shape BIJ, or by heads BGIJ, where G divides H: a group of H / G heads next to each
-            other shares a matrix.
+        b: of shape BIJ, or by heads BGIJ, where G divides H: H / G adjacent heads share a matrix.
         transpose_b: b is BJI or BGJI.
     """
     heads, groups = a.shape[1], b.shape[1]

@@ -1,4 +1,4 @@
-// Requests to the server that this page is from. A later translation ends the one before it.
+// Requests to the page's own server. A new translation aborts the previous one.
 
 export class RefusedError extends Error {
   constructor(status, message) {
@@ -18,7 +18,7 @@ export class Client {
     return await this.ask("/v1/models", {});
   }
 
-  /** Return the answer to a request for translations; null where a later one has ended it. */
+  /** Return the response to a translation request, or null if a later request aborted it. */
   async translate(request) {
     this.running?.abort();
     const running = new AbortController();

@@ -1,4 +1,4 @@
-"""Write the page; its words and its map are those of the attention page."""
+"""Writes the page. It shares the words and the map with the attention page."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ PAGE = SingleFilePage(
     borrowed=ATTENTION_PAGE.folder,
     connects=True,
 )
-"""The files of the page; what is not in this folder is the attention page's."""
+"""The files of the page. Those that are not in this folder belong to the attention page."""
 
 
 def serve_page() -> str:
-    """Return the page as HTML. It asks its own server for translations, and nothing else."""
+    """Return the page as HTML. It sends requests only to its own server."""
     return PAGE.render("Translate")
 
 
 def page_headers() -> dict[str, str]:
-    """Return the headers of a page; the page itself says what its scripts may do."""
+    """Return the headers of a page. The page itself contains the policy for its scripts."""
     return {"content-security-policy": "frame-ancestors 'none'; base-uri 'none'"}

@@ -1,4 +1,4 @@
-// Translate while somebody types; show attention, and go on from alternatives.
+// Translates while the user types, shows attention, and continues from alternatives.
 
 import { Client } from "./client.js";
 import { readColours } from "./colours.js";
@@ -6,7 +6,7 @@ import { element, perCent, roving } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { described, Words } from "./words.js";
 
-const PAUSE = 200; // milliseconds without a key after which a text is translated
+const PAUSE = 200; // milliseconds after the last key until the text is translated
 
 const client = new Client();
 const at = (id) => document.getElementById(id);
@@ -15,7 +15,7 @@ let lines = []; // the shown translations
 let timer = null;
 let seed = 0;
 
-/** A sentence and its translation, whose words light each other. */
+/** A sentence and its translation. Pointing at a word highlights the words of the other one. */
 class Line {
   constructor(source, found) {
     this.source = source;
@@ -61,7 +61,7 @@ function showMap(line, word) {
   map.light(word, word ?? {});
 }
 
-/** Offer what else could stand at a word of a translation. */
+/** Offer alternatives to a word of a translation. */
 function offer(line, index) {
   const box = at("alternatives");
   const button = line.queries.buttons[index];
@@ -101,7 +101,7 @@ function closeAlternatives() {
   at("alternatives").word?.focus();
 }
 
-/** Return the keys of a request that the controls choose. */
+/** Return the keys of a request that the controls set. */
 function options() {
   const { model, source, target } = directions[at("direction").value] ?? {};
   const chosen = { model, source, target, attention: true };
@@ -110,7 +110,7 @@ function options() {
   return { ...chosen, sample: true, beam: 1, seed, temperature, top_p: topP };
 }
 
-/** Translate the text; or one line anew, which begins with a prefix. */
+/** Translate the whole text, or only one line again, with a prefix. */
 async function translate(continued = null) {
   const sources = continued ? [continued.line.source] : at("text").value.split("\n");
   if (!sources.some((text) => text.trim())) {
@@ -158,7 +158,7 @@ function reversed() {
   return directions.findIndex((each) => each.source === target && each.target === source);
 }
 
-/** Show what the chosen direction and the way of searching allow. */
+/** Show the controls that the chosen direction and search allow. */
 function adapt() {
   at("swap").hidden = reversed() < 0;
   const samples = at("sample").checked;
@@ -179,7 +179,7 @@ async function copy() {
     await navigator.clipboard.writeText(lines.map((line) => line.text).join("\n"));
     say("Copied.");
   } catch {
-    say("The browser does not allow to copy.");
+    say("The browser does not allow copying.");
   }
 }
 
@@ -207,13 +207,13 @@ async function readModels() {
   }
 }
 
-/** Return what stands after # in the address. */
+/** Return the text after # in the address. */
 function textOfAddress() {
   const written = location.hash.slice(1);
   try {
     return decodeURIComponent(written);
   } catch {
-    return written; // a % that begins no character
+    return written; // it contains a % that does not begin an escape sequence
   }
 }
 

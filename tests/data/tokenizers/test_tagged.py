@@ -1,4 +1,4 @@
-"""Tags: tokens before a source sentence, which no text has."""
+"""Tags: tokens before a source sentence that no text contains."""
 
 import json
 

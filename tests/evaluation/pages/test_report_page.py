@@ -179,7 +179,7 @@ def test_a_run_without_figures_has_a_page(tmp_path):
     run.write(load_config(Overrides()), {})
     page = report_page([dataclasses.replace(gather(run), test=None)])
     assert "no figures yet" in page
-    assert "All keys have their defaults." in page
+    assert "All keys have their default values." in page
 
 
 def test_axe_finds_nothing(browser, page_file):

@@ -113,7 +113,7 @@ def test_scales_dropout_and_masks_are_those_of_keras(make, use_scale, dropout):
 
 
 def test_a_scale_of_general_is_refused():
-    with pytest.raises(ValueError, match="'general' has a learned scale in its matrix already"):
+    with pytest.raises(ValueError, match="'general' already includes a learned scale"):
         LuongAttention("general", 2, 2, use_scale=True)
 
 
