@@ -187,9 +187,9 @@ def test_a_dot_product_of_unequal_widths_names_both(tmp_path):
 def test_a_decoder_that_would_see_nothing_of_the_source_is_refused(tmp_path):
     text = '[model]\nattention = "none"\nbridge = "zero"'
     assert error_of(text, tmp_path) == (
-        "my.toml: model.bridge 'zero' hides the source from the decoder, because model.attention is "
-        "'none' and model.wiring is 'luong'. Set model.bridge to 'projection' or model.wiring to "
-        "'bahdanau'"
+        "my.toml: model.bridge 'zero' hides the source from the decoder, because model.attention "
+        "is 'none' and model.wiring is 'luong'. Set model.bridge to 'projection' or model.wiring "
+        "to 'bahdanau'"
     )
 
 

@@ -129,7 +129,7 @@ def test_a_tracker_that_fails_costs_one_warning_and_catches_up_later(run, opened
         log.write(entry("training", step))
     log.close(ended=True)
     (warning,) = warnings
-    assert warning.startswith("mlflow receives no more figures: [Errno 28] No space left. The")
+    assert warning.startswith("mlflow receives no more figures: [Errno 28] No space left. ")
     assert opened[0].ends == []
     entries = [entry("training", step) for step in (10, 20, 30)]
     Trackers(run, ["mlflow"], entries, no_warning)
