@@ -3,7 +3,6 @@
 import io
 import re
 import tempfile
-import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from google.protobuf.message import DecodeError
 from sentencepiece import sentencepiece_model_pb2
 
 from seq2seq_cli.config.data import TokenizerConfig
+from seq2seq_cli.data.tokenizers.sampling import SegmentationSampler
 from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES, Tokenizer
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
@@ -24,7 +24,6 @@ KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # the numbers in a model
 # Pieces write a space as ▁. So a ▁ in the text is spelled with a private character, and that
 # character itself is spelled twice. The model contains these rules and undoes them itself.
 _SPELLINGS = {"\ue000": "\ue000\ue000", "▁": "\ue000\ue001"}
-_SAMPLING = threading.Lock()  # the process has one random generator
 
 
 def train_sentencepiece(sentences: Iterable[str], config: TokenizerConfig) -> bytes:
@@ -97,6 +96,7 @@ class SentencePiece(Tokenizer):
             self._graph_tokenizer = tf_text.SentencepieceTokenizer(model=model, out_type=tf.int32)
         except (DecodeError, RuntimeError, tf.errors.OpError) as error:
             raise ValueError(f"not a readable SentencePiece model: {error}") from error
+        self._sampler = SegmentationSampler(self._processor, description)
         self.kind = KINDS[description.trainer_spec.model_type]
         self._model = model
         special = {
@@ -163,12 +163,7 @@ class SentencePiece(Tokenizer):
             alpha: above 0.
             seed: determines the sample; at least 0 and below 2**32.
         """
-        with _SAMPLING:
-            sentencepiece.set_random_generator_seed(seed)
-            # The seed is used by new threads, and a single thread takes the sentences in order.
-            drawn = self._processor.encode(
-                list(sentences), enable_sampling=True, nbest_size=-1, alpha=alpha, num_threads=1
-            )
+        drawn = self._sampler.sample(sentences, alpha, seed)
         return [[*self.leading, *self._ours[ids].tolist(), EOS] for ids in drawn]
 
 
