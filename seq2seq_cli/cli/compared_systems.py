@@ -137,7 +137,9 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
     if asked.run:
         found = find_runs([asked.run], None, *corpus_flags(None, *asked.languages), to=to)
     if to and not found:
-        raise UsageError("--to applies only to runs, and there is none. Give --run, or omit --to")
+        raise UsageError(
+            "--to applies only to runs, and there is none. Give --run, or leave out --to"
+        )
     saved = next((system.saved for system in systems if system.saved), None)
     split = choice.split if choice.is_split else ""
     if saved and choice.is_split and not asked.run:

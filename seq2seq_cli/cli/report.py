@@ -63,7 +63,9 @@ def make_report(
 
     check_output(output)
     if to and no_test:
-        raise UsageError("--to applies to the test scores, but --no-test omits them. Omit one")
+        raise UsageError(
+            "--to applies to the test scores, but --no-test leaves them out. Leave out one"
+        )
     names: list[str | None] = list(runs) if runs else [None]
     found = [find_run(name, warn) for name in names]
     library()  # raises an error early if it is not installed

@@ -182,7 +182,9 @@ def _check_names(names: Sequence[str]) -> None:
     """
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"--run {name}: two runs have this name. Omit or rename one of them")
+            raise UsageError(
+                f"--run {name}: two runs have this name. Leave out or rename one of them"
+            )
 
 
 def _check_address(host: str, port: int) -> None:

@@ -243,7 +243,9 @@ async def _streamed(
     if len(texts) != 1 or not texts[0].strip():
         raise RequestError(422, "stream: needs exactly one sentence that is not blank")
     if wrong := sorted(key for key, value in options.items() if (key, value) != ("beam", 1)):
-        raise RequestError(422, f"stream: supports only greedy decoding; omit {', '.join(wrong)}")
+        raise RequestError(
+            422, f"stream: supports only greedy decoding; leave out {', '.join(wrong)}"
+        )
     growths = service.grow(chosen, texts[0], prefix)
     first = await anext(growths, None)
 

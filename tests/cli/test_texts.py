@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
 CASES = {
     "invalid UTF-8": Case(b"caf\xe9", None, r"invalid UTF-8 at byte 4 \(0xe9\)"),
-    "NUL": Case(b"a\0b", None, "a NUL character"),
+    "NUL": Case(b"a\0b", None, "contains a NUL character"),
     "lone surrogate": Case(b"a \xed\xa0\x80", None, r"invalid UTF-8 at byte 3 \(0xed\)"),
     "overlong": Case(b"\xc0\xaf", None, r"invalid UTF-8 at byte 1 \(0xc0\)"),
     "BOM": Case(b"\xef\xbb\xbfa", "\ufeffa"),  # inside a file it is a character

@@ -154,7 +154,7 @@ def test_the_commands_and_python_take_it(home, reverse, trained):
 
 def test_validation_re_ranks_too(corpus, reverse, tmp_path):
     def samples(**decoding) -> list[tuple[str, str, str]]:
-        config = tiny_config(corpus, training__steps=40, decoding__beam=4, **decoding)
+        config = tiny_config(corpus, training__steps=12, decoding__beam=4, **decoding)
         events: list = []
         path = tmp_path / f"{len(decoding)}"
         train(config, events.append, name=str(path))

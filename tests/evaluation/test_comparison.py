@@ -119,7 +119,7 @@ def test_tables_say_on_what_the_systems_were_trained():
     assert f"{size} ± gives the 95 % interval" in table
     assert "- better" not in table
     both = compare(OF, [here, there, BETTER], None, Resampling(20, 20))
-    assert "small: 4 sentences, 5 references. ± is" in to_markdown(both)
+    assert "small: 4 sentences, 5 references. ± gives the" in to_markdown(both)
     assert "- better: trained on CPU (x\\_y, 2 cores), bfloat16\n- better: trained on GPU\n\n" in (
         to_markdown(both)
     )

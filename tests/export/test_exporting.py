@@ -19,8 +19,8 @@ def test_the_command_knows_every_format_and_type_of_weights():
 @pytest.mark.parametrize(
     ("kind", "quantization", "message"),
     [
-        ("bundle", "float32", "not for --to bundle, whose weights are float32"),
-        ("saved-model", "int8", "not for --to saved-model, whose weights are float32"),
+        ("bundle", "float32", "does not apply to --to bundle, whose weights are float32"),
+        ("saved-model", "int8", "does not apply to --to saved-model, whose weights are float32"),
         ("litert", "int16", "int16 does not apply to --to litert. Use one of float32, int8"),
     ],
 )

@@ -85,6 +85,8 @@ def parts(quick: bool) -> Iterator[Part]:
         yield Part(f"resume {kind} {number + 1}", fault, command, r'"count": (\d+)')
     fault = "two signals in each of seven phases"
     yield Part("second signals", fault, script("second_signals"), r'("signal")')
+    fault = "workers of a training are lost, or change in number"
+    yield Part("workers", fault, script("workers", "--kills", "2" if quick else "20"), r'("tried")')
     yield from properties("1" if quick else "200")
     for target, number in itertools.product(TARGETS, range(1 if quick else 4)):
         runs = 2000 if quick else 250_000
@@ -98,8 +100,9 @@ def parts(quick: bool) -> Iterator[Part]:
         yield pytest_part(f"tests/runs/test_{name}.py", f"{fault}: cases", factor, *cases)
     for name in ("runs/test_damage", "runs/test_mutations", "runs/test_lock"):
         yield pytest_part(f"tests/{name}.py", "damage, mutations, races: tests", factor)
-    for name in ("training/test_signals", "training/test_determinism"):
-        yield pytest_part(f"tests/{name}.py", "signals, determinism: tests", factor)
+    for name in ("signals", "determinism", "exchange"):
+        fault = "signals, determinism, workers: tests"
+        yield pytest_part(f"tests/training/test_{name}.py", fault, factor)
 
 
 def properties(factor: str) -> Iterator[Part]:

@@ -81,6 +81,7 @@ def main() -> None:
     """Check each phase with each signal in a temporary folder; print a line of JSON for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--signal", choices=[number.name for number in SIGNALS])
+    parser.add_argument("--phases", nargs="+", choices=[*PHASES], default=[*PHASES])
     given = parser.parse_args()
     chosen = [signal.Signals[given.signal]] if given.signal else SIGNALS
     with tempfile.TemporaryDirectory() as name:
@@ -88,7 +89,7 @@ def main() -> None:
         log = folder / "log"
         wait_for(train_forked(config_of(folder, SMALLEST, STEPS), folder / "whole", log), log)
         expected = saved_hash(folder / "whole"), entries(folder / "whole")
-        for phase in PHASES:
+        for phase in given.phases:
             for number in chosen:
                 check(folder, phase, number, expected)
                 print(json.dumps({"phase": phase, "signal": number.name}), flush=True)

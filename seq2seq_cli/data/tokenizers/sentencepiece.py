@@ -1,5 +1,6 @@
 """SentencePiece (Kudo and Richardson 2018), applied in the graph by tensorflow-text."""
 
+import functools
 import io
 import re
 import tempfile
@@ -96,7 +97,6 @@ class SentencePiece(Tokenizer):
             self._graph_tokenizer = tf_text.SentencepieceTokenizer(model=model, out_type=tf.int32)
         except (DecodeError, RuntimeError, tf.errors.OpError) as error:
             raise ValueError(f"not a readable SentencePiece model: {error}") from error
-        self._sampler = SegmentationSampler(self._processor, description)
         self.kind = KINDS[description.trainer_spec.model_type]
         self._model = model
         special = {
@@ -150,6 +150,11 @@ class SentencePiece(Tokenizer):
 
     def _piece(self, i: int) -> str:
         return self._processor.id_to_piece(self._models[i])
+
+    @functools.cached_property
+    def _sampler(self) -> SegmentationSampler:
+        description = sentencepiece_model_pb2.ModelProto.FromString(self._model)
+        return SegmentationSampler(self._processor, description)
 
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Sample a segmentation of each sentence, and return its ids, with EOS.
