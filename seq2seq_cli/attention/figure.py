@@ -24,14 +24,17 @@ _FONTS = (
 )
 
 
-def check_matplotlib() -> None:
+def check_matplotlib(wanted: str = "--png and --svg need") -> None:
     """Check that matplotlib is installed.
+
+    Args:
+        wanted: the beginning of the error, with its verb.
 
     Raises:
         UsageError: if it is not; says how to install it.
     """
     if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError("--png and --svg need matplotlib. Install it: pip install 's2s[plot]'")
+        raise UsageError(f"{wanted} matplotlib. Install it: pip install 's2s[plot]'")
 
 
 def figure(attention: Attention, view: View, format_name: str, dark: bool = False) -> bytes:

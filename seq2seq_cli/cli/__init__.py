@@ -20,6 +20,7 @@ from seq2seq_cli.cli.evaluate import evaluate
 from seq2seq_cli.cli.explain import explain
 from seq2seq_cli.cli.export import export
 from seq2seq_cli.cli.export_split import export_split
+from seq2seq_cli.cli.figures import figures
 from seq2seq_cli.cli.files import open_standard_streams
 from seq2seq_cli.cli.init import init
 from seq2seq_cli.cli.launch import launch
@@ -67,6 +68,7 @@ app.command(cls=Command)(selftest)
 app.command(cls=Command)(doctor)
 app.add_typer(data_app, name="data")
 recipe_app.command(cls=Command)(tune)
+recipe_app.command(cls=Command)(figures)
 app.add_typer(recipe_app, name="recipe")
 app.add_typer(runs_app, name="runs")
 app.add_typer(config_app, name="config")

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 recipe_app = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
-    help="Make training data with trained runs, or tune a config.",
+    help="Make training data with trained runs, tune a config, or make figures of the papers.",
 )
 
 _RUN = "A run's name in runs/, or its path"

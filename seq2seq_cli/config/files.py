@@ -2,6 +2,7 @@
 
 import difflib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,24 @@ def load_config(*layers: Overrides) -> Config:
             "tokenizer": tokenizer.model_copy(update=models),
         }
     )
+
+
+def changed_config(base: Config, values: Mapping[str, Any], origin: str) -> Config:
+    """Return a config with other values; these may change the defaults of other keys.
+
+    Args:
+        base: the config.
+        values: the values, by key.
+        origin: where they come from, for errors.
+
+    Raises:
+        UsageError: if a value is invalid, or values contradict each other.
+    """
+    overrides = Overrides()
+    for key, value in {**base.flat(exclude_unset=True), **values}.items():
+        if value is not None:
+            overrides.set(key, value, origin if key in values else "the base config")
+    return load_config(overrides)
 
 
 def _absolute(name: str | None) -> str | None:

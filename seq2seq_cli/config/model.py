@@ -235,11 +235,6 @@ class AttentionStackConfig(Table):
                 "model.key_value_heads must divide model.heads; they are "
                 f"{self.key_value_heads} and {self.heads}"
             )
-        if self.key_value_heads and self.heads % self.key_value_heads:
-            raise ValueError(
-                "model.key_value_heads must divide model.heads; they are "
-                f"{self.key_value_heads} and {self.heads}"
-            )
         if self.positions == "rotary" and self.units // self.heads % 2:
             raise ValueError(
                 "model.positions 'rotary' rotates pairs of units, so a head needs an even number "

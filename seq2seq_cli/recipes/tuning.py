@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.files import load_config
-from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.config.files import changed_config
 from seq2seq_cli.errors import DivergedError, RunInterruptedError, UsageError
-from seq2seq_cli.recipes.search_space import Choice, Space, Value, check_packages
+from seq2seq_cli.recipes.search_space import Choice, Space, check_packages
 from seq2seq_cli.recipes.trials import Trial, TrialFile, best_of
 from seq2seq_cli.recipes.tuning_plot import plot
 from seq2seq_cli.runs.disk import disk_errors, make_durably, write_durably
@@ -88,19 +87,6 @@ def tune(
         return file.trials
 
 
-def config_of(base: Config, values: dict[str, Value]) -> Config:
-    """Return the base config with the values of a trial; these may change other keys' defaults.
-
-    Raises:
-        UsageError: if they contradict each other.
-    """
-    overrides = Overrides()
-    for key, value in {**base.flat(exclude_unset=True), **values}.items():
-        if value is not None:
-            overrides.set(key, value, "[space]" if key in values else "the base config")
-    return load_config(overrides)
-
-
 class _StoppedError(Exception):
     """Ends training from within its events."""
 
@@ -158,7 +144,7 @@ def _ended(
             raise _StoppedError
 
     try:
-        config = config_of(base, trial.values)
+        config = changed_config(base, trial.values, "[space]")
         path = str(run.path.absolute())
         result = train(config, watch, run if run.has_config else None, path, device)
     except _StoppedError:
@@ -213,7 +199,7 @@ def _write(trials: list[Trial], base: Config, space: Space, folder: Path) -> Non
     with disk_errors(folder):
         write_durably(folder / PLOT, plot(trials, space))
         if best := best_of(trials):
-            config = config_of(base, best.values).to_toml()
+            config = changed_config(base, best.values, "[space]").to_toml()
             head = f"# {best.name} of s2s recipe tune: dev BLEU {best.dev_bleu:.2f}\n"
             write_durably(folder / BEST, (head + config).encode())
 

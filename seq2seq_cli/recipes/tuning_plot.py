@@ -1,10 +1,10 @@
 """The trials of a tuning as a figure, drawn by matplotlib."""
 
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from seq2seq_cli.recipes.plotting import new_figure, to_svg
 from seq2seq_cli.recipes.search_space import Range, Space
 from seq2seq_cli.recipes.trials import Trial
 
@@ -18,13 +18,8 @@ def plot(trials: Sequence[Trial], space: Space) -> bytes:
 
     The same trials give the same bytes.
     """
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     rows = math.ceil((1 + len(space)) / _COLUMNS)
-    drawn = Figure(figsize=(4 * _COLUMNS, 3 * rows), layout="constrained")
-    FigureCanvasAgg(drawn)
+    drawn = new_figure(4 * _COLUMNS, 3 * rows)
     panels = drawn.subplots(rows, _COLUMNS, squeeze=False).ravel()
     shown = [trial for trial in trials if trial.dev_bleu is not None]
     _draw_course(panels[0], shown)
@@ -32,10 +27,7 @@ def plot(trials: Sequence[Trial], space: Space) -> bytes:
         _draw_key(axes, shown, key, space)
     for axes in panels[1 + len(space) :]:
         axes.set_visible(False)
-    buffer = io.BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "s2s"}):
-        drawn.savefig(buffer, format="svg", metadata={"Date": None, "Title": "s2s recipe tune"})
-    return buffer.getvalue()
+    return to_svg(drawn, "s2s recipe tune")
 
 
 def _draw_course(axes: Any, shown: Sequence[Trial]) -> None:

@@ -1,0 +1,101 @@
+"""The command that makes figures of the papers again: recipe figures."""
+
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seq2seq_cli.cli.files import Result, emit
+from seq2seq_cli.cli.options import (
+    BudgetOption,
+    ConfigOption,
+    DataOption,
+    DeviceOption,
+    EpochsOption,
+    JsonOption,
+    QuietOption,
+    SetOption,
+    SourceOption,
+    StepsOption,
+    TargetOption,
+    config_layers,
+    corpus_flags,
+    find_data,
+    start_tensorflow,
+    training_flags,
+)
+
+
+class FigureName(str, Enum):
+    """The figures, with their names in FIGURES."""
+
+    lengths = "lengths"
+    alignments = "alignments"
+    scores = "scores"
+    heads = "heads"
+
+
+FigureOption = Annotated[
+    list[FigureName] | None,
+    typer.Option(
+        "--figure",
+        help="lengths, alignments, scores or heads. Repeat it for several; the default is all.",
+        metavar="FIGURE",
+    ),
+]
+
+
+def figures(
+    folder: Annotated[Path, typer.Argument(help="The folder for the runs and the figures.")],
+    figure: FigureOption = None,
+    seeds: Annotated[int, typer.Option(help="Number of training runs of each model.", min=1)] = 3,
+    config: ConfigOption = None,
+    data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    epochs: EpochsOption = None,
+    steps: StepsOption = None,
+    budget: BudgetOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train small models, and make figures and tables of the papers with them.
+
+    The same command continues after an interruption.
+    """
+    from seq2seq_cli.attention.figure import check_matplotlib
+    from seq2seq_cli.cli import console
+    from seq2seq_cli.cli.training_display import TrainingDisplay
+    from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.config.training import TrainingConfig
+    from seq2seq_cli.runs.disk import check_writable
+    from seq2seq_cli.training.events import Phase
+
+    check_matplotlib("s2s recipe figures needs")
+    base = load_config(
+        *config_layers(
+            config,
+            settings,
+            *corpus_flags(data, source, target),
+            *training_flags(device, epochs, steps, None),
+            budget=budget,
+        )
+    )
+    names = [each.value for each in dict.fromkeys(figure or FigureName)]
+    check_writable(folder)
+    find_data(base.data, quiet)
+    with TrainingDisplay(quiet=quiet) as display:
+        display(Phase("Starting TensorFlow"))
+        # All train in this process, and XLA needs all threads for the one function it computes.
+        device_used = start_tensorflow(base.training.device, TrainingConfig(shards=1))
+
+        from seq2seq_cli.recipes import paper_figures
+
+        made = paper_figures.make_figures(names, base, seeds, folder, display, device_used)
+    emit(Result([asdict(each) for each in made], paper_figures.to_markdown(made).rstrip()), as_json)
+    if not quiet:
+        console.show_notice(f"The figures and their numbers: {folder}")
