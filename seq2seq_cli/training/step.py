@@ -239,8 +239,6 @@ class Updater:
         """
         config, model, key = self._config, self._model, self._model.dropout_key
 
-        # One function for all shards, so that XLA compiles its kernels once.
-        @functools.partial(tf.function, autograph=False)
         def shard_loss(
             source_BS: tf.Tensor, target_BT: tf.Tensor, shard: tf.Tensor, share: tf.Tensor
         ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -270,7 +268,10 @@ class Updater:
         shares = [tf.math.divide_no_nan(size, whole) for size in sizes]
         every = [sources, targets, numbers, shares]
         shards = zip(*(values[chosen or slice(None)] for values in every), strict=True)
-        totals, counts = zip(*itertools.starmap(shard_loss, shards), strict=True)
+        # One function for several shards, so that they are traced and compiled once.
+        several = len(sources) > 1
+        compute = tf.function(shard_loss, autograph=False) if several else shard_loss
+        totals, counts = zip(*itertools.starmap(compute, shards), strict=True)
         return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
 
     def compiled(self, part: Callable, scalars: int = 0) -> Callable:
