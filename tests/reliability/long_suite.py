@@ -100,9 +100,9 @@ def parts(quick: bool) -> Iterator[Part]:
         yield pytest_part(f"tests/runs/test_{name}.py", f"{fault}: cases", factor, *cases)
     for name in ("runs/test_damage", "runs/test_mutations", "runs/test_lock"):
         yield pytest_part(f"tests/{name}.py", "damage, mutations, races: tests", factor)
-    for name in ("signals", "determinism", "exchange"):
-        fault = "signals, determinism, workers: tests"
-        yield pytest_part(f"tests/training/test_{name}.py", fault, factor)
+    yield pytest_part("tests/training/test_signals.py", "signals: tests", factor)
+    slow = ["-m", "pytest", "-n0", "-q", "--timeout=0", "-m", "slow", "tests"]
+    yield Part("slow", "tests that `pytest` leaves out, as they take long", slow, r"(\d+) passed")
 
 
 def properties(factor: str) -> Iterator[Part]:

@@ -40,7 +40,7 @@ def shorter(made: Batch, by: int) -> Batch:
     ("make", "shards", "compiled"),
     [
         (small_transformer, 1, "graph"),
-        (small_transformer, 1, "xla"),
+        pytest.param(small_transformer, 1, "xla", marks=pytest.mark.slow),
         (small_transformer, 2, "auto"),
         (small_transformer, 6, "graph"),
         (lambda: small_rnn(activation_penalty=0.1), 2, "graph"),

@@ -1,10 +1,6 @@
-"""The same config, seed and data give the same bits, as docs/reliability.md promises.
-
-S2S_FAULTS tries each precision with each way to compile.
-"""
+"""The same config, seed and data give the same bits, as docs/reliability.md promises."""
 
 import itertools
-import os
 
 import pytest
 from conftest import tiny_config
@@ -14,8 +10,11 @@ from seq2seq_cli.runs.run import Run, run_path
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
 
-ALL = list(itertools.product(["graph", "auto", "xla"], ["float32", "bfloat16"]))
-TRIED = ALL if "S2S_FAULTS" in os.environ else [("graph", "float32"), ("auto", "bfloat16")]
+FAST = [("graph", "float32"), ("auto", "bfloat16")]
+TRIED = [
+    pytest.param(*both, marks=[] if both in FAST else pytest.mark.slow)
+    for both in itertools.product(["graph", "auto", "xla"], ["float32", "bfloat16"])
+]
 
 
 @pytest.mark.usefixtures("workdir")

@@ -1,6 +1,4 @@
-"""Shares of a gradient, whoever adds them up; S2S_FAULTS tries XLA as well."""
-
-import os
+"""Shares of a gradient, whoever adds them up."""
 
 import numpy as np
 import pytest
@@ -47,12 +45,13 @@ def update_together(
     return tuple(map(float, figures))
 
 
-GRAPH = ("graph", 4, (4, 7, 5))  # at most three parts at once
-XLA = ("xla", 2, (4, 4, 4))  # one after the other, each in shards; it takes minutes to compile
-
-
 @pytest.mark.parametrize(
-    ("compiled", "shards", "rows"), [GRAPH, XLA] if "S2S_FAULTS" in os.environ else [GRAPH]
+    ("compiled", "shards", "rows"),
+    [
+        ("graph", 4, (4, 7, 5)),  # at most three parts at once
+        # One after the other, each in shards. XLA compiles for each number of rows.
+        pytest.param("xla", 2, (4, 4, 4), marks=pytest.mark.slow),
+    ],
 )
 def test_several_workers_make_the_updates_of_one(compiled, shards, rows):
     parts = [batch(number) for number in rows]

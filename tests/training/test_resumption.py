@@ -62,17 +62,25 @@ def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(co
     "settings",
     [
         # In words the sentences are of one length, for which loops are compiled once.
-        {"model__kind": "rnn", "training__compile": "auto", "tokenizer__kind": "words"},
-        {"model__kind": "transformer", "training__shards": 2},
-        {
-            "training__optimizer": "muon",
-            "training__weight_decay": 0.1,
-            "training__parts": 2,
-            "training__ema": 0.9,
-            "training__batch_tokens": 256,
-        },
+        pytest.param(
+            {"model__kind": "rnn", "training__compile": "auto", "tokenizer__kind": "words"},
+            id="rnn with compiled loops",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"model__kind": "transformer", "training__shards": 2}, id="transformer in two shards"
+        ),
+        pytest.param(
+            {
+                "training__optimizer": "muon",
+                "training__weight_decay": 0.1,
+                "training__parts": 2,
+                "training__ema": 0.9,
+                "training__batch_tokens": 256,
+            },
+            id="averaged weights",
+        ),
     ],
-    ids=["rnn with compiled loops", "transformer in two shards", "averaged weights"],
 )
 def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settings, monkeypatch):
     config = tiny_config(corpus, training__steps=25, **settings)

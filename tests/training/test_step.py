@@ -23,7 +23,7 @@ def updated(compile_: str, steps: int = 3, **settings) -> tuple[list[float], lis
     return losses, [v.numpy() for v in m.trainable_variables]
 
 
-@pytest.mark.parametrize("compiled", ["auto", "xla"])
+@pytest.mark.parametrize("compiled", ["auto", pytest.param("xla", marks=pytest.mark.slow)])
 def test_compiled_and_plain_graphs_make_the_same_updates(compiled):
     (losses, weights), (plain_losses, plain_weights) = updated(compiled), updated("graph")
     np.testing.assert_allclose(losses, plain_losses, rtol=1e-5)
