@@ -185,7 +185,10 @@ class AttentionStackConfig(Table):
     units: int = Field(256, ge=4, le=MOST_UNITS, multiple_of=2)
     """Width of embeddings and layers (d_model in Vaswani et al. 2017)."""
     heads: int = Field(4, ge=1, le=1024)
-    """Number of attention heads; divides `units`."""
+    """Number of attention heads; divides `units`, unless `head_units` is set."""
+    head_units: int | None = Field(None, ge=1, le=MOST_UNITS)
+    """Width of a head's queries, keys and values (d_k and d_v in Vaswani et al. 2017). The default
+    is `units` / `heads`."""
     key_value_heads: int | None = Field(None, ge=1, le=1024)
     """Number of heads of keys and values; divides `heads`. Each of them serves a group of query
     heads (grouped-query attention, Ainslie et al. 2023; with 1, multi-query attention, Shazeer
@@ -225,20 +228,21 @@ class AttentionStackConfig(Table):
 
     @model_validator(mode="after")
     def _heads_divide_units(self) -> "AttentionStackConfig":
-        if self.units % self.heads:
+        if self.head_units is None and self.units % self.heads:
             raise ValueError(
                 f"model.units must be divisible by model.heads; they are {self.units} "
-                f"and {self.heads}"
+                f"and {self.heads}. Change one of them, or set model.head_units"
             )
         if self.key_value_heads and self.heads % self.key_value_heads:
             raise ValueError(
                 "model.key_value_heads must divide model.heads; they are "
                 f"{self.key_value_heads} and {self.heads}"
             )
-        if self.positions == "rotary" and self.units // self.heads % 2:
+        if self.positions == "rotary" and self.head_width % 2:
+            width = "model.head_units" if self.head_units else "model.units / model.heads"
             raise ValueError(
                 "model.positions 'rotary' rotates pairs of units, so a head needs an even number "
-                f"of units; model.units / model.heads is {self.units // self.heads}"
+                f"of units; {width} is {self.head_width}"
             )
         return self
 
@@ -251,12 +255,19 @@ class AttentionStackConfig(Table):
             )
         return self
 
+    @property
+    def head_width(self) -> int:
+        """Width of a head's queries, keys and values."""
+        return self.head_units or self.units // self.heads
+
     def _described(self, kind: str, layers: str) -> str:
         norm = f"{self.norm}-norm" + (" (RMS)" if self.normalisation == "rms" else "")
         blocks = ", parallel blocks" if self.parallel_blocks else ""
         if self.weight_sharing != "none":
             blocks += f", shared {self.weight_sharing}"
         heads = f"{self.heads} heads"
+        if self.head_units:
+            heads += f" of {self.head_units} units"
         if self.key_value_heads:
             heads += f" ({self.key_value_heads} of keys and values)"
         return (

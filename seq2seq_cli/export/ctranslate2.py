@@ -22,6 +22,7 @@ _KNOWN: dict[str, tuple] = {  # keys of [model] and their supported values; othe
     "normalisation": ("layer",),
     "positions": ("sinusoidal", "learned"),
     "key_value_heads": (None,),
+    "head_units": (None,),
     "parallel_blocks": (False,),
 }
 

@@ -89,18 +89,19 @@ def _stacks(config: TransformerConfig | DecoderOnlyConfig, source: int, target: 
     d = config.units
     feed_forward = (3 if config.activation == "swiglu" else 2) * d * config.inner_units
 
-    kv = d // config.heads * (config.key_value_heads or config.heads)  # width of keys and values
+    q = config.head_width * config.heads  # width of queries
+    kv = config.head_width * (config.key_value_heads or config.heads)  # width of keys and values
 
     def block(length: int, seen: int, kv: int) -> int:
         """Return the multiplications of self-attention and feed-forward network."""
-        return length * (2 * d * (d + kv) + feed_forward + 2 * seen * d)
+        return length * (2 * d * (q + kv) + feed_forward + 2 * seen * q)
 
     if isinstance(config, DecoderOnlyConfig):
         return config.layers * (block(source, source, kv) + block(target, source + target, kv))
     stacks = config.weight_sharing == "stacks"
-    encoder = config.encoder_layers * block(source, source, kv if stacks else d)
+    encoder = config.encoder_layers * block(source, source, kv if stacks else q)
     # Layers that share their weights have the same keys and values of the source.
     memories = config.decoder_layers if config.weight_sharing == "none" else 1
-    cross = target * (2 * d * d + 2 * source * d)
+    cross = target * (2 * d * q + 2 * source * q)
     decoder = config.decoder_layers * (block(target, target, kv) + cross)
     return encoder + decoder + memories * source * 2 * d * kv

@@ -93,6 +93,8 @@ FIGURES = {
             "2-heads": _transformer(model__heads=2),
             "8-heads": _transformer(model__heads=8),
             "16-heads": _transformer(model__heads=16),
+            "16-units-per-head": _transformer(model__head_units=16),
+            "32-units-per-head": _transformer(model__head_units=32),
             "no-dropout": _transformer(model__dropout=0.0, model__attention_dropout=0.0),
             "dropout-0.2": _transformer(model__dropout=0.2),
             "no-smoothing": _transformer(training__label_smoothing=0.0),

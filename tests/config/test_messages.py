@@ -134,7 +134,8 @@ def test_contradictions_of_the_tokenizer_name_their_keys(text, keys, tmp_path):
 
 def test_impossible_transformers_are_named(tmp_path):
     assert error_of('[model]\nkind = "transformer"\nheads = 3', tmp_path) == (
-        "my.toml: model.units must be divisible by model.heads; they are 256 and 3"
+        "my.toml: model.units must be divisible by model.heads; they are 256 and 3. Change one of "
+        "them, or set model.head_units"
     )
     learned = '[model]\nkind = "{}"\npositions = "learned"\nmax_positions = 100'
     assert error_of(learned.format("decoder_only"), tmp_path) == (

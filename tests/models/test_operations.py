@@ -38,6 +38,8 @@ CONFIGS = {
     "shared layers": TransformerConfig(**STACK, weight_sharing="layers", decoder_layers=3),
     "shared stacks": TransformerConfig(**STACK, weight_sharing="stacks", key_value_heads=1),
     "grouped": TransformerConfig(**STACK | {"heads": 4}, key_value_heads=2),
+    "wide heads": TransformerConfig(**STACK, head_units=6),
+    "narrow heads decoder-only": DecoderOnlyConfig(**STACK, head_units=1, key_value_heads=1),
     "grouped decoder-only": DecoderOnlyConfig(**STACK, key_value_heads=1),
     "swiglu": TransformerConfig(**STACK, activation="swiglu"),
     "decoder-only": DecoderOnlyConfig(**STACK, layers=2),

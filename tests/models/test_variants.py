@@ -68,6 +68,11 @@ STACKS = {
     "relative decoder only": {"kind": "decoder_only", "positions": "relative"},
     "grouped": STACK | {"heads": 4, "key_value_heads": 2, "positions": "rotary"},
     "grouped alibi": STACK | {"heads": 4, "key_value_heads": 2, "positions": "alibi"},
+    "wide heads": STACK | {"head_units": 6, "positions": "rotary"},
+    "narrow heads": STACK | {"heads": 3, "head_units": 1, "norm": "post"},
+    "narrow heads decoder only": {
+        **{"kind": "decoder_only", "heads": 4, "head_units": 2, "key_value_heads": 2},
+    },
     "multi-query": STACK | {"key_value_heads": 1},
     "shared layers": STACK | {"weight_sharing": "layers", "decoder_layers": 3},
     "shared stacks": STACK | {"weight_sharing": "stacks", "positions": "relative"},

@@ -145,8 +145,10 @@ class Block(keras.layers.Layer):
 
         def attention(name: str) -> MultiHeadAttention:
             return MultiHeadAttention(
-                units,
+                config.heads * config.head_width,
                 config.heads,
+                query_units=units,
+                key_units=units,
                 dropout=make_dropout(config.attention_dropout),
                 seed=seed,
                 key_value_heads=key_value_heads,
@@ -277,7 +279,7 @@ class Block(keras.layers.Layer):
             The inputs of the next block; the new cache; and weights_RHS over the memory, without a
             cross-attention over the cache too.
         """
-        units, dtype = inputs_RD.shape[1], inputs_RD.dtype
+        units, dtype = self.self_attention.units, inputs_RD.dtype  # of all heads
         groups, width = cache.keys_BHSD.shape[1::2]
         sizes = [units, groups * width, groups * width]
 

@@ -188,7 +188,7 @@ def make_distances(
     """
     match config.positions:
         case "rotary":
-            return RotaryPositions(config.units // config.heads, name=name)
+            return RotaryPositions(config.head_width, name=name)
         case "alibi":
             return LinearBias(config.heads, name=name)
         case "relative":
