@@ -59,6 +59,15 @@ class Config(Table):
             )
 
     @model_validator(mode="after")
+    def _recompute_needs_blocks(self) -> "Config":
+        if self.training.recompute and isinstance(self.model, RNNConfig):
+            raise ValueError(
+                "training.recompute computes the blocks of a Transformer again, and an RNN has "
+                "none. Leave it out, or lower training.batch_tokens to save memory"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _coverage_needs_attention(self) -> "Config":
         if self.decoding.coverage_penalty and not self.model.has_attention:
             raise ValueError(

@@ -23,8 +23,8 @@ class Transformer(AttentionStack):
     their weights, the stack is one block that is applied repeatedly, as in Dehghani et al. (2019),
     "Universal Transformers", section 2, but without halting, and with positions added only to the
     embeddings. Encoder and decoder may also share self-attention and feed-forward network. The
-    attention that `decode_step`
-    reports is the mean over the heads of the last decoder layer's cross-attention.
+    attention that `decode_step` reports is the mean over the heads of the last decoder layer's
+    cross-attention.
 
     Args:
         config: widths, layers and options.

@@ -158,7 +158,9 @@ def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
     With it, most runs need no exact count, which takes as long as building the model.
     """
     values = config.model.model_dump()
-    width = 2 * max(value for key, value in values.items() if key.endswith("units"))
+    widths = [value for key, value in values.items() if key.endswith("units") and value]
+    widths.append((values.get("head_units") or 0) * values.get("heads", 0))
+    width = 2 * max(widths)
     layers = sum(value for key, value in values.items() if key.endswith("layers"))
     ids = vocabularies.source + vocabularies.target
     ids += values.get("max_positions", 0) + values.get("attention_positions", 0)
@@ -173,7 +175,7 @@ def _remedy(config: Config) -> str:
     keys += ["shards"] if training.shards else []
     lowered = {f"training.{key}": getattr(training, key) for key in keys}
     for key, value in config.model.model_dump().items():
-        if key.endswith(("units", "layers")):
+        if key.endswith(("units", "layers")) and value is not None:
             lowered[f"model.{key}"] = value
     lowered["tokenizer.vocabulary_size"] = config.tokenizer.vocabulary_size
     return f"Lower one of {', '.join(f'{key} ({value})' for key, value in lowered.items())}"

@@ -293,7 +293,8 @@ class Updater:
     def _computing(self, **shard: tf.Tensor) -> AbstractContextManager[None]:
         # A kernel of XLA cannot read a weight of another device.
         fuse = self._config.compile == "auto" and not self._devices
-        return computing(precision=self.precision, fuse=fuse, **shard)
+        recompute = self._config.recompute
+        return computing(precision=self.precision, fuse=fuse, recompute=recompute, **shard)
 
     def compile_for(
         self,

@@ -15,8 +15,9 @@ from seq2seq_cli.models.layers.normalisation import NORMS
 from seq2seq_cli.models.layers.regularisation import Dropout, MakeDropout
 from seq2seq_cli.models.layers.relative_positions import Turn
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
-from seq2seq_cli.models.ops.compute import computing
+from seq2seq_cli.models.ops.compute import computing, current
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
+from seq2seq_cli.models.ops.recompute import recomputed
 
 # f of a residual connection: x -> (f(x), its other results)
 Sublayer = Callable[[tf.Tensor], tuple[tf.Tensor, Any]]
@@ -99,13 +100,14 @@ class BlockOutput(NamedTuple):
 
     outputs_BTD: the inputs of the next block.
     keys_values: all that self-attention saw, but for the prefix.
-    self_weights_BHTX: of the self-attention, over the prefix and then the sequence.
-    cross_weights_BHTS: of the cross-attention; None without one.
+    self_weights_BHTX: of the self-attention, over the prefix and then the sequence; None with
+        `Compute.recompute`.
+    cross_weights_BHTS: of the cross-attention; None without one, and with `Compute.recompute`.
     """
 
     outputs_BTD: tf.Tensor
     keys_values: KeysValues
-    self_weights_BHTX: tf.Tensor
+    self_weights_BHTX: tf.Tensor | None
     cross_weights_BHTS: tf.Tensor | None
 
 
@@ -209,6 +211,43 @@ class Block(keras.layers.Layer):
             bias: added to the scores of the self-attention; see Distances.
             depth: the number of earlier applications of the block; see Compute.
         """
+        transform = partial(
+            self._transform,
+            *(attention_mask, causal),
+            memory_mask_BS=memory_mask_BS,
+            training=training,
+            turn=turn,
+            depth=depth,
+        )
+        if not (training and current().recompute):
+            return transform(inputs_BTD, prefix, memory, bias)
+        given = (inputs_BTD, prefix, memory, bias)
+        there = [tensor for tensor in tf.nest.flatten(given) if tensor is not None]
+
+        def again(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            left = iter(tensors)
+            arguments = tf.nest.map_structure(lambda x: None if x is None else next(left), given)
+            found = transform(*arguments)
+            return found.outputs_BTD, *found.keys_values
+
+        outputs_BTD, *keys_values = recomputed(again, *there)
+        return BlockOutput(outputs_BTD, KeysValues(*keys_values), None, None)
+
+    def _transform(
+        self,
+        attention_mask: tf.Tensor | None,
+        causal: bool,
+        inputs_BTD: tf.Tensor,
+        prefix: KeysValues | None,
+        memory: KeysValues | None,
+        bias: tf.Tensor | None,
+        *,
+        memory_mask_BS: tf.Tensor | None,
+        training: bool,
+        turn: Turn | None,
+        depth: int,
+    ) -> BlockOutput:
+        """Return what `call` does, whose arguments these are."""
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
             query, own = self.self_attention.project_self(x)

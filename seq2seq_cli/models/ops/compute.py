@@ -24,6 +24,7 @@ class Compute(NamedTuple):
     share: how much of the batch's source tokens are in that part, from 0 to 1.
     depth: how often the same layers have been applied before, where layers share their weights.
         Each time they draw dropout masks of their own.
+    recompute: whether the blocks of a Transformer are computed again for their gradients.
     """
 
     precision: str = "float32"
@@ -31,6 +32,7 @@ class Compute(NamedTuple):
     shard: tf.Tensor | int = 0
     share: tf.Tensor | float = 1.0
     depth: int = 0
+    recompute: bool = False
 
 
 _DEFAULT = Compute()

@@ -23,6 +23,7 @@ from seq2seq_cli.models.ops.dropout import add_dropout, dropout, random_bytes
 from seq2seq_cli.models.ops.layer_norm import layer_norm, rms_norm
 from seq2seq_cli.models.ops.penalty import penalise
 from seq2seq_cli.models.ops.products import batched_matmul, column_sums, dense
+from seq2seq_cli.models.ops.recompute import recomputed
 from seq2seq_cli.models.ops.scan import LINEAR, scan
 from seq2seq_cli.models.ops.softmax import masked_softmax
 
@@ -96,6 +97,11 @@ OPERATIONS = {
         lambda s, v: batched_matmul(masked_softmax(s, MASK[:, tf.newaxis]), v),
         lambda s, v: reference.attend(s, v, MASK[:, tf.newaxis])[0],
         [normal(3, 2, 5), normal(3, 5, 4)],
+    ),
+    "recomputed": (
+        lambda x, w: recomputed(lambda x, w: [tf.tanh(x @ w)], x, w)[0],
+        lambda x, w: tf.tanh(x @ w),
+        [normal(3, 5, 4), KERNEL],
     ),
     "column_sums": (column_sums, lambda x: tf.reduce_sum(x, [0, 1]), [normal(3, 5, 4)]),
     "layer_norm": (layer_norm, reference.layer_norm, [3 * normal(3, 6) + 1, normal(6), BIAS]),

@@ -1,0 +1,62 @@
+"""Blocks of a Transformer that are computed again for their gradients."""
+
+import numpy as np
+import pytest
+from conftest import tiny_config
+from small_batches import batch
+from small_models import small_decoder_only, small_transformer
+
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.models.layers.blocks import Block
+from seq2seq_cli.models.seq2seq import Seq2Seq
+from seq2seq_cli.training.step import Updater
+
+MODELS = {
+    "transformer": lambda: small_transformer(dropout=0.3, attention_dropout=0.2),
+    "learned distances": lambda: small_transformer(dropout=0.3, positions="relative"),
+    "shared layers": lambda: small_transformer(dropout=0.3, weight_sharing="stacks"),
+    "parallel blocks": lambda: small_transformer(dropout=0.3, parallel_blocks=True),
+    "decoder-only": lambda: small_decoder_only(dropout=0.3, positions="rotary"),
+}
+
+
+def gradients(model: Seq2Seq, recompute: bool, shards: int) -> list[np.ndarray]:
+    config = tiny_config("x", training__recompute=recompute, model__kind="transformer").training
+    updater = Updater(model, config, shards=shards)
+    model.dropout_key.set(3, 4)
+    found, loss = updater.compiled(updater.gradients)(*batch(6)[:2])
+    return [loss.numpy(), *(gradient.numpy() for gradient in found)]
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_are_those_without_it(name, shards):
+    found = gradients(MODELS[name](), True, shards)
+    expected = gradients(MODELS[name](), False, shards)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_each_block_is_computed_twice_in_training_and_once_otherwise(monkeypatch):
+    counted = []
+    transform = Block._transform
+
+    def counting(block, *arguments, **options):
+        counted.append(block.name)
+        return transform(block, *arguments, **options)
+
+    monkeypatch.setattr(Block, "_transform", counting)
+    model = small_transformer()
+    config = tiny_config("x", training__recompute=True, model__kind="transformer").training
+    ids = batch(4)[:2]
+    Updater(model, config).gradients(*ids)
+    blocks = [block.name for block in (*model.encoder, *model.decoder)]
+    assert sorted(counted) == sorted(blocks * 2)
+    counted.clear()
+    model((ids[0], ids[1]))
+    assert sorted(counted) == sorted(blocks)
+
+
+def test_an_rnn_has_no_blocks():
+    with pytest.raises(UsageError, match=r"training\.recompute .* an RNN has none"):
+        tiny_config("x", training__recompute=True)
