@@ -3,7 +3,7 @@
 import pytest
 from conftest import tiny_config
 
-from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.files import changed_config, load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.search_space import Choice, Range, read_space
@@ -96,8 +96,6 @@ def test_what_a_dimension_covers(dimension, value, covers):
 
 
 def test_defaults_follow_the_values_of_a_trial():
-    from seq2seq_cli.recipes.tuning import config_of
-
     base = load_config(Overrides())
     assert base.model.encoder_units == 256
-    assert config_of(base, {"model.attention": "dot"}).model.encoder_units == 192
+    assert changed_config(base, {"model.attention": "dot"}, "[space]").model.encoder_units == 192
