@@ -36,7 +36,11 @@ def offered(line: str) -> list[str]:
 def test_the_shell_offers_runs_and_configs(some_runs):
     assert offered("s2s translate --run 00") == ["002-transformer", "001-rnn-additive"]
     assert offered("s2s train --config phrasebook-t") == ["phrasebook-transformer"]
-    assert offered("s2s config check tatoeba") == ["tatoeba-rnn-additive", "tatoeba-transformer"]
+    assert offered("s2s config check tatoeba") == [
+        "tatoeba-quick",
+        "tatoeba-rnn-additive",
+        "tatoeba-transformer",
+    ]
     assert "--epochs" in offered("s2s train --ep")
     assert offered("s2s translate --run folder/") == []
 
