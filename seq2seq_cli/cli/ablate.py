@@ -22,11 +22,10 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    find_data,
     set_model,
-    start_tensorflow,
     training_flags,
 )
+from seq2seq_cli.cli.trainings import several_trainings
 
 
 def ablate(
@@ -61,12 +60,8 @@ def ablate(
 
     The same command continues after an interruption.
     """
-    from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.config.overrides import Overrides
-    from seq2seq_cli.config.training import TrainingConfig
-    from seq2seq_cli.runs.disk import check_writable
-    from seq2seq_cli.training.events import Phase
 
     layers = config_layers(
         config,
@@ -82,13 +77,7 @@ def ablate(
             set_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             configs[variant.model.label] = variant
-    check_writable(folder)
-    find_data(variant.data, quiet)
-    with TrainingDisplay(quiet=quiet) as display:
-        display(Phase("Starting TensorFlow"))
-        # All train in this process, and XLA needs all threads for the one function it computes.
-        device_used = start_tensorflow(variant.training.device, TrainingConfig(shards=1))
-
+    with several_trainings(folder, variant, quiet) as (display, device_used):
         from seq2seq_cli.recipes import ablation
 
         rows = ablation.ablate(configs, folder, display, equal_parameters, device_used)

@@ -22,10 +22,9 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    find_data,
-    start_tensorflow,
     training_flags,
 )
+from seq2seq_cli.cli.trainings import several_trainings
 
 
 class FigureName(str, Enum):
@@ -69,11 +68,7 @@ def figures(
     """
     from seq2seq_cli.attention.figure import check_matplotlib
     from seq2seq_cli.cli import console
-    from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
-    from seq2seq_cli.config.training import TrainingConfig
-    from seq2seq_cli.runs.disk import check_writable
-    from seq2seq_cli.training.events import Phase
 
     check_matplotlib("s2s recipe figures needs")
     base = load_config(
@@ -86,13 +81,7 @@ def figures(
         )
     )
     names = [each.value for each in dict.fromkeys(figure or FigureName)]
-    check_writable(folder)
-    find_data(base.data, quiet)
-    with TrainingDisplay(quiet=quiet) as display:
-        display(Phase("Starting TensorFlow"))
-        # All train in this process, and XLA needs all threads for the one function it computes.
-        device_used = start_tensorflow(base.training.device, TrainingConfig(shards=1))
-
+    with several_trainings(folder, base, quiet) as (display, device_used):
         from seq2seq_cli.recipes import paper_figures
 
         made = paper_figures.make_figures(names, base, seeds, folder, display, device_used)

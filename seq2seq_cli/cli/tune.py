@@ -24,10 +24,9 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    find_data,
-    start_tensorflow,
     training_flags,
 )
+from seq2seq_cli.cli.trainings import several_trainings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,12 +61,8 @@ def tune(
     The same command continues after an interruption.
     """
     from seq2seq_cli.cli import console
-    from seq2seq_cli.cli.training_display import TrainingDisplay
     from seq2seq_cli.config.files import load_config
-    from seq2seq_cli.config.training import TrainingConfig
     from seq2seq_cli.recipes.search_space import check_packages, read_space
-    from seq2seq_cli.runs.disk import check_writable
-    from seq2seq_cli.training.events import Phase
 
     check_input(space, "SPACE")
     layers = config_layers(
@@ -82,13 +77,7 @@ def tune(
     base = load_config(*layers)
     drawn = read_space(space, base)
     check_packages()
-    check_writable(folder)
-    find_data(base.data, quiet)
-    with TrainingDisplay(quiet=quiet) as display:
-        display(Phase("Starting TensorFlow"))
-        # All train in this process, and XLA needs all threads for the one function it computes.
-        device_used = start_tensorflow(base.training.device, TrainingConfig(shards=1))
-
+    with several_trainings(folder, base, quiet) as (display, device_used):
         from seq2seq_cli.recipes import tuning
         from seq2seq_cli.recipes.trials import best_of
 

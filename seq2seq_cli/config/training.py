@@ -45,7 +45,7 @@ class TrainingConfig(Table):
     but later ones are slower."""
     recompute: bool = False
     """Compute the blocks of a Transformer again for their gradients (Chen et al. 2016). Training
-    then needs less memory for a batch, and about half as much time again."""
+    then needs less memory for a batch, and takes about 50 % longer."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Precision of matrix products in training; everything else is float32. `auto` measures
     products of this model's widths, and uses bfloat16 if it is faster by a quarter."""

@@ -16,6 +16,7 @@ from seq2seq_cli.config.files import changed_config
 from seq2seq_cli.data.tokenizers.pair import spread
 from seq2seq_cli.decoding.loading import LoadedRun, load_run
 from seq2seq_cli.evaluation.breakdown import by_length, score_groups
+from seq2seq_cli.evaluation.test_sets import read_split
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes import paper_plots
 from seq2seq_cli.recipes.ablation import Row, ablate
@@ -38,6 +39,7 @@ SENTENCES = 4
 
 _SHORTEST, _LONGEST = 8, 16  # words of these sentences
 _ADDITIVE = {"model.kind": "rnn", "model.attention": "additive"}
+_TRANSFORMER = {"model.kind": "transformer"}
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,6 @@ class PaperFigure:
 
 def _luong(score: str, span: str = "global") -> dict[str, Any]:
     return {"model.kind": "rnn", "model.attention": score, "model.attention_span": span}
-
-
-def _transformer(**values: Any) -> dict[str, Any]:
-    return {"model.kind": "transformer", **{k.replace("__", "."): v for k, v in values.items()}}
 
 
 FIGURES = {
@@ -88,17 +86,17 @@ FIGURES = {
     "heads": PaperFigure(
         "Variations of a Transformer (Vaswani et al. 2017, table 3)",
         {
-            "transformer": _transformer(),
-            "1-head": _transformer(model__heads=1),
-            "2-heads": _transformer(model__heads=2),
-            "8-heads": _transformer(model__heads=8),
-            "16-heads": _transformer(model__heads=16),
-            "16-units-per-head": _transformer(model__head_units=16),
-            "32-units-per-head": _transformer(model__head_units=32),
-            "no-dropout": _transformer(model__dropout=0.0, model__attention_dropout=0.0),
-            "dropout-0.2": _transformer(model__dropout=0.2),
-            "no-smoothing": _transformer(training__label_smoothing=0.0),
-            "learned-positions": _transformer(model__positions="learned"),
+            "transformer": _TRANSFORMER,
+            "1-head": {**_TRANSFORMER, "model.heads": 1},
+            "2-heads": {**_TRANSFORMER, "model.heads": 2},
+            "8-heads": {**_TRANSFORMER, "model.heads": 8},
+            "16-heads": {**_TRANSFORMER, "model.heads": 16},
+            "16-units-per-head": {**_TRANSFORMER, "model.head_units": 16},
+            "32-units-per-head": {**_TRANSFORMER, "model.head_units": 32},
+            "no-dropout": {**_TRANSFORMER, "model.dropout": 0.0, "model.attention_dropout": 0.0},
+            "dropout-0.2": {**_TRANSFORMER, "model.dropout": 0.2},
+            "no-smoothing": {**_TRANSFORMER, "training.label_smoothing": 0.0},
+            "learned-positions": {**_TRANSFORMER, "model.positions": "learned"},
         },
     ),
 }
@@ -228,9 +226,11 @@ def _alignments(name: str, trained: _Trained) -> list[AnyResult]:
     (model,) = FIGURES[name].models
     run = trained.rows[model][0].name
     loaded = trained.load(run)
-    found = evaluate(loaded, trained.configs[run].data, "test", show=trained.show)
-    medium = [text for text in found.sources if _SHORTEST <= len(text.split()) <= _LONGEST]
-    sentences = spread(medium or found.sources, SENTENCES)
+    fingerprint = loaded.state.data_fingerprint
+    data = trained.configs[run].data
+    of, _ = read_split(data, fingerprint, str(trained.folder / run), "test", trained.show)
+    medium = [text for text in of.sources if _SHORTEST <= len(text.split()) <= _LONGEST]
+    sentences = spread(medium or of.sources, SENTENCES)
     results: list[AnyResult] = []
     for number, read in enumerate(AttentionReader(loaded).read([(s, None) for s in sentences]), 1):
         assert read  # no sentence of a split is blank

@@ -213,7 +213,8 @@ class Block(keras.layers.Layer):
         """
         transform = partial(
             self._transform,
-            *(attention_mask, causal),
+            attention_mask=attention_mask,
+            causal=causal,
             memory_mask_BS=memory_mask_BS,
             training=training,
             turn=turn,
@@ -235,13 +236,13 @@ class Block(keras.layers.Layer):
 
     def _transform(
         self,
-        attention_mask: tf.Tensor | None,
-        causal: bool,
         inputs_BTD: tf.Tensor,
         prefix: KeysValues | None,
         memory: KeysValues | None,
         bias: tf.Tensor | None,
         *,
+        attention_mask: tf.Tensor | None,
+        causal: bool,
         memory_mask_BS: tf.Tensor | None,
         training: bool,
         turn: Turn | None,
