@@ -69,6 +69,7 @@ def figures(
     from seq2seq_cli.attention.figure import check_matplotlib
     from seq2seq_cli.cli import console
     from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.recipes.paper_models import configs_of
 
     check_matplotlib("s2s recipe figures needs")
     base = load_config(
@@ -81,6 +82,7 @@ def figures(
         )
     )
     names = [each.value for each in dict.fromkeys(figure or FigureName)]
+    configs_of(names, base, seeds)  # which finds contradictions before TensorFlow is started
     with several_trainings(folder, base, quiet) as (display, device_used):
         from seq2seq_cli.recipes import paper_figures
 

@@ -7,19 +7,18 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from seq2seq_cli.attention.figure import figure as map_figure
 from seq2seq_cli.attention.reader import AttentionReader
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.files import changed_config
 from seq2seq_cli.data.tokenizers.pair import spread
 from seq2seq_cli.decoding.loading import LoadedRun, load_run
-from seq2seq_cli.evaluation.breakdown import by_length, score_groups
+from seq2seq_cli.evaluation.breakdown import GroupScore, by_length, score_groups
 from seq2seq_cli.evaluation.test_sets import read_split
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes import paper_plots
 from seq2seq_cli.recipes.ablation import Row, ablate
+from seq2seq_cli.recipes.paper_models import FIGURES, configs_of, run_name
 from seq2seq_cli.recipes.paper_results import (
     AlignmentResult,
     AnyResult,
@@ -38,69 +37,6 @@ SENTENCES = 4
 """Sentences whose attention is drawn."""
 
 _SHORTEST, _LONGEST = 8, 16  # words of these sentences
-_ADDITIVE = {"model.kind": "rnn", "model.attention": "additive"}
-_TRANSFORMER = {"model.kind": "transformer"}
-
-
-@dataclass(frozen=True)
-class PaperFigure:
-    """A figure or a table of a paper.
-
-    Attributes:
-        title: what it shows, and its number in the paper.
-        models: the config values of each model, by the model's name.
-    """
-
-    title: str
-    models: dict[str, dict[str, Any]]
-
-
-def _luong(score: str, span: str = "global") -> dict[str, Any]:
-    return {"model.kind": "rnn", "model.attention": score, "model.attention_span": span}
-
-
-FIGURES = {
-    "lengths": PaperFigure(
-        "BLEU by source length, with and without attention (Bahdanau et al. 2015, figure 2)",
-        {
-            "no-attention": {**_ADDITIVE, "model.attention": "none", "model.wiring": "bahdanau"},
-            "additive": _ADDITIVE,
-        },
-    ),
-    "alignments": PaperFigure(
-        "Attention in four sentences (Bahdanau et al. 2015, figure 3)", {"additive": _ADDITIVE}
-    ),
-    "scores": PaperFigure(
-        "Attention scores, spans and wirings (Luong et al. 2015, table 4)",
-        {
-            "global-location": _luong("location"),
-            "global-dot": _luong("dot"),
-            "global-general": _luong("general"),
-            "local-m-general": _luong("general", "local_m"),
-            "local-p-dot": _luong("dot", "local_p"),
-            "local-p-general": _luong("general", "local_p"),
-            "additive": _ADDITIVE,
-            "additive-luong": {**_ADDITIVE, "model.wiring": "luong"},
-        },
-    ),
-    "heads": PaperFigure(
-        "Variations of a Transformer (Vaswani et al. 2017, table 3)",
-        {
-            "transformer": _TRANSFORMER,
-            "1-head": {**_TRANSFORMER, "model.heads": 1},
-            "2-heads": {**_TRANSFORMER, "model.heads": 2},
-            "8-heads": {**_TRANSFORMER, "model.heads": 8},
-            "16-heads": {**_TRANSFORMER, "model.heads": 16},
-            "16-units-per-head": {**_TRANSFORMER, "model.head_units": 16},
-            "32-units-per-head": {**_TRANSFORMER, "model.head_units": 32},
-            "no-dropout": {**_TRANSFORMER, "model.dropout": 0.0, "model.attention_dropout": 0.0},
-            "dropout-0.2": {**_TRANSFORMER, "model.dropout": 0.2},
-            "no-smoothing": {**_TRANSFORMER, "training.label_smoothing": 0.0},
-            "learned-positions": {**_TRANSFORMER, "model.positions": "learned"},
-        },
-    ),
-}
-"""The figures, by the values of --figure."""
 
 
 @dataclass(frozen=True)
@@ -136,27 +72,6 @@ class _Trained:
         return load_run(Run(self.folder / run), self.warn)
 
 
-def configs_of(names: Sequence[str], base: Config, seeds: int) -> dict[str, Config]:
-    """Return the config of each run that the figures need, by the run's name.
-
-    Args:
-        names: of the figures.
-        base: the config that all models have in common.
-        seeds: number of trainings of each model.
-
-    Raises:
-        UsageError: if the base config contradicts a model.
-    """
-    models = {name: values for each in names for name, values in FIGURES[each].models.items()}
-    return {
-        _run_name(name, seed): changed_config(
-            base, {**values, "training.seed": base.training.seed + seed}, f"model {name}"
-        )
-        for seed in range(seeds)
-        for name, values in models.items()
-    }
-
-
 def make_figures(
     names: Sequence[str],
     base: Config,
@@ -185,7 +100,7 @@ def make_figures(
     configs = configs_of(names, base, seeds)
     found = {row.name: row for row in ablate(configs, folder, on_event, device=device)}
     models = dict.fromkeys(model for name in names for model in FIGURES[name].models)
-    rows = {model: [found[_run_name(model, seed)] for seed in range(seeds)] for model in models}
+    rows = {model: [found[run_name(model, seed)] for seed in range(seeds)] for model in models}
     trained = _Trained(
         folder, rows, configs, lambda text: on_event(Notice(text)), showing_phases(on_event)
     )
@@ -216,7 +131,7 @@ def _lengths(name: str, trained: _Trained) -> list[AnyResult]:
     return [*results]
 
 
-def _scored_by_length(run: str, trained: _Trained) -> list[Any]:
+def _scored_by_length(run: str, trained: _Trained) -> list[GroupScore]:
     found = evaluate(trained.load(run), trained.configs[run].data, "test", show=trained.show)
     return score_groups(by_length(found.sources), found.translations, found.references)
 
@@ -260,10 +175,6 @@ def _perplexity(run: Run) -> float:
     """Return the perplexity of a token of the dev split, at the best validation."""
     validations = [entry for entry in run.metrics() if entry["kind"] == "validation"]
     return math.exp(max(validations, key=lambda entry: entry["dev_bleu"])["dev_loss"])
-
-
-def _run_name(model: str, seed: int) -> str:
-    return f"{model}-{seed}"
 
 
 _MAKERS: dict[str, Callable[[str, _Trained], list[AnyResult]]] = {

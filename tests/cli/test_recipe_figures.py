@@ -6,7 +6,7 @@ import pytest
 from conftest import s2s
 
 from seq2seq_cli.cli.figures import FigureName
-from seq2seq_cli.recipes.paper_figures import FIGURES
+from seq2seq_cli.recipes.paper_models import FIGURES
 from seq2seq_cli.runtime import tensorflow as tensorflow_import
 
 
@@ -21,6 +21,7 @@ def test_each_figure_has_its_name():
         (["new", "--seeds", "0"], "--seeds"),
         (["new", "--steps", "0"], "--steps: training.steps must be a whole"),
         (["new", "--set", "model.kind=gpt"], "model.kind"),
+        (["new", "--set", "model.decoder_units=99"], "model global-dot: model.attention 'dot'"),
         (["new"], "s2s recipe figures needs matplotlib. Install it: pip install 's2s[plot]'"),
     ],
 )

@@ -8,8 +8,9 @@ from conftest import TINY
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import changed_config
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.recipes import ablation, paper_figures
-from seq2seq_cli.recipes.paper_figures import FIGURES, configs_of, make_figures
+from seq2seq_cli.recipes import ablation, paper_figures, paper_models
+from seq2seq_cli.recipes.paper_figures import make_figures
+from seq2seq_cli.recipes.paper_models import FIGURES, PaperFigure, configs_of
 from seq2seq_cli.recipes.paper_results import Estimate
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import ignore
@@ -30,8 +31,9 @@ def few():
     """Fewer models in one of the figures."""
     models = FIGURES["lengths"].models
     with pytest.MonkeyPatch.context() as patch:
-        fewer = {**FIGURES, "scores": paper_figures.PaperFigure("Scores", models)}
-        patch.setattr(paper_figures, "FIGURES", fewer)
+        fewer = {**FIGURES, "scores": PaperFigure("Scores", models)}
+        for module in (paper_figures, paper_models):
+            patch.setattr(module, "FIGURES", fewer)
         yield
 
 
