@@ -7,6 +7,7 @@ with what it prints. Without options the outputs are computed and compared:
     python docs/make_course.py --write                # writes outputs and pictures
     python docs/make_course.py --notebooks my-course  # writes notebooks and what they import
     python docs/make_course.py --notebooks my-course --execute
+    python docs/make_course.py --notebooks my-course --solved    # with the exercises solved
 
 A comment before an output says how far its numbers may be off on another machine:
 
@@ -35,6 +36,7 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _SOLUTION = re.compile(r"^<details.*?^</details>\n", re.MULTILINE | re.DOTALL)
+_FOLD = re.compile(r"^</?details.*\n", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]\d+)?(?![\w])")
 
 
@@ -133,15 +135,18 @@ def write_outputs(path: Path) -> bool:
     return differs
 
 
-def notebook(text: str, root: str) -> Any:
+def notebook(text: str, root: str, solved: bool = False) -> Any:
     """Return a page as a notebook: outputs are left out, and solutions are folded.
 
     Args:
         text: the page.
         root: path of the repository from where the notebook will be.
+        solved: make the solutions cells of code, too.
     """
     from nbformat import v4
 
+    if solved:
+        text = _FOLD.sub("", text)
     cells: list[Any] = []
     done = 0
     for block in blocks(text):
@@ -168,7 +173,7 @@ def _prose_cells(text: str, root: str) -> list[Any]:
     return [v4.new_markdown_cell(piece.strip()) for piece in pieces if piece.strip()]
 
 
-def write_notebooks(chapters: Sequence[Path], folder: Path) -> list[Path]:
+def write_notebooks(chapters: Sequence[Path], folder: Path, solved: bool = False) -> list[Path]:
     """Write notebooks, pictures and what the notebooks import into a folder."""
     import nbformat
 
@@ -180,7 +185,7 @@ def write_notebooks(chapters: Sequence[Path], folder: Path) -> list[Path]:
     written = []
     for path in chapters:
         written.append(folder / f"{path.stem}.ipynb")
-        nbformat.write(notebook(path.read_text("utf-8"), root), written[-1])
+        nbformat.write(notebook(path.read_text("utf-8"), root, solved), written[-1])
     return written
 
 
@@ -203,12 +208,13 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write outputs and pictures")
     parser.add_argument("--notebooks", type=Path, help="folder to write notebooks to")
     parser.add_argument("--execute", action="store_true", help="execute the notebooks")
+    parser.add_argument("--solved", action="store_true", help="solve the exercises in notebooks")
     given = parser.parse_args()
     chosen = [path for path in pages() if not given.chapters or path.stem in given.chapters]
     if given.chapters and len(chosen) < len(set(given.chapters)):
         parser.error(f"the chapters are {', '.join(path.stem for path in pages())}")
     if given.notebooks:
-        for path in write_notebooks(chosen, given.notebooks):
+        for path in write_notebooks(chosen, given.notebooks, given.solved):
             print(path)
             if given.execute:
                 execute(path)

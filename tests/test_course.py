@@ -1,7 +1,6 @@
 """The chapters of the course: what they print, their exercises, and the notebooks made of them."""
 
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -55,15 +54,20 @@ def output_block(output: str, comment: str = ""):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_chapter_prints_what_its_page_says_and_its_exercises_can_be_solved(
-    path, tmp_path, monkeypatch, capsys
+def test_a_chapter_runs_as_a_notebook_prints_what_its_page_says_and_solves_its_exercises(
+    path, tmp_path, monkeypatch
 ):
-    monkeypatch.chdir(tmp_path)
-    names = {"__name__": "__main__"}
-    chapter = blocks(path.read_text("utf-8"))
+    monkeypatch.setenv("PYTHONPATH", str(make_course.FOLDER.parents[1]))
+    (written,) = make_course.write_notebooks([path], tmp_path, solved=True)
+    drawn = set((tmp_path / "pictures").glob("*"))
+    for picture in drawn:
+        picture.unlink()
+    done = make_course.execute(written)
+    assert nbformat.read(written, 4) == done
+    cells = [cell for cell in done.cells if cell.cell_type == "code"]
     wrong = []
-    for block in chapter:
-        printed = make_course.run(block, path.name, names)
+    for block, cell in zip(blocks(path.read_text("utf-8")), cells, strict=True):
+        printed = "".join(o.text for o in cell.outputs if o.get("name") == "stdout")
         if block.is_solution:
             assert printed.startswith("🟢"), printed
         else:
@@ -71,9 +75,9 @@ def test_a_chapter_prints_what_its_page_says_and_its_exercises_can_be_solved(
     assert not any(wrong), "\n".join(
         [f"run: python docs/make_course.py --write {path.stem}", *filter(None, wrong)]
     )
-    shown = set(re.findall(r"\]\((pictures/[\w-]+\.svg)\)", path.read_text("utf-8")))
-    assert {p.as_posix() for p in Path().glob("pictures/*")} == shown
-    assert all((path.parent / picture).exists() for picture in shown)
+    shown = set(re.findall(r"\]\(pictures/([\w-]+\.svg)\)", path.read_text("utf-8")))
+    assert {picture.name for picture in (tmp_path / "pictures").glob("*")} == shown
+    assert shown <= {picture.name for picture in drawn}
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -166,19 +170,11 @@ def test_a_notebook_has_the_code_and_the_prose_of_its_page():
     assert "3 apples" not in prose
 
 
-def test_a_chapter_runs_as_a_notebook(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(make_course.FOLDER.parents[1]))
-    (path,) = [path for path in PAGES if path.stem.startswith("1-")]
-    (written,) = make_course.write_notebooks([path], tmp_path / "mine")
-    done = make_course.execute(written)
-    printed = [
-        "".join(o.text for o in cell.outputs if o.get("name") == "stdout")
-        for cell in done.cells
-        if cell.cell_type == "code"
-    ]
-    page = [block for block in blocks(path.read_text("utf-8")) if not block.is_solution]
-    assert [difference(*both) for both in zip(page, printed, strict=True)] == [""] * len(page)
-    assert nbformat.read(written, 4) == done
+def test_a_solved_notebook_has_the_solutions_as_code():
+    made = make_course.notebook(PAGE, "../s2s", solved=True)
+    code = [cell.source for cell in made.cells if cell.cell_type == "code"]
+    assert code == ['print("a", 1 / 3)', "x = 2", "print(x)", 'print(x, "apples")']
+    assert not any("details" in cell.source for cell in made.cells)
 
 
 def test_an_exercise_without_a_solution_is_red_and_says_why(capsys):
