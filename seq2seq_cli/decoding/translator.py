@@ -140,6 +140,7 @@ class Translator:
         first_number: int = 0,
         progress: Callable[[int], None] = lambda done: None,
         parts: int | None = None,
+        every: int = 1,
     ) -> list[Translation]:
         """Return a translation for each sentence, in order.
 
@@ -152,6 +153,7 @@ class Translator:
                 samples.
             progress: called with the number of sentences that are done, as it grows.
             parts: how many batches are computed in parallel; None for as many as suit the machine.
+            every: the difference between the numbers of two consecutive sentences.
         """
         translations = [Translation("")] * len(sentences)
         wanted = [i for i, sentence in enumerate(sentences) if sentence.strip()]
@@ -164,7 +166,7 @@ class Translator:
             return self._translate_batch(
                 [sentences[i] for i in chosen],
                 [encoded[i] for i in chosen],
-                np.array(chosen, np.int32) + np.int32(first_number),
+                np.int32(first_number) + np.int32(every) * np.array(chosen, np.int32),
             )
 
         rows = list(batches({i: each.length for i, each in encoded.items()}, self._config, parts))

@@ -46,7 +46,6 @@ def translate_sources(
     translator: Translator,
     sources: Sequence[str],
     show: ShowWork = show_nothing,
-    stage: str = TRANSLATING,
 ) -> tuple[list[str], list[bool]]:
     """Return the translations, and whether each was cut, or its source.
 
@@ -54,11 +53,10 @@ def translate_sources(
         translator: the model and how to search.
         sources: the sentences.
         show: shows how many sentences have been translated.
-        stage: what it is told.
     """
 
     def translated(done: int) -> None:
-        show(stage, "sentences", done, len(sources))
+        show(TRANSLATING, "sentences", done, len(sources))
 
     translated(0)
     found = translator.translate(sources, progress=translated)
@@ -70,10 +68,9 @@ def evaluate_translator(
     sources: Sequence[str],
     references: Sequence[Sequence[str]],
     show: ShowWork = show_nothing,
-    stage: str = TRANSLATING,
 ) -> tuple[Scores, list[str]]:
     """Translate the sources and score the result; for `show` see translate_sources."""
-    translations, _ = translate_sources(translator, sources, show, stage)
+    translations, _ = translate_sources(translator, sources, show)
     return score(translations, references), translations
 
 

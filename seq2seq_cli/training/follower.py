@@ -2,6 +2,7 @@
 
 import base64
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 from seq2seq_cli.config import Config
@@ -22,6 +23,7 @@ from seq2seq_cli.training.requirements import memory_errors
 from seq2seq_cli.training.setup import Setup, build_trainable, compile_ahead
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.team import digest_of
+from seq2seq_cli.training.validation import Validator
 
 
 def follow(config: Config, cluster: Cluster, peers: Peers, on_event: OnEvent) -> None:
@@ -54,9 +56,12 @@ def follow(config: Config, cluster: Cluster, peers: Peers, on_event: OnEvent) ->
         if "end" in peers.receive()[0]:
             return
         exchange.give(_saved(setup, updater), gives=False)
+        validator = Validator(
+            config, setup.model, setup.tokenizers, corpus.dev, lambda text: on_event(Notice(text))
+        )
         with stop_requested(lambda text: on_event(Notice(text))) as request:
             peers.signal_of_this = lambda: request.signal_number
-            _obey(setup, updater, Position(**job["position"]), peers, exchange)
+            _obey(setup, updater, validator, Position(**job["position"]), share, peers)
 
 
 def _set_up(
@@ -85,7 +90,12 @@ def _set_up(
 
 
 def _obey(
-    setup: Setup, updater: Updater, position: Position, peers: Peers, exchange: Exchange
+    setup: Setup,
+    updater: Updater,
+    validator: Validator,
+    position: Position,
+    share: Share,
+    peers: Peers,
 ) -> None:
     """Follow the chief's messages until it ends the training."""
     saved = _saved(setup, updater)
@@ -95,7 +105,11 @@ def _obey(
             peers.tell(state=digest(variable.numpy() for variable in saved))
         elif "take" in message:
             if message["take"]:
-                exchange.give(saved, gives=False)
+                share.exchange.give(saved, gives=False)
+        elif "compute" in message:
+            work = validator.works[message["compute"]]
+            with updater.averaged() if message["averaged"] else nullcontext():
+                peers.tell(items=work(share.worker, share.workers))
         else:
             batches = next(updates)
             if digest_of(batches) != message["batches"]:

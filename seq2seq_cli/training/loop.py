@@ -135,7 +135,7 @@ class Trainer:
             self._divergence,
         )
         self._validator = Validator(
-            setup.config, setup.model, setup.tokenizers, setup.corpus.dev, self._warn
+            setup.config, setup.model, setup.tokenizers, setup.corpus.dev, self._warn, team
         )
         self._counts = TokenCounts(setup.tokenizers)
         self._checkpointer = Checkpointer(run, setup, self.updater, self._warn)
@@ -264,7 +264,7 @@ class Trainer:
             maps = self._validator.attention_maps()
             dev_loss = self._validator.loss(show)
         self._divergence.check_dev_loss(position.step, dev_loss)
-        raw_dev_loss = self._validator.loss(show) if self.updater.averages else None
+        raw_dev_loss = self._validator.loss(show, False) if self.updater.averages else None
         now = time.monotonic()
         is_best = position.best_dev_bleu is None or scores.bleu > position.best_dev_bleu
         if is_best:

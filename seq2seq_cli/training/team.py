@@ -9,6 +9,7 @@ import base64
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.runs.run import Run
@@ -20,6 +21,10 @@ from seq2seq_cli.training.events import Event, Notice, OnEvent
 from seq2seq_cli.training.exchange import Exchange, Given, Share, digest
 from seq2seq_cli.training.requirements import check_workers
 from seq2seq_cli.training.setup import Setup
+
+Work = Callable[[int, int], list[Any]]
+"""Computes the items w, w + W, w + 2W, … of a list, given a worker w and the number of workers W.
+The items can be written as JSON."""
 
 
 class Team(ABC):
@@ -58,6 +63,16 @@ class Team(ABC):
         """Make sure that all workers have the same state."""
 
     @abstractmethod
+    def compute(self, what: str, averaged: bool, work: Work) -> list[Any]:
+        """Compute a list on all workers, of which each computes every `size`-th item.
+
+        Args:
+            what: the name of the work in `Validator.works`.
+            averaged: whether the others use the averages of the weights, as this worker does.
+            work: computes the share of this worker.
+        """
+
+    @abstractmethod
     def signal(self, warn: Callable[[str], None]) -> int:
         """Return the signal that another worker has received, or 0; warn of the first one."""
 
@@ -83,6 +98,10 @@ class Alone(Team):
 
     def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
         """Do nothing."""
+
+    def compute(self, what: str, averaged: bool, work: Work) -> list[Any]:
+        """Compute all items here."""
+        return work(0, 1)
 
     def signal(self, warn: Callable[[str], None]) -> int:
         """Return 0."""
@@ -170,6 +189,16 @@ class Chief(Team):
                 f"{' and '.join(others)}: had different weights, and takes those of the chief. Its "
                 "processor rounds differently; on equal machines all results would be exact"
             )
+
+    def compute(self, what: str, averaged: bool, work: Work) -> list[Any]:
+        """Let each worker compute its share of a list; return all items in order."""
+        self._peers.tell(compute=what, averaged=averaged)
+        shares = [work(0, self.size)]
+        shares += [message["items"] for message in self._peers.receive()]
+        items = [None] * sum(map(len, shares))
+        for worker, share in enumerate(shares):
+            items[worker :: self.size] = share
+        return items
 
     def signal(self, warn: Callable[[str], None]) -> int:
         """Return the signal that another worker has received, or 0; warn of the first one."""

@@ -1,5 +1,6 @@
 """Scores on the dev split during training."""
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,14 +17,14 @@ from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.decoding.loading import load_reverse
 from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.evaluation.faults import is_copy
-from seq2seq_cli.evaluation.metrics import Scores
-from seq2seq_cli.evaluation.test_split import evaluate_translator
+from seq2seq_cli.evaluation.metrics import Scores, score
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.attention_history import SentenceAttention
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.training.attention_figures import AttentionFigures, attention_figures
 from seq2seq_cli.training.kept_attention import KeptAttention
 from seq2seq_cli.training.loss import cross_entropy
+from seq2seq_cli.training.team import ALONE, Team
 from seq2seq_cli.work import ShowWork, show_nothing
 
 VALIDATING = "Validating"
@@ -48,12 +49,19 @@ class Translated(NamedTuple):
 class Validator:
     """Scores the model, with its current weights, on the dev split.
 
+    The workers of a training translate a share of the sentences each, and compute the loss of a
+    share of the batches.
+
     Args:
         config: of the training.
         model: the model.
         tokenizers: of both languages.
         dev: (source, target) of the dev split.
         warn: called for each damaged checkpoint of the run of `decoding.rerank`.
+        team: the workers, if this process is their chief.
+
+    Attributes:
+        works: the functions that compute the shares, by their names.
 
     Raises:
         CheckpointError: if that run cannot be loaded.
@@ -70,7 +78,10 @@ class Validator:
         tokenizers: Tokenizers,
         dev: list[Pair],
         warn: Callable[[str], None],
+        team: Team = ALONE,
     ):
+        self.works = {"losses": self._losses, "translations": self._translations}
+        self._team = team
         tokenizers = tokenizers.towards(config.data.target_language)
         self._model, self._tokenizers = model, tokenizers
         rerank = None
@@ -98,23 +109,52 @@ class Validator:
 
         self._batch_loss = batch_loss
 
-    def loss(self, show: ShowWork = show_nothing) -> float:
-        """Return the mean cross-entropy, in nats per token, without label smoothing."""
-        show(VALIDATING, "batches of the dev loss", 0, self._data.steps_per_epoch)
-        batches = self._data.batches(epoch=0)
-        sums = in_parallel(lambda b: self._batch_loss(b.source_BS, b.target_BT), batches)
-        total, tokens = np.sum(list(sums), axis=0)
+    def loss(self, show: ShowWork = show_nothing, averaged: bool = True) -> float:
+        """Return the mean cross-entropy, in nats per token, without label smoothing.
+
+        Args:
+            show: shows how many batches are done.
+            averaged: whether the model has the averages of the weights now, if there are any.
+        """
+        sums = self._team.compute(
+            "losses", averaged, lambda worker, workers: self._losses(worker, workers, show)
+        )
+        total, tokens = np.sum(np.array(sums, np.float32), axis=0)
         return float(total / tokens)
 
+    def _losses(
+        self, worker: int, workers: int, show: ShowWork = show_nothing
+    ) -> list[tuple[float, float]]:
+        """Return (loss, tokens) of each batch of a worker's share."""
+        batches = [*itertools.islice(self._data.batches(epoch=0), worker, None, workers)]
+        show(VALIDATING, "batches of the dev loss", 0, len(batches))
+        sums = in_parallel(lambda b: self._batch_loss(b.source_BS, b.target_BT), batches)
+        return [(float(loss), float(tokens)) for loss, tokens in sums]
+
     def translate(self, show: ShowWork = show_nothing) -> Translated:
-        """Translate the split by the search of `[decoding]`, and score the result."""
-        scores, translations = evaluate_translator(
-            self._translator, self._sources, self._references, show, VALIDATING
+        """Translate the split by the search of `[decoding]`, and score the result.
+
+        The model has the averages of the weights now, if there are any.
+        """
+        translations = self._team.compute(
+            "translations", True, lambda worker, workers: self._translations(worker, workers, show)
         )
         samples = [
             (self._sources[i], self._references[i][0], translations[i]) for i in self._samples
         ]
+        scores = score(translations, self._references)
         return Translated(scores, samples, self._output_figures(translations))
+
+    def _translations(self, worker: int, workers: int, show: ShowWork = show_nothing) -> list[str]:
+        """Return the translations of a worker's share of the sentences."""
+        sources = self._sources[worker::workers]
+
+        def translated(done: int) -> None:
+            show(VALIDATING, "sentences", done, len(sources))
+
+        translated(0)
+        found = self._translator.translate(sources, worker, translated, every=workers)
+        return [each.text for each in found]
 
     def attention(self) -> AttentionFigures | None:
         """Return the spread of attention in a few sentences, and whether it moves.

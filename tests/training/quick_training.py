@@ -20,6 +20,6 @@ def compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Updater, "update", update)
     monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
-    monkeypatch.setattr(Validator, "loss", lambda self, show: 2.0)
+    monkeypatch.setattr(Validator, "loss", lambda self, show, averaged=True: 2.0)
     monkeypatch.setattr(Validator, "attention", lambda self: None)
     monkeypatch.setattr(Validator, "attention_maps", lambda self: [])

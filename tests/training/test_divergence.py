@@ -107,7 +107,7 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
 def test_what_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
     apply = optimizers.Adam.apply
     if where == "dev loss":
-        monkeypatch.setattr(Validator, "loss", lambda self, show: INF)
+        monkeypatch.setattr(Validator, "loss", lambda self, show, averaged=True: INF)
         message = "the dev loss is inf after step 2, although the weights are finite"
     else:
 

@@ -1,5 +1,7 @@
 """Figures that a training gathers for its diagnosis."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -79,7 +81,7 @@ def test_shares_of_the_outputs(trained, monkeypatch):
     assert (figures["unknown_share"], figures["copied_share"]) == (0, 0)
     assert 0 < figures["same_share"] < 0.5
 
-    def broken(self, sentences, progress):
+    def broken(self, sentences, first_number, progress, every):
         few = self._translate(sentences, progress=progress)
         texts = ["<unk> <unk>", "<unk>", *sentences[2:12], *["x"] * (len(few) - 12)]
         return [each.__class__(text) for each, text in zip(few, texts, strict=True)]
@@ -92,6 +94,28 @@ def test_shares_of_the_outputs(trained, monkeypatch):
         "unknown_share": pytest.approx(2 / number),
         "copied_share": pytest.approx(10 / number),
     }
+
+
+def test_shares_of_the_workers_make_the_whole_validation(trained):
+    found, _ = validator(Run(trained))
+    for work in found.works.values():
+        whole = work(0, 1)
+        shares = [work(worker, 3) for worker in range(3)]
+        assert [shares[i % 3][i // 3] for i in range(len(whole))] == whole
+        assert json.loads(json.dumps(whole)) == [
+            [*item] if isinstance(item, tuple) else item for item in whole
+        ]
+
+
+def test_samples_do_not_depend_on_the_number_of_workers(trained):
+    loaded = load_run(Run(trained), ignore)
+    config = loaded.decoding.model_copy(update={"sample": True})
+    translator = Translator(loaded.model, loaded.tokenizers, config)
+    sources = [source for source, _ in toy_pairs()[:9]]
+    whole = [each.text for each in translator.translate(sources)]
+    for worker in range(2):
+        share = translator.translate(sources[worker::2], worker, every=2)
+        assert [each.text for each in share] == whole[worker::2]
 
 
 def test_tokens_are_counted():

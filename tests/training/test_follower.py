@@ -13,17 +13,22 @@ from conftest import tiny_config, toy_pairs
 from quick_training import compute_nothing
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.splits import group_references
 from seq2seq_cli.errors import DataError, DivergedError, S2SError, UsageError, WorkerError
 from seq2seq_cli.runtime import peers as peers_module
 from seq2seq_cli.runtime.cluster import Cluster
 from seq2seq_cli.runtime.joining import join
 from seq2seq_cli.training import follower, team
 from seq2seq_cli.training.divergence import DivergenceCheck
-from seq2seq_cli.training.events import Notice, ignore
+from seq2seq_cli.training.events import Notice, Validation, ignore
 from seq2seq_cli.training.exchange import Exchange
 from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.team import Chief
+from seq2seq_cli.training.validation import Validator
+
+TRANSLATE, LOSS = Validator.translate, Validator.loss
 
 
 class Here(Exchange):
@@ -148,6 +153,36 @@ def test_a_worker_whose_weights_have_drifted_takes_the_chiefs(corpus, monkeypatc
     assert sum("worker 1" in text and "had different weights" in text for text in notices) == 4
     assert seen[0] == seen[1]
     assert len(set(seen[0])) == 4
+
+
+def test_workers_share_a_validation(corpus, monkeypatch):
+    config = config_of(corpus, training__ema=0.9)
+    sources = 40
+    computed = defaultdict(list)
+
+    def translations(self, worker, workers, show=None):
+        computed[worker].append(self._model.trainable_variables[0].numpy().sum())
+        return [f"translation {i}" for i in range(worker, len(self._sources), workers)]
+
+    def losses(self, worker, workers, show=None):
+        computed[worker].append(self._model.trainable_variables[0].numpy().sum())
+        return [(3.0 * i, i) for i in range(worker, sources, workers)]
+
+    monkeypatch.setattr(Validator, "translate", TRANSLATE)
+    monkeypatch.setattr(Validator, "loss", LOSS)
+    monkeypatch.setattr(Validator, "_translations", translations)
+    monkeypatch.setattr(Validator, "_losses", losses)
+    monkeypatch.setattr(Validator, "SAMPLES", 2)
+    _, ended, events = train_together(config)
+    assert ended is None
+    found = [event for event in events if isinstance(event, Validation)]
+    assert [each.dev_loss for each in found] == [3.0] * len(found)
+    for each in found:
+        for source, _, translation in each.samples:
+            index = group_references(read_corpus(config.data).dev)[0].index(source)
+            assert translation == f"translation {index}"
+    assert computed[0] == computed[1]  # both use the averages, and then the weights
+    assert computed[0][-1] != computed[0][-2]
 
 
 def test_a_chief_that_diverges_ends_all(corpus, monkeypatch):
