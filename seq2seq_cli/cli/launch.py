@@ -1,21 +1,26 @@
-"""The command that starts several workers on this machine: launch."""
+"""The command that starts several processes on this machine: launch."""
 
+import argparse
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 
-from seq2seq_cli.errors import UsageError, WorkerError
+from seq2seq_cli.cli.files import check_files
+from seq2seq_cli.errors import DiskError, UsageError, WorkerError, os_reason
 from seq2seq_cli.runtime.machine import run_on, share_of_cores
 
 _S2S = [sys.executable, "-m", "seq2seq_cli"]
@@ -29,19 +34,83 @@ _PAUSE = 0.1  # s
 
 def launch(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- train …", help="The training, as for s2s train.")
+        list[str],
+        typer.Argument(
+            metavar="-- train … | -- translate …",
+            help="The training, as for s2s train. Or the translation of a file, as for s2s "
+            "translate, with --input and --output.",
+        ),
     ],
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=64, help="Number of processes.")
     ] = 2,
 ) -> None:
-    """Train with several processes on this machine, as a test for several machines."""
-    if command[0] != "train":
-        raise UsageError(f"launch: {command[0]}: only train can be launched. Use -- train")
+    """Train with several processes on this machine, as a test for several machines.
+
+    Or translate a file with several processes.
+    """
+    if command[0] == "translate":
+        _translate(command[1:], workers)
+    elif command[0] == "train":
+        addresses = _free_addresses(workers)
+        _run([command] * workers, [_tf_config(addresses, index) for index in range(workers)])
+    else:
+        raise UsageError(
+            f"launch: {command[0]}: only train and translate can be launched. Use -- train, or "
+            "-- translate"
+        )
+
+
+def _translate(options: Sequence[str], workers: int) -> None:
+    """Let each process translate a shard of a file; write the translations in order.
+
+    Raises:
+        UsageError: if the files are not given, or are the same.
+        WorkerError: if a process fails; the output stays as it was.
+        DiskError: if the output cannot be written.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--input", "-i", type=Path)
+    parser.add_argument("--output", "-o", type=Path)
+    given, others = parser.parse_known_args(options)
+    if not given.input or not given.output:
+        raise UsageError("launch: translate needs --input and --output")
+    check_files(False, given.input, given.output)
+    output = Path(given.output)
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as folder:
+        shards = [Path(folder, str(number)) for number in range(1, workers + 1)]
+        command = ["translate", *others, "--input", str(given.input)]
+        _run(
+            [
+                [*command, "--shard", f"{path.name}/{workers}", "--output", str(path)]
+                for path in shards
+            ]
+        )
+        try:
+            with output.open("wb") as joined:
+                for path in shards:
+                    with path.open("rb") as shard:
+                        shutil.copyfileobj(shard, joined)
+        except OSError as error:
+            raise DiskError(f"{output}: cannot be written: {os_reason(error)}") from error
+
+
+def _run(commands: Sequence[list[str]], tf_configs: Sequence[str] = ()) -> None:
+    """Run a command of s2s in each process, and wait until all have ended.
+
+    Args:
+        commands: of the processes.
+        tf_configs: the variable TF_CONFIG of each; empty for none.
+
+    Raises:
+        WorkerError: if one of them fails.
+    """
+    number = len(commands)
     processes = [
-        _start(command, _tf_config(addresses, index), share_of_cores(index, workers))
-        for addresses in [_free_addresses(workers)]
-        for index in range(workers)
+        _start(command, tf_config, share_of_cores(index, number))
+        for index, (command, tf_config) in enumerate(
+            zip(commands, tf_configs or [""] * number, strict=True)
+        )
     ]
     threads = [
         threading.Thread(target=_copy, args=[process, index], daemon=True)
@@ -80,7 +149,7 @@ def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subpr
     """Start a worker in its own session, so that it does not get each signal twice."""
     process = subprocess.Popen(
         [*_S2S, *command],
-        env={**os.environ, "TF_CONFIG": tf_config},
+        env={**os.environ, **({"TF_CONFIG": tf_config} if tf_config else {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

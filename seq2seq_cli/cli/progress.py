@@ -33,7 +33,7 @@ def work_progress(shown: bool = True) -> Iterator[ShowWork]:
 
 @contextmanager
 def line_progress(
-    stage: str, input_file: Path | None, shown: bool
+    stage: str, input_file: Path | None, shown: bool, shards: int = 1
 ) -> Iterator[Callable[[int], None]]:
     """Show how many lines of a file, or of stdin, are done, if `shown`.
 
@@ -41,11 +41,13 @@ def line_progress(
         stage: the text to show.
         input_file: the file; None for stdin.
         shown: whether to show anything.
+        shards: number of parts of the file, of which one is done.
 
     Yields:
         A function that takes the number of lines that are done.
     """
     total = estimated_lines(input_file) if input_file and shown else None
+    total = total and -(-total // shards)
     with work_progress(shown) as show:
         yield lambda done: show(stage, "lines", done, total and max(done, total))
 

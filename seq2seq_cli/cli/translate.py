@@ -21,7 +21,6 @@ from seq2seq_cli.cli.files import (
     check_files,
     check_text,
     emit,
-    open_input,
     open_output,
 )
 from seq2seq_cli.cli.options import (
@@ -53,6 +52,8 @@ from seq2seq_cli.cli.search_options import (
     TopPOption,
     search_flags,
 )
+from seq2seq_cli.cli.shards import WHOLE, Shard, open_lines
+from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.config.decoding import DecodingConfig
@@ -77,11 +78,21 @@ ReplaceUnknownOption = Annotated[
     ),
 ]
 
+ShardOption = Annotated[
+    str,
+    typer.Option(
+        help="Translate only one of COUNT shards of --input. The translations of all shards, one "
+        "after the other, are those of the file.",
+        metavar="NUMBER/COUNT",
+    ),
+]
+
 
 def translate(
     sentences: SentencesArgument = None,
     input_file: InputOption = None,
     output: OutputOption = None,
+    shard: ShardOption = "1/1",
     format_: FormatOption = None,
     run: RunsOption = None,
     to: ToOption = None,
@@ -111,7 +122,10 @@ def translate(
     check_files(bool(sentences), input_file, output)
     _check_texts(sentences or [], prefix)
     for_lines = {"--n-best": n_best is not None, "--scores": scores, "--prefix": bool(prefix)}
-    for_lines |= {"--alignments": alignments, "--json": as_json}
+    for_lines |= {"--alignments": alignments, "--json": as_json, "--shard": shard != "1/1"}
+    of_file = Shard.parse(shard)
+    if of_file != WHOLE and not input_file:
+        raise UsageError("--shard needs a file as --input")
     document = document_format(format_, input_file, output, for_lines)
     if document and input_file:
         check_document(input_file, document)
@@ -146,7 +160,7 @@ def translate(
             _translate_prompts(translator, loaded.name, writer)
         else:
             shows = not quiet and (bool(output) or not sys.stdout.isatty())
-            _translate_stream(translator, input_file, shows, writer)
+            _translate_stream(translator, input_file, of_file, shows, writer)
 
 
 def _check_texts(sentences: Sequence[str], prefix: str) -> None:
@@ -212,16 +226,16 @@ def _translate_prompts(translator: "Translator", runs: str, writer: _Writer) -> 
 
 
 def _translate_stream(
-    translator: "Translator", input_file: Path | None, shows: bool, writer: _Writer
+    translator: "Translator", input_file: Path | None, shard: Shard, shows: bool, writer: _Writer
 ) -> None:
     from seq2seq_cli.cli.progress import line_progress
     from seq2seq_cli.decoding.translator import translate_lines
 
-    progress = line_progress("Translating", input_file, shows)
-    with progress as show, open_input(input_file) as (stream, name):
-        for number, source, found in translate_lines(translator, stream, name):
+    progress = line_progress("Translating", input_file, shows, shard.count)
+    with progress as show, open_lines(input_file, shard) as (stream, name, before):
+        for number, source, found in translate_lines(translator, stream, name, before):
             writer(number, source, found)
-            show(number)
+            show(number - before)
 
 
 def _prompts(history: Path) -> Generator[str, None, None]:

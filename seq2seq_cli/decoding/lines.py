@@ -19,6 +19,7 @@ def in_windows(
     parse: Callable[[str], Item],
     process: Callable[[list[Item], int], list[Result]],
     done: str,
+    before: int = 0,
 ) -> Iterator[tuple[int, Item, Result]]:
     """Process a stream of lines in windows: the lines that have arrived, up to a maximum.
 
@@ -30,6 +31,7 @@ def in_windows(
         parse: turns a line into an item, or raises BadLineError.
         process: turns items into results, given the number of earlier items.
         done: a participle for the errors, such as "translated".
+        before: number of lines before the stream, if it is a part of a file.
 
     Yields:
         (line number, item, result) for each line, in order.
@@ -38,7 +40,7 @@ def in_windows(
         DataError: at a line that is not text, after the earlier ones are done; or if the stream
             cannot be read.
     """
-    number = 0
+    number = before
     for window in _windows(_blocks(stream, name)):
         items: list[Item] = []
         bad: DataError | None = None

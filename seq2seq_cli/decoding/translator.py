@@ -290,11 +290,11 @@ def _check_prefix(tokens: int, config: DecodingConfig) -> None:
 
 
 def translate_lines(
-    translator: Translator, stream: RawIOBase, name: str
+    translator: Translator, stream: RawIOBase, name: str, before: int = 0
 ) -> Iterator[tuple[int, str, Translation]]:
     """Translate a stream line by line; see `lines.in_windows`.
 
     Yields:
         (line number, line, translation) for each line, in order.
     """
-    return in_windows(stream, name, str, translator.translate, "translated")
+    return in_windows(stream, name, str, translator.translate, "translated", before)

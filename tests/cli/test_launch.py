@@ -68,10 +68,10 @@ def test_a_signal_reaches_all(workers):
     assert sorted(error.splitlines()) == ["0 | ready", "0 | told", "1 | ready", "1 | told"]
 
 
-def test_only_a_training_can_be_launched():
+def test_only_a_training_or_a_translation_can_be_launched():
     code, _, error = s2s("launch", "--", "eval")
     assert code == 2
-    assert "only train" in error
+    assert "only train and translate" in error
 
 
 def test_workers_share_the_cores(monkeypatch):
