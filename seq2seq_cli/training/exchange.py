@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +17,9 @@ from seq2seq_cli.runtime.joining import unreachable
 from seq2seq_cli.runtime.peers import Peers
 
 _CONNECTING = 40.0  # s; all workers have started, and connect at the same time
+_GATHERED = 4
+"""Number of workers whose values are gathered and added up in the order of `pairwise_sum`. Two
+workers have only one order, and more would send too much."""
 _LONGEST = 600.0  # s; longer than an update. Lost workers are detected earlier; see Peers
 
 
@@ -58,7 +61,11 @@ class Exchange:
         def reduced(values: tf.Tensor) -> tf.Tensor:
             # The strategy reads the device of its input. The copy is on the replica's device.
             context = tf.distribute.get_replica_context()
-            return context.all_reduce("SUM", tf.identity(values), options)
+            values = tf.identity(values)
+            if cluster.size != _GATHERED:
+                return context.all_reduce("SUM", values, options)
+            gathered = context.all_gather(values[tf.newaxis], 0, options)
+            return pairwise_sum(tf.unstack(gathered, num=_GATHERED))
 
         self._sum = tf.function(
             lambda values: strategy.run(reduced, [values]),
@@ -96,6 +103,19 @@ class Exchange:
             mine = exact.astype(np.float32) if gives else np.zeros(exact.size, np.float32)
             given = self(tf.constant(mine)).numpy().astype(exact.dtype).view(values.dtype)
             variable.assign(given.reshape(values.shape))
+
+
+def pairwise_sum(values: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Return the sum of tensors: that of each second one, plus that of the others.
+
+    If worker w of W sums the tensors w, w + W, w + 2 W, and so on, and then the W sums are summed,
+    all in this order, the bits are the same for 1, 2, 4, … workers.
+    """
+    if len(values) == 1:
+        return values[0]
+    # Grappler would turn a tree of additions of the same shape into one with another order.
+    first, second = (tf.expand_dims(pairwise_sum(half), 0) for half in (values[::2], values[1::2]))
+    return tf.squeeze(first + second, 0)
 
 
 class Share(NamedTuple):

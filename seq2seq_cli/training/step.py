@@ -1,7 +1,6 @@
 """One update: loss, gradient, clipping, optimizer."""
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,7 +15,7 @@ from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import UNK
 from seq2seq_cli.training.average import AveragedWeight, WeightAverage
-from seq2seq_cli.training.exchange import Share
+from seq2seq_cli.training.exchange import Share, pairwise_sum
 from seq2seq_cli.training.loss import cross_entropy, divergence
 from seq2seq_cli.training.optimizers import make_optimizer
 from seq2seq_cli.training.parts import trained_weights
@@ -195,17 +194,22 @@ class Updater:
     ) -> tuple[list[tf.Tensor], tf.Tensor]:
         """Return the gradient of the loss, and the loss. The arguments are those of `loss`.
 
-        With several workers, each gets its part. The parts sum to the whole gradient and loss.
+        With several workers, each gets its part. The parts sum to the whole gradient and loss. The
+        order of the sums is that of `pairwise_sum`, so it does not depend on the workers.
         """
         if self._devices and chosen is None:
             return self._gradients_of_devices(ids, tokens or Tokens.of_ids(*ids))
+        found = []
         with self._computing():
-            with tf.GradientTape() as tape:
-                loss = self.loss(*ids, tokens=tokens, chosen=chosen or self._chosen)
-            gradients = tape.gradient(loss, self._weights)
-        # Gradients of embeddings come as slices with repeated rows, whose norm and second moment
-        # would be wrong. A dense tensor sums the repeated rows.
-        return [tf.convert_to_tensor(gradient) for gradient in gradients], loss
+            for shard_loss in self._shard_losses(ids, tokens, chosen or self._chosen):
+                with tf.GradientTape() as tape:
+                    loss = shard_loss()
+                gradients = tape.gradient(loss, self._weights)
+                # Gradients of embeddings come as slices with repeated rows, whose norm and second
+                # moment would be wrong. A dense tensor sums the repeated rows.
+                found.append([*map(tf.convert_to_tensor, gradients), loss])
+        *gradients, loss = map(pairwise_sum, zip(*found, strict=True))
+        return gradients, loss
 
     def _gradients_of_devices(
         self, ids: Sequence[tf.Tensor], tokens: Tokens
@@ -217,7 +221,7 @@ class Updater:
                 chosen = slice(number, None, len(self._devices))
                 gradients, loss = self.gradients(*ids, tokens=tokens, chosen=chosen)
             found.append([*gradients, loss])
-        *gradients, loss = map(tf.add_n, zip(*found, strict=True))
+        *gradients, loss = map(pairwise_sum, zip(*found, strict=True))
         return gradients, loss
 
     @property
@@ -237,42 +241,64 @@ class Updater:
                 result is then their share of the mean.
             chosen: the shards to compute; None for all. Any other value needs `tokens`.
         """
-        config, model, key = self._config, self._model, self._model.dropout_key
+        losses = self._shard_losses(ids, tokens, chosen or slice(None))
+        return pairwise_sum([shard_loss() for shard_loss in losses])
 
-        def shard_loss(
-            source_BS: tf.Tensor, target_BT: tf.Tensor, shard: tf.Tensor, share: tf.Tensor
-        ) -> tuple[tf.Tensor, tf.Tensor]:
-            with self._computing(shard=shard, share=share):
-                once_BT = target_BT[:, 1:]
-                if config.r_drop:  # each pair twice, with different dropout
-                    source_BS = tf.concat([source_BS, source_BS], 0)
-                    target_BT = tf.concat([target_BT, target_BT], 0)
-                rate, first_tag = config.source_word_dropout, model.first_tag
-                source_BS = drop_words(source_BS, rate, key, SOURCE, first_tag)
-                inputs_BT = drop_words(target_BT[:, :-1], config.target_word_dropout, key, TARGET)
-                memory = model.encode(source_BS, training=True)
-                logits_BTV = model.logits(model.hidden(inputs_BT, memory, training=True))
-                total, count = cross_entropy(logits_BTV, target_BT[:, 1:], config.label_smoothing)
-                if config.r_drop:
-                    total += config.r_drop / 2 * divergence(logits_BTV, once_BT)
-                    total, count = total / 2, count / 2
-                return total, count
-
+    def _shard_losses(
+        self, ids: Sequence[tf.Tensor], tokens: Tokens | None, chosen: slice
+    ) -> Iterator[Callable[[], tf.Tensor]]:
+        """Yield functions that return the loss of each chosen shard, as a share of the mean."""
+        tokens = tokens or Tokens.of_ids(*ids)
         cuts = max(1, self.shards // (len(ids) // 2))
         sources, targets = (
             [x[n::cuts] for x in side for n in range(cuts)] for side in (ids[::2], ids[1::2])
         )
         numbers = tf.unstack(tf.range(len(sources)))
-        sizes = [count_tokens(source) for source in sources]
-        whole = tokens.source if tokens else tf.add_n(sizes)
-        shares = [tf.math.divide_no_nan(size, whole) for size in sizes]
-        every = [sources, targets, numbers, shares]
-        shards = zip(*(values[chosen or slice(None)] for values in every), strict=True)
+        shares = [
+            tf.math.divide_no_nan(count_tokens(source_BS), tokens.source) for source_BS in sources
+        ]
         # One function for several shards, so that they are traced and compiled once.
         several = len(sources) > 1
-        compute = tf.function(shard_loss, autograph=False) if several else shard_loss
-        totals, counts = zip(*itertools.starmap(compute, shards), strict=True)
-        return tf.add_n(totals) / (tokens.target if tokens else tf.add_n(counts))
+        compute: Callable[..., tf.Tensor] = self._shard_loss
+        if several:
+            compute = tf.function(compute, autograph=False)
+        every = [sources, targets, numbers, shares]
+        for shard in zip(*(values[chosen] for values in every), strict=True):
+            yield functools.partial(compute, *shard, tokens.target)
+
+    def _shard_loss(
+        self,
+        source_BS: tf.Tensor,
+        target_BT: tf.Tensor,
+        shard: tf.Tensor,
+        share: tf.Tensor,
+        target_tokens: tf.Tensor,
+    ) -> tf.Tensor:
+        """Return a shard's share of the mean loss per token.
+
+        Args:
+            source_BS: the source ids of its pairs.
+            target_BT: the target ids of its pairs.
+            shard: its number in the update, which determines dropout.
+            share: of the update's source tokens.
+            target_tokens: number of tokens of the update to predict.
+        """
+        config, model, key = self._config, self._model, self._model.dropout_key
+        with self._computing(shard=shard, share=share):
+            once_BT = target_BT[:, 1:]
+            if config.r_drop:  # each pair twice, with different dropout
+                source_BS = tf.concat([source_BS, source_BS], 0)
+                target_BT = tf.concat([target_BT, target_BT], 0)
+            rate, first_tag = config.source_word_dropout, model.first_tag
+            source_BS = drop_words(source_BS, rate, key, SOURCE, first_tag)
+            inputs_BT = drop_words(target_BT[:, :-1], config.target_word_dropout, key, TARGET)
+            memory = model.encode(source_BS, training=True)
+            logits_BTV = model.logits(model.hidden(inputs_BT, memory, training=True))
+            total, _ = cross_entropy(logits_BTV, target_BT[:, 1:], config.label_smoothing)
+            if config.r_drop:
+                total += config.r_drop / 2 * divergence(logits_BTV, once_BT)
+                total /= 2
+            return total / target_tokens
 
     def compiled(self, part: Callable, scalars: int = 0) -> Callable:
         """Compile a part of an update as the config requires.

@@ -19,7 +19,8 @@ from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
 
 _DEVICES = 4
-_CLOSE = 1e-5  # by as much weights may differ, since sums have another order
+_CLOSE = {"graph": 0.0, "auto": 1e-5}
+"""By as much weights may differ: with `auto`, only one device has kernels of XLA."""
 
 
 def train_on(config: Config, run: Path, devices: int) -> None:
@@ -43,7 +44,7 @@ def main() -> None:
                 wait_for(forked(lambda c=config, r=run, d=devices: train_on(c, r, d), log), log)
             found = difference(folder / "one", folder / "mirrored")
             print(json.dumps({"compiled": compiled, "devices": _DEVICES, "difference": found}))
-            assert found < _CLOSE, found
+            assert found <= _CLOSE[compiled], found
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def test_the_suite_has_the_documented_counts():
 @pytest.mark.slow
 def test_workers_of_any_number_go_on_with_a_training_and_come_to_the_same_end():
     (tried,) = run_script("workers", "--only", "elastic")
-    assert tried["difference"] < 1e-5
+    assert tried["difference"] == 0
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from small_models import small_transformer
 
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.training.exchange import Exchange, Share, digest
+from seq2seq_cli.training.exchange import Exchange, Share, digest, pairwise_sum
 from seq2seq_cli.training.requirements import check_workers
 from seq2seq_cli.training.step import Updater
 
@@ -39,37 +39,54 @@ def update_together(
     for updater in updaters:
         with pytest.raises(InterruptedError):
             updater.update(parts, number, 0.01)
-    added.total = tf.add_n(added.parts)
+    added.total = pairwise_sum(added.parts)
     (figures, *others) = [updater.update(parts, number, 0.01) for updater in updaters]
     assert all(each == figures for each in others)
     return tuple(map(float, figures))
 
 
 @pytest.mark.parametrize(
-    ("compiled", "shards", "rows"),
+    ("compiled", "shards", "rows", "workers", "tolerance"),
     [
-        ("graph", 4, (4, 7, 5)),  # at most three parts at once
-        # One after the other, each in shards. XLA compiles for each number of rows.
-        pytest.param("xla", 2, (4, 4, 4), marks=pytest.mark.slow),
+        ("graph", 4, (4, 7, 5), 2, 0.0),  # at most three parts at once
+        ("graph", 4, (9,), 4, 0.0),
+        ("auto", 4, (9,), 2, 0.0),
+        # One part after the other, each in shards, so that each worker adds up its own shards
+        # first. XLA compiles for each number of rows.
+        pytest.param("xla", 2, (4, 4, 4), 2, 1e-5, marks=pytest.mark.slow),
     ],
 )
-def test_several_workers_make_the_updates_of_one(compiled, shards, rows):
+def test_several_workers_make_the_updates_of_one(compiled, shards, rows, workers, tolerance):
     parts = [batch(number) for number in rows]
-    config = tiny_config("x", training__compile=compiled, training__parts=3).training
+    config = tiny_config("x", training__compile=compiled, training__parts=len(parts)).training
 
     def updater(share: Share | None = None) -> Updater:
         return Updater(small_transformer(dropout=0.2), config, shards=shards, share=share)
 
     alone, added = updater(), Added()
-    together = [updater(Share(worker, 2, added)) for worker in (0, 1)]
+    together = [updater(Share(worker, workers, added)) for worker in range(workers)]
+    if not tolerance:
+        assert len(parts) <= alone.at_once
     for updater in together:
         updater.compile_for([(4, 6, 6)])  # which exchanges nothing
     for number in range(3):
         figures = alone.update(parts, number, 0.01)
         found = update_together(together, added, parts, number)
-        np.testing.assert_allclose(found, [float(f) for f in figures], rtol=1e-5)
+        np.testing.assert_allclose(found, [float(f) for f in figures], rtol=tolerance)
     for one, two in zip(alone.variables, together[1].variables, strict=True):
-        np.testing.assert_allclose(two.numpy(), one.numpy(), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            two.numpy(), one.numpy(), rtol=10 * tolerance, atol=tolerance / 10
+        )
+
+
+def test_a_pairwise_sum_has_the_same_order_for_any_power_of_two():
+    values = [tf.constant(value) for value in np.random.default_rng(0).normal(size=[8, 1000])]
+    whole = pairwise_sum(values)
+    for workers in (2, 4, 8):
+        sums = [pairwise_sum(values[worker::workers]) for worker in range(workers)]
+        np.testing.assert_array_equal(pairwise_sum(sums), whole)
+    np.testing.assert_allclose(whole, np.sum(values, 0), rtol=1e-12, atol=1e-12)
+    assert np.any(pairwise_sum(values) != np.sum(values, 0))
 
 
 def test_each_shard_is_computed_by_one_worker_and_has_masks_of_its_own():
