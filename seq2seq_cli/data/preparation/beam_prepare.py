@@ -4,9 +4,6 @@ Workers read, split, write and count. The launcher reads the files that are give
 computes the fingerprint, and learns the vocabulary. The text passes from worker to worker in files.
 """
 
-import os
-from collections import Counter
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -15,18 +12,21 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import READING, SPLITTING, Corpus, describe, read_corpus
 from seq2seq_cli.data.held_out import HeldOut
-from seq2seq_cli.data.lengths import TOKENIZING, token_lengths
+from seq2seq_cli.data.lengths import TOKENIZING
 from seq2seq_cli.data.preparation import chunked
+from seq2seq_cli.data.preparation.beam_calls import (
+    count_tokens,
+    keep_keys,
+    write_corpus,
+    write_shard,
+)
 from seq2seq_cli.data.preparation.beam_splits import assign_chunks
-from seq2seq_cli.data.preparation.beam_workers import BeamWorkers, save
+from seq2seq_cli.data.preparation.beam_workers import BeamWorkers
 from seq2seq_cli.data.preparation.builder import build
 from seq2seq_cli.data.preparation.chunked import Chunk, ChunkedCorpus, describe_chunks
-from seq2seq_cli.data.preparation.chunks import Shard, chunk_pairs, copy_shard, keep_pairs
 from seq2seq_cli.data.preparation.prepare import CHUNKS, keep_vocabulary, prepare_by
-from seq2seq_cli.data.prepared import VOCABULARY, PreparedPairs
+from seq2seq_cli.data.prepared import VOCABULARY
 from seq2seq_cli.data.reader import OpenCorpus, Reader
-from seq2seq_cli.data.splits import pair_keys
-from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.work import ShowWork, show_nothing
 
 _SHARDS_AT_ONCE = 16  # whose tokens one call counts
@@ -56,7 +56,7 @@ def prepare_with_beam(
         (folder / "results").mkdir()
         workers = BeamWorkers(options, folder / "results")
         corpus = _read(config, folder, workers, show)
-        made = build(partial.absolute(), config, corpus, workers, show, _write_shard)
+        made = build(partial.absolute(), config, corpus, workers, show, write_shard)
         _learn(made, config, workers, folder, show)
         return made
 
@@ -86,7 +86,7 @@ def _write_chunks(
     """Read the corpora at the same time, and add the pairs that are left out to the reader's."""
     for number, corpus in enumerate(config.mixture):
         one = config.model_copy(update={"corpus": None, "sources": [corpus]})
-        workers.submit(_write_corpus, one, folder / str(number), chunked.CHUNK_PAIRS)
+        workers.submit(write_corpus, one, folder / str(number), chunked.CHUNK_PAIRS)
     chunks: list[Chunk] = []
     for number, (pairs, dropped) in enumerate(workers.results()):
         reader.dropped.update(dropped)
@@ -94,39 +94,9 @@ def _write_chunks(
         kind = opened.weight, opened.tags, opened.only_trains
         chunks += [Chunk(folder / f"{number}-{i}", n, *kind) for i, n in enumerate(pairs)]
     for chunk in chunks:
-        workers.submit(_keep_keys, chunk.path, config.target_first)
+        workers.submit(keep_keys, chunk.path, config.target_first)
     workers.results()
     return chunks
-
-
-def _write_corpus(config: DataConfig, prefix: Path, size: int) -> tuple[list[int], Counter[str]]:
-    """Write the only corpus of a config into chunks at PREFIX-NUMBER.
-
-    Returns:
-        The number of pairs of each chunk, and the number of pairs that were left out, by reason.
-    """
-    reader = Reader(config)
-    [corpus] = reader.corpora()
-    reader.dropped.clear()  # the launcher has counted those of the corpus' dev and test pairs
-    pairs: list[int] = []
-    while chunk := list(islice(corpus.pairs, size)):
-        keep_pairs(chunk, Path(f"{prefix}-{len(pairs)}"))
-        pairs.append(len(chunk))
-    return pairs, reader.dropped
-
-
-def _keep_keys(path: Path, target_first: bool) -> None:
-    save(Path(f"{path}.keys.npy"), pair_keys(chunk_pairs(path), target_first))
-
-
-def _write_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Shard:
-    """Do the same as `write_shard`, but so that it can be done again, even at the same time."""
-    if shard is None:
-        return copy_shard(path, None, languages)
-    partial = Path(f"{path}.{os.uname().nodename}.{os.getpid()}.shard")
-    made = copy_shard(path, partial, languages)
-    os.replace(partial, shard)
-    return made
 
 
 def _learn(made: Path, config: Config, workers: BeamWorkers, folder: Path, show: ShowWork) -> None:
@@ -138,15 +108,8 @@ def _learn(made: Path, config: Config, workers: BeamWorkers, folder: Path, show:
     languages = config.data.source_language, config.data.target_language
     for first in range(0, len(shards), _SHARDS_AT_ONCE):
         some = shards[first : first + _SHARDS_AT_ONCE]
-        workers.submit(_count_tokens, folder, some, languages, made / VOCABULARY)
+        workers.submit(count_tokens, folder, some, languages, made / VOCABULARY)
     counted = workers.results()
     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
         lengths = np.concatenate([both[side] for both in counted])
         train.keep_lengths(side, tokenizer.original.fingerprint, lengths)
-
-
-def _count_tokens(
-    folder: Path, shards: list[Path], languages: tuple[str, str], vocabulary: Path
-) -> tuple[np.ndarray, np.ndarray]:
-    pairs = PreparedPairs(folder / "not kept", shards, languages)
-    return token_lengths(pairs, Tokenizers.load(vocabulary))

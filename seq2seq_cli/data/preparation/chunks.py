@@ -73,5 +73,5 @@ def write_records(path: Path, pairs: list[Pair], languages: tuple[str, str]) -> 
         example = tf.train.Example()
         for language, text in zip(languages, pair, strict=True):
             example.features.feature[language].bytes_list.value.append(text.encode())
-        writer.write(example.SerializeToString())
+        writer.write(example.SerializeToString(deterministic=True))
     writer.close()
