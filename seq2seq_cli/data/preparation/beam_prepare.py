@@ -54,10 +54,10 @@ def prepare_with_beam(
     def write(partial: Path) -> Path:
         folder = (partial / CHUNKS).absolute()
         (folder / "results").mkdir()
-        workers = BeamWorkers(options, folder / "results")
-        corpus = _read(config, folder, workers, show)
-        made = build(partial.absolute(), config, corpus, workers, show, write_shard)
-        _learn(made, config, workers, folder, show)
+        with BeamWorkers(options, folder / "results") as workers:
+            corpus = _read(config, folder, workers, show)
+            made = build(partial.absolute(), config, corpus, workers, show, write_shard)
+            _learn(made, config, workers, folder, show)
         return made
 
     return prepare_by(write, config, path)

@@ -5,7 +5,6 @@ import io
 import os
 import pickle
 import shlex
-import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -18,11 +17,11 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import create_runner
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
+from seq2seq_cli.data.preparation.beam_processes import BeamProcesses
 from seq2seq_cli.errors import S2SError, UsageError, WorkerError
 from seq2seq_cli.runtime.machine import cores
 
 _LOCAL = ("directrunner", "fnapirunner")  # Beam's names of the runner on this machine
-_WORKER = f"exec {shlex.quote(sys.executable)} -m apache_beam.runners.worker.sdk_worker_main"
 
 
 class BeamWorkers:
@@ -39,9 +38,17 @@ class BeamWorkers:
     """
 
     def __init__(self, options: str, folder: Path):
-        self._options, self._runner = _runner(_flags(options))
+        self._processes = BeamProcesses(folder)
+        self._options, self._runner = _runner(_flags(options), self._processes.command)
         self._folder = folder
         self._calls: list[tuple[int, bytes]] = []
+
+    def __enter__(self) -> "BeamWorkers":
+        self._processes.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._processes.__exit__(*error)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Note a call. It may run several times, even at once, if a worker fails or is slow."""
@@ -85,9 +92,16 @@ class BeamWorkers:
             pipeline = beam.Pipeline(self._runner(), self._options)
             build(pipeline)
             state = pipeline.run().wait_until_finish()
+        except SystemExit:
+            if self._processes.lost:
+                raise WorkerError(
+                    "a worker process of Apache Beam was killed, perhaps for lack of memory"
+                ) from None
+            raise
         except Exception as error:
             lines = str(error).strip().split("\n")
             raise WorkerError(f"Apache Beam failed: {lines[-1] or type(error).__name__}") from error
+        self._processes.forget()
         if state not in (None, "DONE"):
             raise WorkerError(f"Apache Beam failed: the pipeline ended in the state {state}")
 
@@ -125,10 +139,14 @@ def _flags(options: str) -> list[str]:
         raise UsageError(f"--beam-options {options!r}: {error}") from None
 
 
-def _runner(flags: list[str]) -> tuple[Any, Callable[[], Any]]:
+def _runner(flags: list[str], worker: str) -> tuple[Any, Callable[[], Any]]:
     """Return Beam's options, and a function that makes the runner.
 
     Runners elsewhere have options that only they know, so only those of the local one are checked.
+
+    Args:
+        flags: Beam's.
+        worker: the shell command of a worker process of this machine.
     """
     options, unknown = _parsed(flags)
     name = options.view_as(StandardOptions).runner or _LOCAL[0]
@@ -145,8 +163,7 @@ def _runner(flags: list[str]) -> tuple[Any, Callable[[], Any]]:
     direct = options.view_as(DirectOptions)
     if not any(flag.startswith("--direct_num_workers") for flag in flags):
         direct.direct_num_workers = cores()
-    # Beam's own mode "multi_processing" does the same, but its workers write to stderr.
-    environment = SubprocessSDKEnvironment.from_command_string(f"{_WORKER} 2> {os.devnull}")
+    environment = SubprocessSDKEnvironment.from_command_string(worker)
     return options, lambda: FnApiRunner(environment)
 
 

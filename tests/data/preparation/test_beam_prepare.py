@@ -213,7 +213,7 @@ def test_worker_processes_write_the_same(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_processes_and_leaves_nothing(number, tmp_path):
-    write(tmp_path / "toy.tsv", [(f"{i} {s}", f"{i} {t}") for i in range(900) for s, t in PAIRS])
+    write(tmp_path / "toy.tsv", [(f"{i} {s}", f"{i} {t}") for i in range(400) for s, t in PAIRS])
     process = start(tmp_path)
     wait_for(lambda: list(tmp_path.glob(".out.partial/chunks/*.keys.npy")))
     process.send_signal(number)
@@ -224,7 +224,7 @@ def test_a_signal_ends_all_processes_and_leaves_nothing(number, tmp_path):
 
 @pytest.mark.slow
 def test_a_killed_worker_is_an_error(tmp_path):
-    write(tmp_path / "toy.tsv", [(f"{i} {s}", f"{i} {t}") for i in range(900) for s, t in PAIRS])
+    write(tmp_path / "toy.tsv", [(f"{i} {s}", f"{i} {t}") for i in range(400) for s, t in PAIRS])
     process = start(tmp_path)
     wait_for(lambda: list(tmp_path.glob(".out.partial/chunks/*.keys.npy")))
     for other in set(group(process.pid)) - {process.pid}:
