@@ -158,10 +158,12 @@ def _runner(flags: list[str], worker: str) -> tuple[Any, Callable[[], Any]]:
         return options, lambda: create_runner(name)
     if unknown:
         raise UsageError(f"--beam-options: Apache Beam has no option {' '.join(unknown)}")
-    if any(flag.startswith("--direct_running_mode") for flag in flags):
-        return options, FnApiRunner
     direct = options.view_as(DirectOptions)
-    if not any(flag.startswith("--direct_num_workers") for flag in flags):
+    given = {flag.partition("=")[0] for flag in flags}
+    if "--direct_running_mode" in given and direct.direct_running_mode != "multi_processing":
+        return options, FnApiRunner
+    direct.direct_running_mode = "in_memory"  # "multi_processing" would replace the environment
+    if "--direct_num_workers" not in given:
         direct.direct_num_workers = cores()
     environment = SubprocessSDKEnvironment.from_command_string(worker)
     return options, lambda: FnApiRunner(environment)
