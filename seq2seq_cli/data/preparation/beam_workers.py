@@ -7,6 +7,7 @@ import pickle
 import shlex
 import uuid
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,16 @@ from seq2seq_cli.data.preparation.beam_processes import BeamProcesses
 from seq2seq_cli.errors import S2SError, UsageError, WorkerError
 from seq2seq_cli.runtime.machine import cores
 
+MakeRunner = Callable[[], Any]
+
 _LOCAL = ("directrunner", "fnapirunner")  # Beam's names of the runner on this machine
 
 
 class BeamWorkers:
     """Runs functions and pipelines on the workers of a Beam runner; calls are as in `Processes`.
 
-    By default the workers are processes of this machine, one for each core.
+    By default, calls run in processes of this machine, one for each core, and pipelines in this
+    process: NumPy needs less time for all keys than Beam needs to send them to other processes.
 
     Args:
         options: flags of Beam, separated as in a shell.
@@ -39,7 +43,9 @@ class BeamWorkers:
 
     def __init__(self, options: str, folder: Path):
         self._processes = BeamProcesses(folder)
-        self._options, self._runner = _runner(_flags(options), self._processes.command)
+        self._options, self._for_calls, self._runner = _runners(
+            _flags(options), self._processes.command
+        )
         self._folder = folder
         self._calls: list[tuple[int, bytes]] = []
 
@@ -68,7 +74,7 @@ class BeamWorkers:
             spread | beam.Map(_call, self._folder)
 
         if calls:
-            self.run(build)
+            self._run(self._for_calls, build)
         results = []
         for number, _ in calls:
             path = self._folder / f"{number}.result"
@@ -88,8 +94,11 @@ class BeamWorkers:
         Raises:
             WorkerError: if Beam fails.
         """
+        self._run(self._runner, build)
+
+    def _run(self, runner: MakeRunner, build: Callable[[Any], None]) -> None:
         try:
-            pipeline = beam.Pipeline(self._runner(), self._options)
+            pipeline = beam.Pipeline(runner(), self._options)
             build(pipeline)
             state = pipeline.run().wait_until_finish()
         except SystemExit:
@@ -139,8 +148,8 @@ def _flags(options: str) -> list[str]:
         raise UsageError(f"--beam-options {options!r}: {error}") from None
 
 
-def _runner(flags: list[str], worker: str) -> tuple[Any, Callable[[], Any]]:
-    """Return Beam's options, and a function that makes the runner.
+def _runners(flags: list[str], worker: str) -> tuple[Any, MakeRunner, MakeRunner]:
+    """Return Beam's options, and the runner of calls and that of pipelines.
 
     Runners elsewhere have options that only they know, so only those of the local one are checked.
 
@@ -155,18 +164,17 @@ def _runner(flags: list[str], worker: str) -> tuple[Any, Callable[[], Any]]:
             create_runner(name)
         except (ValueError, ImportError) as error:
             raise UsageError(f"--beam-options --runner={name}: {error}") from error
-        return options, lambda: create_runner(name)
+        return options, partial(create_runner, name), partial(create_runner, name)
     if unknown:
         raise UsageError(f"--beam-options: Apache Beam has no option {' '.join(unknown)}")
     direct = options.view_as(DirectOptions)
     given = {flag.partition("=")[0] for flag in flags}
-    if "--direct_running_mode" in given and direct.direct_running_mode != "multi_processing":
-        return options, FnApiRunner
-    direct.direct_running_mode = "in_memory"  # "multi_processing" would replace the environment
+    if "--direct_running_mode" in given:
+        return options, FnApiRunner, FnApiRunner
     if "--direct_num_workers" not in given:
         direct.direct_num_workers = cores()
     environment = SubprocessSDKEnvironment.from_command_string(worker)
-    return options, lambda: FnApiRunner(environment)
+    return options, partial(FnApiRunner, environment), FnApiRunner
 
 
 def _parsed(flags: list[str]) -> tuple[Any, list[str]]:

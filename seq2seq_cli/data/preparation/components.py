@@ -45,18 +45,18 @@ def stars(rows: np.ndarray) -> np.ndarray:
 
 
 def hash_to_min(clusters: np.ndarray) -> np.ndarray:
-    """Return what the nodes send in a round: C_v and v to the smallest of them, and that to each.
+    """Return what the nodes send in a round: C_v to the smallest of v and C_v, and that to each.
 
     Args:
         clusters: of some nodes.
 
     Returns:
-        Rows (receiver, sent node), distinct and in ascending order.
+        Rows (receiver, sent node), distinct and in ascending order. Those of all nodes are the
+        clusters of the next round. Here v is not in C_v; as u is in C_v where v is in C_u, each
+        node is sent by another one, and no component falls apart.
     """
-    firsts = _firsts(clusters[:, 0])
     smallest = np.minimum(_smallest(clusters), clusters[:, 0])
-    senders = _both_ways(smallest[firsts], clusters[firsts, 0])
-    return distinct(np.concatenate([_both_ways(smallest, clusters[:, 1]), senders]))
+    return _both_ways(smallest, clusters[:, 1])
 
 
 def labels(clusters: np.ndarray, nodes: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.mixing import assign_mixture
+from seq2seq_cli.data.named import NAMED, Files
 from seq2seq_cli.data.preparation import chunked
 from seq2seq_cli.data.preparation import prepare as prepare_module
 from seq2seq_cli.data.preparation.chunked import Chunk
@@ -101,6 +102,17 @@ def test_mixtures_are_prepared_as_in_the_plain_way(tmp_path, small_chunks):
     dropped = read_corpus(tiny_config(None, data__sources=sources).data).dropped
     assert dropped["in dev or test"] > 10
     assert dropped["empty"] == 1
+
+
+def test_a_corpus_with_its_own_dev_and_test_pairs_is_prepared_as_in_the_plain_way(
+    tmp_path, monkeypatch, small_chunks
+):
+    pairs = {"train": PAIRS, "dev": [*PAIRS[:9], ("a", "")], "test": [("new", "nuevo")]}
+    paths = [Path(write(tmp_path / name, part)) for name, part in pairs.items()]
+    monkeypatch.setitem(NAMED, "phrasebook", lambda: Files(*paths))
+    config = tiny_config("phrasebook")
+    check_same(config, tmp_path)
+    assert read_corpus(config.data).dropped["empty"] == 1
 
 
 def test_given_dev_and_test_pairs_are_kept_as_in_the_plain_way(tmp_path, small_chunks):
