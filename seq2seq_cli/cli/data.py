@@ -115,6 +115,23 @@ def prepare(
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,
+    beam: Annotated[
+        bool,
+        typer.Option(
+            "--beam",
+            help="Do the work on the workers of Apache Beam; the result is the same. By default "
+            "they are processes of this machine. Needs `s2s[beam]`.",
+        ),
+    ] = False,
+    beam_options: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FLAGS",
+            help="Flags of Apache Beam, separated as in a shell, such as `--runner=FlinkRunner "
+            "--flink_master=HOST:8081`. All workers must share the file systems of FOLDER and "
+            "of the corpus.",
+        ),
+    ] = None,
     settings: SetOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -122,15 +139,25 @@ def prepare(
     """Write a corpus of any size as a data set on disk; train on it with --data."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.data.preparation.beam_import import import_beam
 
+    if beam_options is not None and not beam:
+        raise UsageError("--beam-options needs --beam")
+    if beam:
+        import_beam()
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
     find_data(resolved.data, quiet)
     start_tensorflow("cpu")
 
-    from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
-
     with work_progress(not quiet) as show:
-        corpus = prepare_corpus(resolved, folder, show)
+        if beam:
+            from seq2seq_cli.data.preparation.beam_prepare import prepare_with_beam
+
+            corpus = prepare_with_beam(resolved, folder, beam_options or "", show)
+        else:
+            from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
+
+            corpus = prepare_corpus(resolved, folder, show)
     emit(_prepared(corpus, folder), as_json)
 
 

@@ -88,21 +88,39 @@ def assign(keys: Sequence[np.ndarray], dev_pairs: int, test_pairs: int, seed: in
         seed: determines the split.
     """
     repeated = find_repeated(keys)
+    shares = held_out_shares(len(repeated) - int(repeated.sum()), dev_pairs, test_pairs)
     sources, source_keys = _number(keys, SOURCE)
-    draws = _uniform(source_keys, seed)
+    drawn = draw_sides(source_keys, shares, seed)
     del source_keys
     targets, target_keys = _number(keys, TARGET)
-    labels = _components(sources, targets, len(draws), len(target_keys))
-    pairs = max(len(repeated) - int(repeated.sum()), 1)
-    test_share = min(0.1, test_pairs / pairs)
-    dev_share = min(0.1, dev_pairs / pairs)
+    labels = _components(sources, targets, len(drawn), len(target_keys))
     sides = np.empty(len(repeated), np.int8)
     for part in _slices(len(sides)):
-        draw = draws[labels[sources[part]]]
-        sides[part] = np.where(draw < test_share + dev_share, DEV, TRAIN)
-        sides[part][draw < test_share] = TEST
+        sides[part] = drawn[labels[sources[part]]]
     sides[repeated] = REPEATED
     return Assignment(sides, int((labels == np.arange(len(labels))).sum()))
+
+
+def held_out_shares(pairs: int, dev_pairs: int, test_pairs: int) -> tuple[float, float]:
+    """Return the shares of dev and test among so many different pairs, at most a tenth each."""
+    return min(0.1, dev_pairs / max(pairs, 1)), min(0.1, test_pairs / max(pairs, 1))
+
+
+def draw_sides(labels: np.ndarray, shares: tuple[float, float], seed: int) -> np.ndarray:
+    """Return the split of each group: TRAIN, DEV or TEST, int8.
+
+    Args:
+        labels: uint64, the smallest source key of each group.
+        shares: those of dev and test.
+        seed: determines the split.
+    """
+    dev_share, test_share = shares
+    sides = np.empty(len(labels), np.int8)
+    for part in _slices(len(labels)):
+        draws = _uniform(labels[part], seed)
+        sides[part] = np.where(draws < test_share + dev_share, DEV, TRAIN)
+        sides[part][draws < test_share] = TEST
+    return sides
 
 
 def shares_a_sentence(keys: np.ndarray, held_out: np.ndarray) -> np.ndarray:
@@ -205,11 +223,8 @@ def _slices(length: int) -> Iterator[slice]:
 
 def _uniform(keys: np.ndarray, seed: int) -> np.ndarray:
     """Return a float32 in [0, 1) for each key: SplitMix64 (Steele et al. 2014) of key and seed."""
-    drawn = np.empty(len(keys), np.float32)
-    for part in _slices(len(keys)):
-        mixed = keys[part] + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
-        mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-        drawn[part] = (mixed >> np.uint64(40)).astype(np.float32) / 2**24
-    return drawn
+    mixed = keys + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
+    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(40)).astype(np.float32) / 2**24

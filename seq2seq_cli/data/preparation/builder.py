@@ -1,7 +1,10 @@
 """The data set of a corpus, in the format of TensorFlow Datasets."""
 
+import contextlib
+import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -9,11 +12,40 @@ import tensorflow_datasets as tfds
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import tag_sequences
 from seq2seq_cli.data.preparation.chunked import ChunkedCorpus
-from seq2seq_cli.data.preparation.chunks import write_records, write_shard
-from seq2seq_cli.data.preparation.processes import Processes
+from seq2seq_cli.data.preparation.chunks import Shard, write_records
 from seq2seq_cli.data.prepared import TAGS, WEIGHTS
-from seq2seq_cli.data.splits import TRAIN
 from seq2seq_cli.work import ShowWork
+
+WriteShard = Callable[[Path, Path | None, tuple[str, str]], Shard]
+"""`chunks.write_shard`, or another function that does the same."""
+
+
+class Pool(Protocol):
+    """Runs functions elsewhere, and keeps their results in order; see `Processes`."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Start a call, or note it for `results`."""
+
+    def results(self) -> list[Any]:
+        """Wait for all calls, and return their results in the order of submission."""
+
+
+def build(
+    folder: Path,
+    config: Config,
+    corpus: ChunkedCorpus,
+    pool: Pool,
+    show: ShowWork,
+    write: WriteShard,
+) -> Path:
+    """Write the data set of a corpus below `folder`, and return its own folder.
+
+    The arguments are those of `PairsBuilder`.
+    """
+    builder = PairsBuilder(folder, config, corpus, pool, show, write)
+    with contextlib.redirect_stdout(io.StringIO()):  # TensorFlow Datasets prints to it
+        builder.download_and_prepare()
+    return Path(builder.data_dir)
 
 
 class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows no class arguments
@@ -27,6 +59,7 @@ class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows 
         corpus: the corpus in chunks.
         pool: the processes that write.
         show: shows the number of pairs that are written or being written.
+        write: writes the shard of a chunk.
     """
 
     name = "pairs"
@@ -37,13 +70,15 @@ class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows 
         folder: Path,
         config: Config,
         corpus: ChunkedCorpus,
-        pool: Processes,
+        pool: Pool,
         show: ShowWork,
+        write: WriteShard,
     ):
         self._languages = config.data.source_language, config.data.target_language
         self._corpus = corpus
         self._pool = pool
         self._show = show
+        self._write = write
         super().__init__(data_dir=str(folder), file_format="array_record")
 
     def _info(self) -> Any:
@@ -57,8 +92,8 @@ class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows 
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any) -> None:
         """Write shards, weights and tags, and describe the shards in the data set's info."""
-        counts = [int((side == TRAIN).sum()) for side in self._corpus.sides]
-        self._describe(self._write_shards(counts))
+        counts = self._corpus.train_counts
+        self._describe(self._write_shards())
         weights = np.array([chunk.weight for chunk in self._corpus.chunks], np.float32)
         if (weights != 1).any():
             np.save(self.data_path / WEIGHTS, np.repeat(weights, counts))
@@ -67,19 +102,15 @@ class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows 
             np.save(self.data_path / TAGS, np.repeat(numbers, counts))
             self.info.metadata["tags"] = sequences
 
-    def _write_shards(self, counts: list[int]) -> dict[str, list[int]]:
-        """Write all shards; return the number of pairs of each, by split.
-
-        Args:
-            counts: the number of train pairs of each chunk.
-        """
-        chunks, sides, held_out, _ = self._corpus
+    def _write_shards(self) -> dict[str, list[int]]:
+        """Write all shards; return the number of pairs of each, by split."""
+        chunks, counts, held_out, _ = self._corpus
         total = sum(count > 0 for count in counts)
         total_pairs = sum(chunk.pairs for chunk in chunks)
         number = done = 0
-        for chunk, side, count in zip(chunks, sides, counts, strict=True):
+        for chunk, count in zip(chunks, counts, strict=True):
             shard = self._shard("train", number, total) if count else None
-            self._pool.submit(write_shard, chunk.path, side, shard, self._languages)
+            self._pool.submit(self._write, chunk.path, shard, self._languages)
             number += count > 0
             done += chunk.pairs
             self._show("Writing", "pairs", done, total_pairs)

@@ -21,7 +21,7 @@ CHUNK_PAIRS = 1 << 16
 
 
 class Chunk(NamedTuple):
-    """Some pairs of one corpus; `path` is the argument of `keep_chunk`."""
+    """Some pairs of one corpus; the files at `path` are described in `chunks.py`."""
 
     path: Path
     pairs: int
@@ -34,19 +34,24 @@ class Chunk(NamedTuple):
         """The result of `splits.pair_keys` (uint64 of shape [pairs, 3]), left on disk."""
         return np.load(f"{self.path}.keys.npy", mmap_mode="r")
 
+    @property
+    def sides(self) -> np.ndarray:
+        """The split of each pair (int8), from `splits.assign`, left on disk."""
+        return np.load(f"{self.path}.sides.npy", mmap_mode="r")
+
 
 class ChunkedCorpus(NamedTuple):
     """A corpus in chunks.
 
     Attributes:
         chunks: all pairs, in order.
-        sides: for each chunk an int8 array, the split of each pair, from `splits.assign`.
+        train_counts: number of train pairs of each chunk.
         held_out: the dev and test pairs that are given separately.
         metadata: the values that `Prepared` reads back.
     """
 
     chunks: list[Chunk]
-    sides: list[np.ndarray]
+    train_counts: list[int]
     held_out: HeldOut
     metadata: dict[str, Any]
 
@@ -65,29 +70,57 @@ def read_in_chunks(config: Config, folder: Path, pool: Processes, show: ShowWork
     show(SPLITTING)
     only_train = [chunk.only_trains for chunk in chunks]
     assigned = assign_mixture(_Keys(chunks), only_train, held_out, config.data)
-    for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
-        if not getattr(held_out, name, None) and not (assigned.sides == number).any():
-            distinct = int((assigned.sides < REPEATED).sum())
-            raise too_small(describe(corpora), distinct, assigned.groups, name)
     sides = np.split(assigned.sides, np.cumsum([chunk.pairs for chunk in chunks])[:-1])
-    reader.dropped["duplicate"] += int((assigned.sides == REPEATED).sum())
-    reader.dropped[LEAKS] += int((assigned.sides == LEAKED).sum())
-    digest = held_out.digest()
-    shared = 0
     for chunk, side in zip(chunks, sides, strict=True):
-        keys = chunk.keys
-        digest.update(keys[side < REPEATED, PAIR].tobytes())
-        shared += held_out.shared(keys[side == TRAIN])
+        np.save(f"{chunk.path}.sides.npy", side)
+    return describe_chunks(config, describe(corpora), reader, chunks, held_out, assigned.groups)
+
+
+def describe_chunks(
+    config: Config,
+    description: str,
+    reader: Reader,
+    chunks: list[Chunk],
+    held_out: HeldOut,
+    groups: int,
+) -> ChunkedCorpus:
+    """Return the corpus of chunks whose keys and splits are on disk.
+
+    Args:
+        config: of the corpus.
+        description: the names of its corpora.
+        reader: has counted the pairs that were left out.
+        chunks: all pairs, in order.
+        held_out: the dev and test pairs that are given separately.
+        groups: number of groups of related pairs.
+
+    Raises:
+        DataError: if a split has no pairs.
+    """
+    digest = held_out.digest()
+    train_counts, totals, shared = [], np.zeros(LEAKED + 1, np.int64), 0
+    for chunk in chunks:
+        keys, sides = chunk.keys, chunk.sides
+        counts = np.bincount(sides, minlength=LEAKED + 1)
+        train_counts.append(int(counts[TRAIN]))
+        totals += counts
+        digest.update(keys[sides < REPEATED, PAIR].tobytes())
+        shared += held_out.shared(keys[sides == TRAIN])
+    for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
+        if not getattr(held_out, name, None) and not totals[number]:
+            raise too_small(description, int(totals[:REPEATED].sum()), groups, name)
+    reader.dropped["duplicate"] += int(totals[REPEATED])
+    reader.dropped[LEAKS] += int(totals[LEAKED])
     metadata = {
-        "description": describe(corpora),
+        "description": description,
         "fingerprint": digest.hexdigest(),
         "dropped": dict(+reader.dropped),
-        "groups": assigned.groups,
+        "groups": groups,
         "shared": shared,
         "data": config.data.model_dump(),
         "tokenizer": config.tokenizer.model_dump(),
     }
-    return ChunkedCorpus(chunks, sides, held_out, metadata)
+    return ChunkedCorpus(chunks, train_counts, held_out, metadata)
 
 
 def _write_chunks(

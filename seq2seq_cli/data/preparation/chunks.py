@@ -1,4 +1,8 @@
-"""The work of a worker process on one chunk of the corpus."""
+"""The files of one chunk of the corpus, and the work of a worker process on them.
+
+A chunk at `path` has these files: `path`.pairs, its pairs; `path`.keys.npy, their keys
+(`splits.pair_keys`); and `path`.sides.npy (int8), the split of each pair, from `splits.assign`.
+"""
 
 import pickle
 from pathlib import Path
@@ -19,28 +23,42 @@ class Shard(NamedTuple):
 
 
 def keep_chunk(pairs: list[Pair], path: Path, target_first: bool) -> None:
-    """Write pairs to `path`.pairs, and their keys (`splits.pair_keys`) to `path`.keys.npy."""
-    Path(f"{path}.pairs").write_bytes(pickle.dumps(pairs))
+    """Write the pairs of a chunk, and their keys."""
+    keep_pairs(pairs, path)
     np.save(f"{path}.keys.npy", pair_keys(pairs, target_first))
 
 
-def write_shard(
-    path: Path, sides: np.ndarray, shard: Path | None, languages: tuple[str, str]
-) -> Shard:
-    """Write the train pairs of a chunk to an ArrayRecord file, and delete the chunk.
+def keep_pairs(pairs: list[Pair], path: Path) -> None:
+    """Write the pairs of a chunk."""
+    Path(f"{path}.pairs").write_bytes(pickle.dumps(pairs))
+
+
+def chunk_pairs(path: Path) -> list[Pair]:
+    """Return the pairs of a chunk."""
+    pairs: list[Pair] = pickle.loads(Path(f"{path}.pairs").read_bytes())
+    return pairs
+
+
+def write_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Shard:
+    """Write the train pairs of a chunk to an ArrayRecord file, and delete its pairs.
 
     Args:
-        path: as for `keep_chunk`.
-        sides: int8, the split of each of its pairs, from `splits.assign`.
+        path: of the chunk.
         shard: the file to write, or None if the chunk has no train pair.
         languages: the names of (source, target) in the records.
     """
-    chunk = Path(f"{path}.pairs")
-    pairs: list[Pair] = pickle.loads(chunk.read_bytes())
+    made = copy_shard(path, shard, languages)
+    Path(f"{path}.pairs").unlink()
+    return made
+
+
+def copy_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Shard:
+    """Do the same as `write_shard`, but keep the pairs, so that it can be done again."""
+    pairs = chunk_pairs(path)
+    sides = np.load(f"{path}.sides.npy")
     dev, test = ([pairs[i] for i in np.flatnonzero(sides == side)] for side in (DEV, TEST))
     if shard is not None:
         write_records(shard, [pairs[i] for i in np.flatnonzero(sides == TRAIN)], languages)
-    chunk.unlink()
     return Shard(shard.stat().st_size if shard else 0, dev, test)
 
 
@@ -55,5 +73,5 @@ def write_records(path: Path, pairs: list[Pair], languages: tuple[str, str]) -> 
         example = tf.train.Example()
         for language, text in zip(languages, pair, strict=True):
             example.features.feature[language].bytes_list.value.append(text.encode())
-        writer.write(example.SerializeToString())
+        writer.write(example.SerializeToString(deterministic=True))
     writer.close()

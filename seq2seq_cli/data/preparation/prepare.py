@@ -4,25 +4,29 @@ Chunks of pairs pass through files and several processes, and come back as shard
 does not grow with the corpus, except for about 20 bytes per pair during the split.
 """
 
-import contextlib
-import io
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.lengths import token_lengths
-from seq2seq_cli.data.preparation.builder import PairsBuilder
+from seq2seq_cli.data.pairs import Pairs
+from seq2seq_cli.data.preparation.builder import build
 from seq2seq_cli.data.preparation.chunked import read_in_chunks
+from seq2seq_cli.data.preparation.chunks import write_shard
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.prepared import VOCABULARY, is_prepared
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.disk import publish
 from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.work import ShowWork, show_nothing
+
+CHUNKS = "chunks"
 
 
 def prepare(
@@ -45,6 +49,26 @@ def prepare(
             two languages.
         DiskError: if it cannot be written.
     """
+
+    def write(partial: Path) -> Path:
+        with Processes(processes or cores()) as pool:
+            chunked = read_in_chunks(config, partial / CHUNKS, pool, show)
+            made = build(partial, config, chunked, pool, show, write_shard)
+        _learn(made, config, show)
+        return made
+
+    return prepare_by(write, config, path)
+
+
+def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Corpus:
+    """Prepare a corpus by a function, without files of a failure; see `prepare`.
+
+    Args:
+        write: takes a new folder, whose subfolder `CHUNKS` is for temporary files. Writes the data
+            set below this folder, and returns the path of the data set.
+        config: its tables `[data]` and `[tokenizer]` are used.
+        path: the folder to create.
+    """
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists already. Remove it, or prepare into another folder")
     for corpus in config.data.mixture:
@@ -60,16 +84,9 @@ def prepare(
     partial = path.parent / f".{path.name}.partial"
     with writable(path):
         shutil.rmtree(partial, ignore_errors=True)  # a killed preparation may have left it
-        (partial / "chunks").mkdir(parents=True)
+        (partial / CHUNKS).mkdir(parents=True)
         try:
-            with Processes(processes or cores()) as pool:
-                chunked = read_in_chunks(config, partial / "chunks", pool, show)
-                builder = PairsBuilder(partial, config, chunked, pool, show)
-                with contextlib.redirect_stdout(io.StringIO()):  # TensorFlow Datasets prints to it
-                    builder.download_and_prepare()
-            made = Path(builder.data_dir)
-            _learn(made, config, show)
-            publish(made, path)
+            publish(write(partial), path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return read_corpus(config.data.moved_to(str(path)))
@@ -78,8 +95,13 @@ def prepare(
 def _learn(made: Path, config: Config, show: ShowWork) -> None:
     """Learn the vocabulary of a data set, and count the tokens of its sentences."""
     train = read_corpus(config.data.moved_to(str(made))).train
+    token_lengths(train, keep_vocabulary(made, train, config, show), show)
+
+
+def keep_vocabulary(made: Path, train: Pairs, config: Config, show: ShowWork) -> Tokenizers:
+    """Learn the vocabulary of the data set at `made`, and write it there."""
     tokenizers = learn_tokenizers(train, config.tokenizer, show)
     (made / VOCABULARY).mkdir()
     for name, content in tokenizers.files().items():
         (made / VOCABULARY / name).write_bytes(content)
-    token_lengths(train, tokenizers, show)
+    return tokenizers

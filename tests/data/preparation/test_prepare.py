@@ -7,7 +7,7 @@ from conftest import tiny_config, toy_pairs
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pipeline import TrainingData
-from seq2seq_cli.data.preparation import builder, chunked
+from seq2seq_cli.data.preparation import chunked
 from seq2seq_cli.data.preparation import prepare as prepare_module
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
@@ -166,7 +166,7 @@ def test_nothing_is_left_of_a_preparation_that_fails(config, tmp_path, monkeypat
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(builder, "write_shard", full)
+    monkeypatch.setattr(prepare_module, "write_shard", full)
     with pytest.raises(DiskError, match=r"out: cannot be written: No space left on device"):
         prepare(config, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
