@@ -60,26 +60,26 @@ def stages(data: Path, folder: Path) -> dict[str, object]:
     """Return the CPU seconds of each pipeline in one process, and the sizes of files (bytes)."""
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.config.overrides import Overrides
-    from seq2seq_cli.data.preparation import beam_workers
     from seq2seq_cli.data.preparation.beam_import import import_beam
     from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
     import_tensorflow()
     import_beam()
+    from seq2seq_cli.data.preparation import beam_workers
     from seq2seq_cli.data.preparation.beam_prepare import prepare_with_beam
 
     used: dict[str, float] = {}
     sizes: dict[str, int] = {}
-    run, submit = beam_workers.BeamWorkers.run, beam_workers.BeamWorkers.submit
+    run, submit = beam_workers.BeamWorkers._run, beam_workers.BeamWorkers.submit
     submitted = [""]
 
     def timed_submit(workers: Any, function: Any, *arguments: Any) -> None:
         submitted[0] = function.__name__
         submit(workers, function, *arguments)
 
-    def timed_run(workers: Any, build: Any) -> None:
+    def timed_run(workers: Any, runner: Any, build: Any) -> None:
         began = time.process_time()
-        run(workers, build)
+        run(workers, runner, build)
         name = getattr(getattr(build, "func", None), "__name__", submitted[0]).lstrip("_")
         used[name] = used.get(name, 0) + time.process_time() - began
         now: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def stages(data: Path, folder: Path) -> dict[str, object]:
     overrides.set("data.corpus", str(data), "benchmark")
     began = time.process_time()
     with (
-        mock.patch.object(beam_workers.BeamWorkers, "run", timed_run),
+        mock.patch.object(beam_workers.BeamWorkers, "_run", timed_run),
         mock.patch.object(beam_workers.BeamWorkers, "submit", timed_submit),
     ):
         prepare_with_beam(
