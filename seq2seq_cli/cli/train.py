@@ -61,7 +61,8 @@ def train(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Show what would be done, with an estimate of the time; make no run."
+            "--dry-run",
+            help="Show what would be done, with estimates of time and memory; make no run.",
         ),
     ] = False,
     quiet: QuietOption = False,

@@ -196,10 +196,10 @@ def plan_rows(plan: "Plan") -> list[tuple[str, str]]:
     training = plan.summary.config.training
     most = f"at most {plan.updates:,}" if plan.updates else "as many as the time allows"
     updates = f"{most}; fewer if dev BLEU does not rise in {training.patience} validations"
-    memory = (
-        f"at least {_gigabytes(plan.memory.total)}: weights, gradients and optimizer "
-        f"{_gigabytes(plan.memory.state)}, logits of a batch {_gigabytes(plan.memory.logits)}"
+    parts = ", ".join(
+        f"{name} {_gigabytes(size)}" for name, size in plan.memory._asdict().items() if size
     )
+    memory = f"about {_gigabytes(plan.memory.total)} (an estimate): {parts}"
     if plan.available_memory is not None:
         memory += f"; {_gigabytes(plan.available_memory)} are available"
     return [

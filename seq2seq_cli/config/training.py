@@ -82,6 +82,9 @@ class TrainingConfig(Table):
     """`adamw` is Adam with weight decay. `muon` makes the updates of matrices inside layers
     orthogonal, and uses Adam for all other weights. `lion` needs a learning rate of about a tenth
     of Adam's; the others need about the same."""
+    optimizer_states: Literal["float32", "bfloat16"] = "float32"
+    """Precision in which the optimizer's state is stored. With `bfloat16` it takes half the memory.
+    It is computed in float32, and rounded stochastically."""
     weight_decay: float | None = Field(None, ge=0, le=100)
     """Share by which an update shrinks each matrix, times the learning rate. Biases,
     normalisations, embeddings and learned positions do not decay. The default is 0.01 with `adamw`,

@@ -21,7 +21,7 @@ _DTYPES = {
     **{"F64": "float64", "F32": "float32", "F16": "float16"},
     **{f"{sign}{bits}": f"{name}{bits}" for sign, name in (("I", "int"), ("U", "uint"))
        for bits in (8, 16, 32, 64)},
-    "BOOL": "bool",
+    "BF16": "bfloat16", "BOOL": "bool",
 }  # fmt: skip
 _CODES = {name: code for code, name in _DTYPES.items()}
 _ALIGNMENT = 8  # bytes

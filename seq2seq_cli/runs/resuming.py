@@ -18,7 +18,9 @@ _FREE = {
 # training begins.
 _FITTING = {"tokenizer", "model"}
 _CHANGEABLE = {"dropout", "attention_dropout", "encoder_layer_drop", "activation_penalty"}
-_BEGINNING = {f"training.{key}" for key in ("optimizer", "ema", "freeze", "initial_run")}
+_BEGINNING = {
+    f"training.{key}" for key in ("optimizer", "optimizer_states", "ema", "freeze", "initial_run")
+}
 _LIMITS = ("epochs", "steps", "budget_seconds", "patience")  # of [training]
 
 

@@ -5,12 +5,14 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from seq2seq_cli.training.stored_state import StoredState
+
 _EPSILON = 1e-30
 _DECAY = 0.8
 _MOST_RMS = 1.0
 
 
-class Adafactor(keras.optimizers.Optimizer):
+class Adafactor(StoredState):
     """Adafactor of Shazeer and Stern (2018), algorithms 4 and 5, at the rate of the schedule.
 
         beta = 1 - t^-0.8
@@ -24,7 +26,7 @@ class Adafactor(keras.optimizers.Optimizer):
     2022, "Scaling vision transformers", section 3.4).
 
     Args:
-        kwargs: those of keras.optimizers.Optimizer.
+        kwargs: those of StoredState.
     """
 
     def __init__(self, **kwargs: Any):
@@ -49,8 +51,8 @@ class Adafactor(keras.optimizers.Optimizer):
         found = []
         for moment, axis in zip(moments, axes, strict=True):
             mean = square if axis is None else tf.reduce_mean(square, axis)
-            found.append(beta * moment + (1 - beta) * mean)
-            moment.assign(found[-1])
+            found.append(beta * self.read(moment) + (1 - beta) * mean)
+            self.store(moment, found[-1])
         if len(found) == 1:
             update = gradient * tf.math.rsqrt(found[0])
         else:

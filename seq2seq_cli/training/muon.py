@@ -59,8 +59,9 @@ class Muon(Adam):
         if parts is None:
             super().update_step(gradient, variable, learning_rate)
             return
-        momentum = self._momentum * self._momentums[index] + gradient
-        self._momentums[index].assign(momentum)
+        state = self._momentums[index]
+        momentum = self._momentum * self.read(state) + gradient
+        self.store(state, momentum)
         rows, columns = variable.shape
         # (rows, parts, columns of a part) -> (parts, rows, columns of a part)
         shape = [rows, parts, columns // parts]

@@ -1,11 +1,14 @@
 """The optimizer that a config names, and its treatment of each weight."""
 
+from typing import Any
+
 import keras
 
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.training.adafactor import Adafactor
 from seq2seq_cli.training.adam import Adam
+from seq2seq_cli.training.lion import Lion
 from seq2seq_cli.training.muon import Muon
 
 _TABLES = ("embeddings", "table")  # how the names of embeddings and of learned positions end
@@ -42,15 +45,24 @@ def _optimizer(
     config: TrainingConfig, model: Seq2Seq, precision: str
 ) -> keras.optimizers.Optimizer:
     # Without decay, Keras must get None: 0.0 would cost a pass over all weights.
-    common = {"name": config.optimizer, "weight_decay": config.decay or None}
-    adam = {"beta_1": config.beta_1, "beta_2": config.beta_2, "epsilon": config.epsilon}
+    common: dict[str, Any] = {
+        "name": config.optimizer,
+        "weight_decay": config.decay or None,
+        "states": config.optimizer_states,
+        "seed": config.seed,
+    }
+    adam: dict[str, Any] = {
+        "beta_1": config.beta_1,
+        "beta_2": config.beta_2,
+        "epsilon": config.epsilon,
+    }
     match config.optimizer:
         case "muon":
             matrices = muon_matrices(model)
             return Muon(matrices, config.momentum, precision, **adam, **common)
         case "lion":
-            betas = {"beta_1": config.beta_1, "beta_2": config.beta_2}
-            return keras.optimizers.Lion(**betas, **common)
+            betas: dict[str, Any] = {"beta_1": config.beta_1, "beta_2": config.beta_2}
+            return Lion(**betas, **common)
         case "adafactor":
             return Adafactor(**common)
         case _:  # Adam; AdamW is Adam with weight decay

@@ -9,11 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run, next_path
-from seq2seq_cli.runtime.computation import choose_computation
-from seq2seq_cli.runtime.memory import most_memory
+from seq2seq_cli.runtime.computation import Computation, choose_computation
+from seq2seq_cli.runtime.memory import most_memory, resident_memory
 from seq2seq_cli.training.events import OnEvent, Phase, Summary
-from seq2seq_cli.training.requirements import MemoryNeeds, memory_errors, memory_needs
+from seq2seq_cli.training.memory import MemoryEstimate, estimate_memory
+from seq2seq_cli.training.requirements import memory_errors, remedy
 from seq2seq_cli.training.schedule import Schedule
 from seq2seq_cli.training.setup import Setup, compile_for, set_up
 from seq2seq_cli.training.step import Updater
@@ -44,7 +46,7 @@ class Plan:
         updates: the maximum number of updates; None if only the time is limited.
         validations: the maximum number of validations; None if only the time is limited.
         times: estimates of the times.
-        memory: the minimum that training needs.
+        memory: an estimate of what training takes on a CPU, without validation.
         available_memory: bytes that the process can have; None on a GPU.
     """
 
@@ -52,7 +54,7 @@ class Plan:
     updates: int | None
     validations: int | None
     times: Times
-    memory: MemoryNeeds
+    memory: MemoryEstimate
     available_memory: int | None
 
     @property
@@ -83,7 +85,13 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
     summary = setup.summary(Run(next_path(name, config.model.label)), computation)
     updates = Schedule(config.training, setup.updates_per_epoch).total_updates
     validate_every = config.training.validate_every_steps or setup.updates_per_epoch
-    vocabulary = setup.tokenizers.vocabularies.target
+    memory = memory_of(setup, computation)
+    available = None if tf.config.get_visible_devices("GPU") else most_memory()
+    if available is not None and memory.total > available:
+        raise UsageError(
+            f"training needs about {memory.total / 1e9:,.1f} GB of memory, and "
+            f"{available / 1e9:,.1f} GB are available. {remedy(config)}"
+        )
     with memory_errors(config):
         times = measured_times(setup, setup.updater(computation), on_event)
     return Plan(
@@ -91,9 +99,20 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
         None if math.isinf(updates) else int(updates),
         None if math.isinf(updates) else math.ceil(updates / validate_every),
         times,
-        memory_needs(config.training, vocabulary, summary.parameters),
-        None if tf.config.get_visible_devices("GPU") else most_memory(),
+        memory,
+        available,
     )
+
+
+def memory_of(setup: Setup, computation: Computation) -> MemoryEstimate:
+    """Estimate the memory of a training whose model is built, but not its optimizer."""
+    training, vocabularies = setup.config.training, setup.tokenizers.vocabularies
+    shapes = setup.data.shapes(training.steps and training.steps * training.parts)
+    without_weights = resident_memory() - sum(
+        math.prod(weight.shape) * tf.as_dtype(weight.dtype).size
+        for weight in setup.model.trainable_variables
+    )
+    return estimate_memory(setup.config, vocabularies, shapes, computation, without_weights)
 
 
 def measured_times(setup: Setup, updater: Updater, on_event: OnEvent) -> Times:

@@ -15,8 +15,8 @@ from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.vocabularies import Vocabularies
 
 _FLOAT = 4  # bytes
-# Of each weight: itself, its gradient, and what the optimizer keeps at least.
-_COPIES = {"adam": 4, "adamw": 4, "muon": 3, "lion": 3, "adafactor": 2}
+# Numbers that the optimizer keeps at least of each weight.
+_STATES = {"adam": 2, "adamw": 2, "muon": 1, "lion": 1, "adafactor": 0}
 _SHARDS_PER_CORE = 4
 
 
@@ -45,8 +45,9 @@ def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int)
         weights: of the model.
     """
     rows = (training.part_pairs or training.part_tokens) * (2 if training.r_drop else 1)
-    copies = _COPIES[training.optimizer] + bool(training.ema) + (training.parts > 1)
-    state = _FLOAT * copies * weights
+    width = 2 if training.optimizer_states == "bfloat16" else _FLOAT
+    copies = 2 + bool(training.ema) + (training.parts > 1)  # the weights and their gradients
+    state = (_FLOAT * copies + width * _STATES[training.optimizer]) * weights
     return MemoryNeeds(state, _FLOAT * rows * target_vocabulary)
 
 
@@ -74,7 +75,7 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
             f"training needs at least {needs.total / 1e9:,.1f} GB of memory, and "
             f"{available / 1e9:,.1f} GB are available. {weights:,} weights with their gradients "
             f"and the optimizer's state need {needs.state / 1e9:,.1f} GB, and the logits of a "
-            f"batch {needs.logits / 1e9:,.1f} GB. {_remedy(config)}"
+            f"batch {needs.logits / 1e9:,.1f} GB. {remedy(config)}"
         )
 
 
@@ -134,7 +135,7 @@ def memory_errors(config: Config, run: Run | None = None) -> AbstractContextMana
         config: of the run.
         run: the run, from whose checkpoints training can continue.
     """
-    message = f"training does not fit in memory. {_remedy(config)}"
+    message = f"training does not fit in memory. {remedy(config)}"
     if run is not None:
         message += (
             ". The saved checkpoints are valid. Continue with smaller batches: s2s train --resume "
@@ -167,7 +168,7 @@ def _most_weights(config: Config, vocabularies: Vocabularies) -> int:
     return 8 * (layers + 2) * width * (width + 1) + 2 * ids * width
 
 
-def _remedy(config: Config) -> str:
+def remedy(config: Config) -> str:
     """Return the advice to lower one of several config keys, with their values."""
     training = config.training
     keys = ["batch_pairs" if training.batch_pairs else "batch_tokens"]

@@ -184,7 +184,8 @@ class Updater:
     def _apply(self, gradients: list[tf.Tensor]) -> tf.Tensor:
         """Update the model by a gradient, clipped; return its norm before that."""
         gradients, norm = tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm)
-        self._optimizer.apply(gradients, self._weights)
+        with self._computing():
+            self._optimizer.apply(gradients, self._weights)
         if self._average:
             self._average.update(self._optimizer.iterations)
         return norm

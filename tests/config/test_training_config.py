@@ -36,6 +36,11 @@ def refusal(*assignments: str) -> str:
             'training.optimizer = "adam". Leave it out; it is for muon',
         ),
         (
+            ["optimizer_states=float16"],
+            "--set training.optimizer_states: training.optimizer_states must be one of 'float32', "
+            "'bfloat16'; it is 'float16'",
+        ),
+        (
             ["schedule=linear", "decay_share=0.5"],
             "--set training.schedule, --set training.decay_share: training.decay_share (0.5) has "
             'no effect with training.schedule = "linear". Leave it out; it is for '

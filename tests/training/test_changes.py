@@ -151,6 +151,7 @@ def test_another_config_is_refused_unless_it_is_accepted(settings, run):
         {"model__kind": "transformer"},
         {"tokenizer__vocabulary_size": 300},
         {"training__optimizer": "lion"},
+        {"training__optimizer_states": "bfloat16"},
         {"training__ema": 0.9},
     ],
     ids=str,

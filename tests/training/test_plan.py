@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from conftest import tiny_config
 
+from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.memory import most_memory
 from seq2seq_cli.training import plan as module
 from seq2seq_cli.training.events import Phase
@@ -25,8 +26,9 @@ def test_a_plan_counts_updates_and_memory_and_makes_nothing(limits, updates, cor
     assert planned.updates == updates
     assert planned.summary.run == "runs/001-rnn-additive"
     assert planned.summary.computation.device == "CPU (A)"
-    assert planned.memory.state == 4 * 4 * planned.summary.parameters
-    assert planned.memory.total > planned.memory.logits > 4 * 300 * config.training.batch_tokens
+    assert planned.memory.weights == 4 * planned.summary.parameters
+    assert planned.memory.batch > 4 * 300 * config.training.batch_tokens  # the logits
+    assert planned.memory.process > 1e8
     assert planned.available_memory == most_memory()
     assert all(isinstance(event, Phase) for event in events)
     assert list(workdir.iterdir()) == []
@@ -66,3 +68,10 @@ def test_epochs_are_counted_in_updates(corpus, workdir):
     planned = plan(tiny_config(corpus, training__epochs=3), lambda event: None, "mine")
     assert planned.updates == 3 * planned.summary.batches_per_epoch
     assert planned.summary.run == str(Path("runs/mine"))
+
+
+def test_a_training_that_needs_more_memory_than_there_is_is_refused(corpus, monkeypatch):
+    monkeypatch.setattr(module, "most_memory", lambda: 10**8)
+    message = r"needs about \d\.\d GB of memory, and 0\.1 GB are available. Lower one of training"
+    with pytest.raises(UsageError, match=message):
+        plan(tiny_config(corpus), lambda event: None)

@@ -104,6 +104,21 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch
     assert most_memory() == 1_000_000
 
 
+@pytest.mark.parametrize(
+    ("settings", "bytes_of_a_weight"),
+    [
+        ({}, 16),
+        ({"training__optimizer_states": "bfloat16"}, 12),
+        ({"training__optimizer": "lion", "training__optimizer_states": "bfloat16"}, 10),
+        ({"training__optimizer": "adafactor", "training__ema": 0.9}, 12),
+    ],
+    ids=str,
+)
+def test_the_least_memory_of_the_state(settings, bytes_of_a_weight):
+    training = tiny_config(None, **settings).training
+    assert requirements.memory_needs(training, 300, 1000).state == 1000 * bytes_of_a_weight
+
+
 def test_a_batch_has_no_more_shards_than_rows(corpus, workdir, monkeypatch):
     monkeypatch.setattr(requirements, "cores", lambda: 64)
     message = (

@@ -69,6 +69,9 @@ def _losses_gradient(
     """Return the gradient of `_losses` with respect to the logits, in their dtype."""
     probabilities_XV = tf.exp(tf.cast(logits_XV, tf.float32) - logsumexp_X[:, tf.newaxis])
     vocabulary = logits_XV.shape[1]
+    # Otherwise a plain graph computes these when an update begins, and keeps them until now.
+    with tf.control_dependencies([upstream_X]):
+        labels_X = tf.identity(labels_X)
     is_right_XV = tf.range(vocabulary, dtype=labels_X.dtype) == labels_X[:, tf.newaxis]
     wanted_XV = tf.where(is_right_XV, 1 - smoothing, 0.0) + smoothing / vocabulary
     return tf.cast((probabilities_XV - wanted_XV) * upstream_X[:, tf.newaxis], logits_XV.dtype)

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from seq2seq_cli.models.ops.compute import fused
+from seq2seq_cli.models.ops.philox import random_integers
 
 BYTES = 256  # different random bytes
 
@@ -35,9 +36,7 @@ def add_dropout(x: tf.Tensor, inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int
 def random_bytes(key: tf.Tensor, counter: list, shape: tf.Tensor) -> tf.Tensor:
     """Return uint8 random bytes of a shape, which are the same for the same key and counter.
 
-    The generator is Philox (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
-    Integers are the same in the kernels of XLA and of TensorFlow; floats are not. A value has one
-    byte, because generating them takes a noticeable part of an update.
+    A value has one byte, because generating them takes a noticeable part of an update.
 
     Args:
         key: int64, of one number.
@@ -45,13 +44,7 @@ def random_bytes(key: tf.Tensor, counter: list, shape: tf.Tensor) -> tf.Tensor:
         shape: int32.
     """
     size = tf.reduce_prod(shape)
-    integers = tf.raw_ops.StatelessRandomUniformFullIntV2(
-        shape=(size[tf.newaxis] + 3) // 4,
-        key=tf.bitcast(key, tf.uint64),
-        counter=tf.bitcast(tf.stack([[0, 0], counter]), tf.uint64),
-        alg=tf.random.Algorithm.PHILOX.value,
-        dtype=tf.int32,
-    )
+    integers = random_integers(key, counter, (size[tf.newaxis] + 3) // 4)
     bytes_ = tf.reshape(tf.bitcast(integers, tf.uint8), [-1])
     return tf.reshape(tf.slice(bytes_, [0], [size]), shape)
 

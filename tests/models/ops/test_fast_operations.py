@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from seq2seq_cli.models import ops, reference, reference_training, reference_variants
-from seq2seq_cli.models.ops.adam import apply_adam
+from seq2seq_cli.models.ops.adam import adam_with_bfloat16_moments, apply_adam
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.ops.cross_entropy import (
@@ -22,6 +22,7 @@ from seq2seq_cli.models.ops.cross_entropy import (
 from seq2seq_cli.models.ops.dropout import add_dropout, dropout, random_bytes
 from seq2seq_cli.models.ops.layer_norm import layer_norm, rms_norm
 from seq2seq_cli.models.ops.penalty import penalise
+from seq2seq_cli.models.ops.philox import random_integers
 from seq2seq_cli.models.ops.products import batched_matmul, column_sums, dense
 from seq2seq_cli.models.ops.recompute import recomputed
 from seq2seq_cli.models.ops.scan import LINEAR, scan
@@ -137,10 +138,11 @@ OPERATIONS = {
         [normal(3, 5, 4), normal(3, 2), normal(4, 6), normal(2, 6), normal(6), normal(6, seed=1)],
     ),
 }
-# Those of which the textbook has no form of the same shape have tests of their own, below or in
-# test_divergence.py.
+# Those of which the textbook has no form of the same shape have tests of their own, below, in
+# test_divergence.py or in test_stochastic_rounding.py.
 OTHERS = [
     *("apply_adam", "random_bytes", "penalise", "KeysValues", "_maximum", "symmetric_divergence"),
+    *("adam_with_bfloat16_moments", "random_integers", "round_stochastically"),
 ]
 
 
@@ -200,6 +202,36 @@ def test_adam_is_the_textbooks():
         apply_adam(weight, moments, g, tf.constant(alpha), betas, powers, 0.0)
     for found, expected in zip((weight, *moments), (theta, m, v), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_adam_with_bfloat16_moments_is_the_textbooks_until_it_rounds():
+    betas, alpha, g, theta = (0.9, 0.98), 0.01, normal(3, 2, seed=1), normal(3, 2)
+    zeros = tf.zeros([3, 2], tf.bfloat16)
+    keys_22 = tf.constant([[1, 2], [3, 4]])
+    expected = reference_training.adam(
+        theta, tf.zeros([3, 2]), tf.zeros([3, 2]), g, 1, alpha, betas
+    )
+    for fuse in (False, True):
+        with computing(fuse=fuse):
+            weight, *moments = adam_with_bfloat16_moments(
+                theta, (zeros, zeros), g, tf.constant(alpha), betas, betas, 0.0, keys_22
+            )
+        np.testing.assert_allclose(weight, expected[0], rtol=1e-5)
+        for found, wanted in zip(moments, expected[1:], strict=True):
+            assert found.dtype == tf.bfloat16
+            np.testing.assert_allclose(tf.cast(found, tf.float32), wanted, rtol=2**-7)
+
+
+def test_random_integers_are_even_and_depend_on_key_and_counter_alone():
+    key = tf.constant([7], tf.int64)
+    found = random_integers(key, [1, 2], [10_000]).numpy()
+    assert abs((found < 0).mean() - 0.5) < 0.02
+    np.testing.assert_array_equal(found, random_integers(key, [1, 2], [10_000]))
+    for other in (
+        random_integers(key + 1, [1, 2], [10_000]),
+        random_integers(key, [2, 2], [10_000]),
+    ):
+        assert (found == other.numpy()).mean() < 0.01
 
 
 def test_random_bytes_are_even_and_depend_on_key_and_counter_alone():
