@@ -13,6 +13,7 @@ from seq2seq_cli.data.preparation.chunks import Shard, chunk_pairs, copy_shard, 
 from seq2seq_cli.data.prepared import PreparedPairs
 from seq2seq_cli.data.reader import Reader
 from seq2seq_cli.data.splits import pair_keys
+from seq2seq_cli.runs import files
 from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 
@@ -51,7 +52,7 @@ def write_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> S
         return copy_shard(path, None, languages)
     partial = Path(f"{path}.{os.uname().nodename}.{os.getpid()}.shard")
     made = copy_shard(path, partial, languages)
-    os.replace(partial, shard)
+    files.rename(partial, shard)
     return made
 
 

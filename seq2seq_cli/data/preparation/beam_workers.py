@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import pickle
 import shlex
 import uuid
@@ -20,6 +19,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from seq2seq_cli.data.preparation.beam_processes import BeamProcesses
 from seq2seq_cli.errors import S2SError, UsageError, WorkerError
+from seq2seq_cli.runs import files
 from seq2seq_cli.runtime.machine import cores
 
 MakeRunner = Callable[[], Any]
@@ -126,7 +126,7 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file whole or not at all, so that a step can be done again."""
     partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     partial.write_bytes(content)
-    os.replace(partial, path)
+    files.rename(partial, path)
 
 
 def _call(call: tuple[int, bytes], folder: Path) -> None:
