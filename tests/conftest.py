@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 from unittest import mock
 
 import pytest
@@ -160,3 +161,39 @@ def home(trained, monkeypatch) -> Path:
     """The folder that has runs/, as the current one."""
     monkeypatch.chdir(trained.parents[1])
     return trained.parents[1]
+
+
+class InThisProcess:
+    """Stands for the processes of a preparation, which take seconds to start."""
+
+    def __init__(self, count: int):
+        self._results: list[Any] = []
+
+    def __enter__(self) -> "InThisProcess":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self._results.append(function(*arguments))
+
+    def results(self) -> list[Any]:
+        done, self._results = self._results, []
+        return done
+
+
+@pytest.fixture
+def prepared_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let preparations work in this process."""
+    from seq2seq_cli.data.preparation import prepare
+
+    monkeypatch.setattr(prepare, "Processes", InThisProcess)
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch, prepared_here: None) -> None:
+    """Let preparations work in this process, on chunks of 100 pairs."""
+    from seq2seq_cli.data.preparation import chunked
+
+    monkeypatch.setattr(chunked, "CHUNK_PAIRS", 100)

@@ -37,23 +37,20 @@ def launch(
         list[str],
         typer.Argument(
             metavar="-- train … | -- translate …",
-            help="The training, as for s2s train. Or the translation of a file, as for s2s "
-            "translate, with --input and --output.",
+            help="The options are those of s2s train and s2s translate. A translation needs "
+            "--input and --output.",
         ),
     ],
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=64, help="Number of processes.")
     ] = 2,
 ) -> None:
-    """Train with several processes on this machine, as a test for several machines.
-
-    Or translate a file with several processes.
-    """
+    """Train, or translate a file, with several processes on this machine."""
     if command[0] == "translate":
         _translate(command[1:], workers)
     elif command[0] == "train":
         addresses = _free_addresses(workers)
-        _run([command] * workers, [_tf_config(addresses, index) for index in range(workers)])
+        _run([command] * workers, [_cluster(addresses, index) for index in range(workers)])
     else:
         raise UsageError(
             f"launch: {command[0]}: only train and translate can be launched. Use -- train, or "
@@ -84,7 +81,8 @@ def _translate(options: Sequence[str], workers: int) -> None:
             [
                 [*command, "--shard", f"{path.name}/{workers}", "--output", str(path)]
                 for path in shards
-            ]
+            ],
+            [{}] * workers,
         )
         try:
             with output.open("wb") as joined:
@@ -95,22 +93,19 @@ def _translate(options: Sequence[str], workers: int) -> None:
             raise DiskError(f"{output}: cannot be written: {os_reason(error)}") from error
 
 
-def _run(commands: Sequence[list[str]], tf_configs: Sequence[str] = ()) -> None:
+def _run(commands: Sequence[list[str]], variables: Sequence[dict[str, str]]) -> None:
     """Run a command of s2s in each process, and wait until all have ended.
 
     Args:
         commands: of the processes.
-        tf_configs: the variable TF_CONFIG of each; empty for none.
+        variables: additional environment variables of each.
 
     Raises:
         WorkerError: if one of them fails.
     """
-    number = len(commands)
     processes = [
-        _start(command, tf_config, share_of_cores(index, number))
-        for index, (command, tf_config) in enumerate(
-            zip(commands, tf_configs or [""] * number, strict=True)
-        )
+        _start(command, added, share_of_cores(index, len(commands)))
+        for index, (command, added) in enumerate(zip(commands, variables, strict=True))
     ]
     threads = [
         threading.Thread(target=_copy, args=[process, index], daemon=True)
@@ -139,17 +134,19 @@ def _free_addresses(number: int) -> list[str]:
         return [f"127.0.0.1:{each.getsockname()[1]}" for each in found]
 
 
-def _tf_config(addresses: list[str], index: int) -> str:
+def _cluster(addresses: list[str], index: int) -> dict[str, str]:
     from seq2seq_cli.runtime.cluster import Cluster
 
-    return Cluster(tuple(addresses), index).environment()
+    return {"TF_CONFIG": Cluster(tuple(addresses), index).environment()}
 
 
-def _start(command: list[str], tf_config: str, cores: set[int] | None) -> "subprocess.Popen[bytes]":
+def _start(
+    command: list[str], variables: dict[str, str], cores: set[int] | None
+) -> "subprocess.Popen[bytes]":
     """Start a worker in its own session, so that it does not get each signal twice."""
     process = subprocess.Popen(
         [*_S2S, *command],
-        env={**os.environ, **({"TF_CONFIG": tf_config} if tf_config else {})},
+        env={**os.environ, **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -81,8 +81,8 @@ ReplaceUnknownOption = Annotated[
 ShardOption = Annotated[
     str,
     typer.Option(
-        help="Translate only one of COUNT shards of --input. The translations of all shards, one "
-        "after the other, are those of the file.",
+        help="Translate only one of COUNT shards of --input. To get the translation of the whole "
+        "file, join the outputs of all shards in order.",
         metavar="NUMBER/COUNT",
     ),
 ]

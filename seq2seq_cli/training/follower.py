@@ -107,9 +107,9 @@ def _obey(
             if message["take"]:
                 share.exchange.give(saved, gives=False)
         elif "compute" in message:
-            work = validator.works[message["compute"]]
+            compute_share = validator.shares[message["compute"]]
             with updater.averaged() if message["averaged"] else nullcontext():
-                peers.tell(items=work(share.worker, share.workers))
+                peers.tell(items=compute_share(share.worker, share.workers))
         else:
             batches = next(updates)
             if digest_of(batches) != message["batches"]:

@@ -22,7 +22,7 @@ from seq2seq_cli.training.exchange import Exchange, Given, Share, digest
 from seq2seq_cli.training.requirements import check_workers
 from seq2seq_cli.training.setup import Setup
 
-Work = Callable[[int, int], list[Any]]
+ComputeShare = Callable[[int, int], list[Any]]
 """Computes the items w, w + W, w + 2W, … of a list, given a worker w and the number of workers W.
 The items can be written as JSON."""
 
@@ -63,13 +63,13 @@ class Team(ABC):
         """Make sure that all workers have the same state."""
 
     @abstractmethod
-    def compute(self, what: str, averaged: bool, work: Work) -> list[Any]:
-        """Compute a list on all workers, of which each computes every `size`-th item.
+    def compute(self, name: str, averaged: bool, compute_share: ComputeShare) -> list[Any]:
+        """Compute a list on all workers; each computes every `size`-th item.
 
         Args:
-            what: the name of the work in `Validator.works`.
-            averaged: whether the others use the averages of the weights, as this worker does.
-            work: computes the share of this worker.
+            name: of the function in `Validator.shares` by which the others compute their shares.
+            averaged: whether they use the averages of the weights, as this worker does.
+            compute_share: computes the share of this worker.
         """
 
     @abstractmethod
@@ -99,9 +99,9 @@ class Alone(Team):
     def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
         """Do nothing."""
 
-    def compute(self, what: str, averaged: bool, work: Work) -> list[Any]:
+    def compute(self, name: str, averaged: bool, compute_share: ComputeShare) -> list[Any]:
         """Compute all items here."""
-        return work(0, 1)
+        return compute_share(0, 1)
 
     def signal(self, warn: Callable[[str], None]) -> int:
         """Return 0."""
@@ -190,10 +190,10 @@ class Chief(Team):
                 "processor rounds differently; on equal machines all results would be exact"
             )
 
-    def compute(self, what: str, averaged: bool, work: Work) -> list[Any]:
+    def compute(self, name: str, averaged: bool, compute_share: ComputeShare) -> list[Any]:
         """Let each worker compute its share of a list; return all items in order."""
-        self._peers.tell(compute=what, averaged=averaged)
-        shares = [work(0, self.size)]
+        self._peers.tell(compute=name, averaged=averaged)
+        shares = [compute_share(0, self.size)]
         shares += [message["items"] for message in self._peers.receive()]
         items = [None] * sum(map(len, shares))
         for worker, share in enumerate(shares):

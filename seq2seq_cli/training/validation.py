@@ -61,7 +61,7 @@ class Validator:
         team: the workers, if this process is their chief.
 
     Attributes:
-        works: the functions that compute the shares, by their names.
+        shares: the functions that compute the share of a worker, by their names.
 
     Raises:
         CheckpointError: if that run cannot be loaded.
@@ -80,7 +80,7 @@ class Validator:
         warn: Callable[[str], None],
         team: Team = ALONE,
     ):
-        self.works = {"losses": self._losses, "translations": self._translations}
+        self.shares = {"losses": self._losses, "translations": self._translations}
         self._team = team
         tokenizers = tokenizers.towards(config.data.target_language)
         self._model, self._tokenizers = model, tokenizers

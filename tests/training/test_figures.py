@@ -98,9 +98,9 @@ def test_shares_of_the_outputs(trained, monkeypatch):
 
 def test_shares_of_the_workers_make_the_whole_validation(trained):
     found, _ = validator(Run(trained))
-    for work in found.works.values():
-        whole = work(0, 1)
-        shares = [work(worker, 3) for worker in range(3)]
+    for compute_share in found.shares.values():
+        whole = compute_share(0, 1)
+        shares = [compute_share(worker, 3) for worker in range(3)]
         assert [shares[i % 3][i // 3] for i in range(len(whole))] == whole
         assert json.loads(json.dumps(whole)) == [
             [*item] if isinstance(item, tuple) else item for item in whole

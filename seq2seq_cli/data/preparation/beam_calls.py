@@ -47,7 +47,7 @@ def keep_keys(path: Path, target_first: bool) -> None:
 
 
 def write_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Shard:
-    """Do the same as `write_shard`, but so that it can be done again, even at the same time."""
+    """Do the same as `chunks.write_shard`, so that it can be done again, even at the same time."""
     if shard is None:
         return copy_shard(path, None, languages)
     partial = Path(f"{path}.{os.uname().nodename}.{os.getpid()}.shard")

@@ -22,7 +22,7 @@ from seq2seq_cli.data.preparation.beam_calls import (
 )
 from seq2seq_cli.data.preparation.beam_splits import assign_chunks
 from seq2seq_cli.data.preparation.beam_workers import BeamWorkers
-from seq2seq_cli.data.preparation.builder import build
+from seq2seq_cli.data.preparation.builder import PairsBuilder
 from seq2seq_cli.data.preparation.chunked import Chunk, ChunkedCorpus, describe_chunks
 from seq2seq_cli.data.preparation.prepare import CHUNKS, keep_vocabulary, prepare_by
 from seq2seq_cli.data.prepared import VOCABULARY
@@ -56,7 +56,9 @@ def prepare_with_beam(
         (folder / "results").mkdir()
         with BeamWorkers(options, folder / "results") as workers:
             corpus = _read(config, folder, workers, show)
-            made = build(partial.absolute(), config, corpus, workers, show, write_shard)
+            made = PairsBuilder(
+                partial.absolute(), config, corpus, workers, show, write_shard
+            ).write()
             _learn(made, config, workers, folder, show)
         return made
 

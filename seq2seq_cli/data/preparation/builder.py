@@ -30,24 +30,6 @@ class Pool(Protocol):
         """Wait for all calls, and return their results in the order of submission."""
 
 
-def build(
-    folder: Path,
-    config: Config,
-    corpus: ChunkedCorpus,
-    pool: Pool,
-    show: ShowWork,
-    write: WriteShard,
-) -> Path:
-    """Write the data set of a corpus below `folder`, and return its own folder.
-
-    The arguments are those of `PairsBuilder`.
-    """
-    builder = PairsBuilder(folder, config, corpus, pool, show, write)
-    with contextlib.redirect_stdout(io.StringIO()):  # TensorFlow Datasets prints to it
-        builder.download_and_prepare()
-    return Path(builder.data_dir)
-
-
 class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows no class arguments
     tfds.core.dataset_builder.FileReaderBuilder, skip_registration=True
 ):
@@ -59,7 +41,7 @@ class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows 
         corpus: the corpus in chunks.
         pool: the processes that write.
         show: shows the number of pairs that are written or being written.
-        write: writes the shard of a chunk.
+        write_shard: writes the shard of a chunk.
     """
 
     name = "pairs"
@@ -72,14 +54,20 @@ class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows 
         corpus: ChunkedCorpus,
         pool: Pool,
         show: ShowWork,
-        write: WriteShard,
+        write_shard: WriteShard,
     ):
         self._languages = config.data.source_language, config.data.target_language
         self._corpus = corpus
         self._pool = pool
         self._show = show
-        self._write = write
+        self._write_shard = write_shard
         super().__init__(data_dir=str(folder), file_format="array_record")
+
+    def write(self) -> Path:
+        """Write the data set, and return its folder."""
+        with contextlib.redirect_stdout(io.StringIO()):  # TensorFlow Datasets prints to it
+            self.download_and_prepare()
+        return Path(self.data_dir)
 
     def _info(self) -> Any:
         return tfds.core.DatasetInfo(
@@ -110,7 +98,7 @@ class PairsBuilder(  # type: ignore[call-arg]  # tfds is untyped, so mypy knows 
         number = done = 0
         for chunk, count in zip(chunks, counts, strict=True):
             shard = self._shard("train", number, total) if count else None
-            self._pool.submit(self._write, chunk.path, shard, self._languages)
+            self._pool.submit(self._write_shard, chunk.path, shard, self._languages)
             number += count > 0
             done += chunk.pairs
             self._show("Writing", "pairs", done, total_pairs)

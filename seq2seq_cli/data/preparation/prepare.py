@@ -14,7 +14,7 @@ from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.lengths import token_lengths
 from seq2seq_cli.data.pairs import Pairs
-from seq2seq_cli.data.preparation.builder import build
+from seq2seq_cli.data.preparation.builder import PairsBuilder
 from seq2seq_cli.data.preparation.chunked import read_in_chunks
 from seq2seq_cli.data.preparation.chunks import write_shard
 from seq2seq_cli.data.preparation.processes import Processes
@@ -53,7 +53,7 @@ def prepare(
     def write(partial: Path) -> Path:
         with Processes(processes or cores()) as pool:
             chunked = read_in_chunks(config, partial / CHUNKS, pool, show)
-            made = build(partial, config, chunked, pool, show, write_shard)
+            made = PairsBuilder(partial, config, chunked, pool, show, write_shard).write()
         _learn(made, config, show)
         return made
 

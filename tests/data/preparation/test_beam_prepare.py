@@ -16,8 +16,6 @@ from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.mixing import assign_mixture
 from seq2seq_cli.data.named import NAMED, Files
-from seq2seq_cli.data.preparation import chunked
-from seq2seq_cli.data.preparation import prepare as prepare_module
 from seq2seq_cli.data.preparation.chunked import Chunk
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.errors import DataError, DiskError, UsageError, WorkerError
@@ -32,32 +30,6 @@ from seq2seq_cli.data.preparation.beam_workers import BeamWorkers
 IN_MEMORY = "--direct_running_mode=in_memory"
 PAIRS = [*toy_pairs(), *toy_pairs()[:7], ("tab and\u2028line", "¿Ñ?")]
 MADE = [(source, f"made {i}") for i, (source, _) in enumerate(PAIRS[:300])]
-
-
-class HereAndNow:
-    """Stands for the processes of the plain preparation, which take seconds to start."""
-
-    def __init__(self, count):
-        self._results = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def submit(self, function, *arguments):
-        self._results.append(function(*arguments))
-
-    def results(self):
-        done, self._results = self._results, []
-        return done
-
-
-@pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunked, "CHUNK_PAIRS", 100)
-    monkeypatch.setattr(prepare_module, "Processes", HereAndNow)
 
 
 def write(path: Path, pairs) -> str:
@@ -84,8 +56,7 @@ def test_the_folder_is_that_of_the_plain_way(tmp_path, small_chunks):
     check_same(tiny_config(write(tmp_path / "toy.tsv", PAIRS)), tmp_path)
 
 
-def test_the_phrasebook_is_prepared_as_in_the_plain_way(tmp_path, monkeypatch):
-    monkeypatch.setattr(prepare_module, "Processes", HereAndNow)
+def test_the_phrasebook_is_prepared_as_in_the_plain_way(tmp_path, prepared_here):
     check_same(tiny_config("phrasebook", tokenizer__kind="bytes"), tmp_path)
 
 

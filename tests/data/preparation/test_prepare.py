@@ -17,32 +17,6 @@ from seq2seq_cli.errors import DataError, DiskError, UsageError
 PAIRS = [*toy_pairs(), *toy_pairs()[:7], ("tab and\u2028line", "¿Ñ?")]
 
 
-class HereAndNow:
-    """Stands for the processes, which take seconds to start, and does the work itself."""
-
-    def __init__(self, count):
-        self._results = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def submit(self, function, *arguments):
-        self._results.append(function(*arguments))
-
-    def results(self):
-        done, self._results = self._results, []
-        return done
-
-
-@pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunked, "CHUNK_PAIRS", 100)
-    monkeypatch.setattr(prepare_module, "Processes", HereAndNow)
-
-
 @pytest.fixture(scope="module")
 def config(tmp_path_factory) -> Config:
     path = tmp_path_factory.mktemp("corpus") / "toy.tsv"
