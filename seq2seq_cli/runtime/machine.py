@@ -21,10 +21,15 @@ def cores() -> int:
 
 
 def share_of_cores(index: int, shares: int) -> set[int]:
-    """Return the cores for one of several processes; none if too few, or not on Linux."""
+    """Return the cores for one of several processes; none if this is not Linux.
+
+    If there are more processes than cores, each gets one core, which it shares with others.
+    """
     if not hasattr(os, "sched_getaffinity"):
         return set()
     found = sorted(os.sched_getaffinity(0))
+    if shares > len(found):
+        return {found[index % len(found)]}
     return set(found[index * len(found) // shares : (index + 1) * len(found) // shares])
 
 

@@ -78,4 +78,4 @@ def test_workers_share_the_cores(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7}, raising=False)
     assert [share_of_cores(index, 2) for index in range(2)] == [{2, 3}, {5, 7}]
     assert [share_of_cores(index, 3) for index in range(3)] == [{2}, {3}, {5, 7}]
-    assert share_of_cores(0, 8) == set()
+    assert [share_of_cores(index, 8) for index in (0, 3, 4)] == [{2}, {7}, {2}]
