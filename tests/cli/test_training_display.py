@@ -12,8 +12,8 @@ from seq2seq_cli.cli.training_display import TrainingDisplay, plan_rows, summary
 from seq2seq_cli.runtime import tensorflow as tensorflow_import
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.training.events import Heading, Notice, Phase, Progress, Summary, Validation
+from seq2seq_cli.training.memory import MemoryEstimate
 from seq2seq_cli.training.plan import Plan, Times
-from seq2seq_cli.training.requirements import MemoryNeeds
 
 PROGRESS = Progress(
     step=123_456,
@@ -87,15 +87,16 @@ def test_a_summary_names_what_applies():
 
 def test_a_plan_adds_updates_time_and_memory():
     times = Times(compilation=20.0, update=0.05)
-    planned = Plan(SUMMARY, 5400, 3, times, MemoryNeeds(10**9, 5 * 10**8), 8 * 10**9)
+    memory = MemoryEstimate(5 * 10**8, 10**8, 2 * 10**8, 0, 7 * 10**8)
+    planned = Plan(SUMMARY, 5400, 3, times, memory, 8 * 10**9)
     rows = plan_rows(planned)
     assert rows[:-3] == summary_rows(SUMMARY)
     assert dict(rows[-3:]) == {
         "time": "about 4:50 min (an estimate): compilation 20 s, 5,400 updates of 50 ms, "
         "without 3 validations",
         "updates": "at most 5,400; fewer if dev BLEU does not rise in 8 validations",
-        "memory": "at least 1.50 GB: weights, gradients and optimizer 1.00 GB, logits of a "
-        "batch 0.50 GB; 8.00 GB are available",
+        "memory": "about 1.50 GB (an estimate): process 0.50 GB, weights 0.10 GB, optimizer "
+        "0.20 GB, batch 0.70 GB; 8.00 GB are available",
     }
     budget = replace(SUMMARY, config=tiny_config(None, training__budget_seconds=120.0))
     rows = dict(plan_rows(replace(planned, summary=budget, updates=None, available_memory=None)))
@@ -104,7 +105,7 @@ def test_a_plan_adds_updates_time_and_memory():
         "validations"
     )
     assert rows["updates"].startswith("as many as the time allows; fewer if")
-    assert rows["memory"].endswith("logits of a batch 0.50 GB")
+    assert rows["memory"].endswith("batch 0.70 GB")
 
 
 def terminal(width: int = 80) -> Console:
