@@ -39,7 +39,7 @@ def shorter(made: Batch, by: int) -> Batch:
 @pytest.mark.parametrize(
     ("make", "shards", "compiled"),
     [
-        (small_transformer, 1, "graph"),
+        pytest.param(small_transformer, 1, "graph", marks=pytest.mark.slow),
         pytest.param(small_transformer, 1, "xla", marks=pytest.mark.slow),
         (small_transformer, 2, "auto"),
         (small_transformer, 6, "graph"),

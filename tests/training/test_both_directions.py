@@ -89,6 +89,7 @@ def test_an_ensemble_and_a_resumed_run_keep_the_direction(run, corpus):
     assert [each.text for each in found[0]] == [each.text for each in found[1]]
 
 
+@pytest.mark.slow
 def test_a_resumed_training_is_the_same_as_one_that_goes_through(corpus, workdir):
     made = workdir / "made.tsv"
     made.write_text("".join(f"made {s}\t{t} hecho\n" for s, t in toy_pairs()), "utf-8")

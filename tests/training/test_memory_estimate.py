@@ -42,7 +42,7 @@ def test_more_rows_longer_sentences_and_more_layers_take_more():
 
 
 def test_recomputation_takes_less():
-    deep = {"model__encoder_layers": 6, "model__decoder_layers": 6}
+    deep = {"model__encoder_layers": 4, "model__decoder_layers": 4}
     assert estimate(**deep, training__recompute=True).batch < 0.7 * estimate(**deep).batch
 
 

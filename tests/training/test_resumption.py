@@ -68,7 +68,9 @@ def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(co
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            {"model__kind": "transformer", "training__shards": 2}, id="transformer in two shards"
+            {"model__kind": "transformer", "training__shards": 2},
+            id="transformer in two shards",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             {
@@ -146,6 +148,7 @@ def ended(four_steps, workdir) -> Config:
     return config
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_however_often_it_tells_its_progress(ended, monkeypatch):
     monkeypatch.setattr(loop, "PROGRESS_EVERY", 1)
     assert weights(train(ended, ignore).run) == weights("runs/ended")
