@@ -196,12 +196,12 @@ def test_every_weight_learns(model):
 
 def test_every_token_of_the_source_matters(model):
     length = SOURCE.shape[1]
-    places = np.arange(length)
+    positions = np.arange(length)
     sources = np.repeat(SOURCE[:1], 1 + length, axis=0)  # the first one is not changed
-    sources[1 + places, places] = 4 + (sources[0] + 2) % 9
+    sources[1 + positions, positions] = 4 + (sources[0] + 2) % 9
     before, *changed = model((tf.constant(sources), tf.repeat(TARGET[:1], 1 + length, axis=0)))
-    for place, after in enumerate(changed):
-        assert not np.allclose(after, before, atol=1e-7), place
+    for position, after in enumerate(changed):
+        assert not np.allclose(after, before, atol=1e-7), position
 
 
 def test_weights_have_paths_of_their_own_and_all_are_bounded(name, model):
