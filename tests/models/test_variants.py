@@ -122,7 +122,7 @@ def values(name: str) -> set[tuple[str, str, object]]:
 
 
 def covering() -> set[str]:
-    """Return few variants that together have every value of every option."""
+    """Return a few variants that together have every value of every option."""
     left, chosen = set().union(*map(values, VARIANTS)), set()
     while left:
         best = max(VARIANTS, key=lambda name: len(values(name) & left))

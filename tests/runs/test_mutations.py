@@ -73,7 +73,7 @@ def test_all_sites_of_the_code_are_tried():
         "recipes/pairs_log.py": "tests/recipes/test_recipe_faults.py",
         "cli/runs.py": "without the rename nothing can be removed",
         "data/preparation/beam_calls.py": "without the rename there is no shard",
-        "data/preparation/beam_workers.py": "without the rename there is no shard",
+        "data/preparation/beam_workers.py": "without the rename there is no result",
     }
     names = {path.relative_to(CODE).as_posix() for path in CODE.rglob("*.py")} - others.keys()
     text = "".join((CODE / name).read_text("utf-8") for name in names)
