@@ -32,7 +32,9 @@ class Shard:
         match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
         shard = cls(int(match[1]), int(match[2])) if match else cls(0, 0)
         if not 1 <= shard.number <= shard.count <= MOST_SHARDS:
-            raise UsageError(f"--shard {text}: is not NUMBER/COUNT, such as 2/4")
+            raise UsageError(
+                f"--shard {text}: give NUMBER/COUNT, such as 2/4, with 1 <= NUMBER <= COUNT"
+            )
         return shard
 
 

@@ -36,7 +36,7 @@ def test_shards_have_about_the_same_size(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "2", "0/4", "5/4", "1/0", "a/b", "-1/4", "1/99999999"])
 def test_what_is_no_shard_is_refused(text):
-    with pytest.raises(UsageError, match="is not NUMBER/COUNT, such as 2/4"):
+    with pytest.raises(UsageError, match="give NUMBER/COUNT, such as 2/4"):
         Shard.parse(text)
 
 
