@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
@@ -55,6 +57,21 @@ TINY = {
     "training.precision": "float32",
     "training.device": "cpu",
 }
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark cases of a test as slow, so that no more than `few_cases` of them are left."""
+    cases: dict[tuple[object, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few_cases") and not item.get_closest_marker("slow"):
+            cases[item.parent, item.function.__name__].append(item)
+    for several in cases.values():
+        (count,) = several[0].get_closest_marker("few_cases").args
+        kept = {round(index) for index in np.linspace(0, len(several) - 1, count)}
+        for index, item in enumerate(several):
+            if index not in kept:
+                item.add_marker("slow")
 
 
 def toy_pairs() -> list[tuple[str, str]]:

@@ -3,6 +3,8 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
 WAYS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "ways.py"), run_name="ways")
 
 MOST_FILES, MOST_FRAMES = 54, 13
@@ -15,6 +17,7 @@ def test_the_first_decoding_step_is_not_far_from_the_command_line(home):
     assert len(files) <= MOST_FILES
 
 
+@pytest.mark.slow
 def test_the_decoders_first_product_is_not_far_from_the_training_loop():
     frames = WAYS["update_frames"](WAYS["train_tiny"])
     assert frames[0].startswith("training/loop.py")

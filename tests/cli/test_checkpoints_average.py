@@ -87,6 +87,7 @@ def test_the_best_are_those_of_highest_dev_bleu(run):
     assert_mean(Path("runs/mean"), run, [4, 1])
 
 
+@pytest.mark.slow
 def test_the_averages_of_weights_are_averaged(corpus, workdir):
     config = tiny_config(
         corpus, training__steps=2, training__validate_every_steps=1, training__ema=0.9

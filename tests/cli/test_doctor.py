@@ -95,6 +95,7 @@ def test_a_tensorflow_that_cannot_be_imported_is_a_finding(monkeypatch):
     assert found.remedy
 
 
+@pytest.mark.slow
 def test_a_training_that_is_killed_and_resumed_has_the_same_bits():
     trial = try_resuming(Path.cwd(), "cpu")
     assert (trial.same_bits, trial.same_steps) == (True, True)

@@ -45,6 +45,7 @@ def hypotheses(loaded: LoadedRun, **options) -> list[list[Translation]]:
 
 @pytest.mark.parametrize("search", [{"beam": 6}, SAMPLES], ids=["beam", "samples"])
 @pytest.mark.parametrize(("penalty", "weight"), [(0.0, 1.0), (0.6, 0.3), (0.0, 0.0)])
+@pytest.mark.few_cases(3)
 def test_scores_are_those_of_both_directions(loaded, reverse, search, penalty, weight):
     search = {**search, "length_penalty": penalty}
     plain = {key: value for key, value in search.items() if key != "rerank_hypotheses"}
@@ -152,6 +153,7 @@ def test_the_commands_and_python_take_it(home, reverse, trained):
     assert "--rerank x has nothing to choose from" in error
 
 
+@pytest.mark.slow
 def test_validation_re_ranks_too(corpus, reverse, tmp_path):
     def samples(**decoding) -> list[tuple[str, str, str]]:
         config = tiny_config(corpus, training__steps=12, decoding__beam=4, **decoding)

@@ -58,6 +58,7 @@ def assert_equal(found, expected):
 
 
 class TestEveryModelAndStrategy:
+    @pytest.mark.few_cases(5)
     def test_the_score_is_that_of_teacher_forcing(self, model, one):
         found = one(SOURCE, LENGTHS)
         for n in range(found.ids_BNT.shape[1]):
@@ -77,6 +78,7 @@ class TestEveryModelAndStrategy:
             )
             assert_equal(alone, cut)
 
+    @pytest.mark.few_cases(3)
     def test_compaction_and_growth_change_no_output(self, model, config, one, monkeypatch):
         expected = one(SOURCE, LENGTHS)
         monkeypatch.setattr(compaction, "_STAY", 1.0)  # whoever is done leaves at once
@@ -95,6 +97,7 @@ class TestEveryModelAndStrategy:
             tf.reduce_sum(given, axis=1), found.log_probability_BN[:, 0], rtol=1e-3, atol=1e-3
         )
 
+    @pytest.mark.few_cases(3)
     def test_compiled_equals_not_compiled(self, model, config, one):
         plain = Search(model, DecodingConfig(length_penalty=0.0, **config), True, False)
         assert_equal(one(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))
@@ -178,6 +181,7 @@ def test_log_probabilities_are_the_model_s_whatever_penalises_repetition(config)
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+@pytest.mark.few_cases(1)
 def test_bfloat16_rounds_log_probabilities_and_no_more(make):
     model, prefix = make(), tf.constant([[5, 6, 7, 8], [9, 9, 4, 10]])
     exact, rounded = (
@@ -199,6 +203,7 @@ def test_the_highest_logits_are_found_in_blocks(vocabulary):
     np.testing.assert_array_equal(found[1], expected[1])
 
 
+@pytest.mark.few_cases(1)
 def test_an_ensemble_of_one_model_twice_equals_the_model(model, beam):
     twice = search(Ensemble([model, model]), attention=True, **BEAM)
     assert_equal(twice(SOURCE, LENGTHS), beam(SOURCE, LENGTHS))

@@ -70,6 +70,7 @@ def failing(kind: str, **options: object) -> set[str]:
     ("kind", "options"),
     [(kind, options) for kind, several in OPTIONS.items() for options in several],
 )
+@pytest.mark.few_cases(4)
 def test_a_sound_model_passes(kind, options, without_compiling, monkeypatch):
     if options:  # with which the invariants are tested in tests/models
         monkeypatch.setattr(selftest, "INVARIANTS", {})

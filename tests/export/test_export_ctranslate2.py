@@ -51,6 +51,7 @@ def usual():
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.few_cases(2)
 def test_greedy_and_beam_search_translate_alike_in_float32(name, tmp_path):
     loaded = random_model(**MODELS[name])
     program = exported(loaded, "float32", tmp_path / "a")

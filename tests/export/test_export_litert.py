@@ -53,6 +53,7 @@ def test_a_transformer_translates_as_the_run_does(usual):
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.few_cases(1)
 def test_other_models_do_so_too(name, tmp_path):
     loaded = random_model(decoding__max_source_tokens=20, **MODELS[name])
     FORMAT.write(loaded, Run(tmp_path), {}, "float32", tmp_path / "a")

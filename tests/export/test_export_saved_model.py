@@ -59,6 +59,7 @@ def functions(loaded):
 
 
 class TestEveryModel:
+    @pytest.mark.few_cases(3)
     def test_greedy_decoding_is_that_of_the_translator(self, loaded, functions):
         found = functions["translate"](text=tf.constant(TEXTS))
         config = DecodingConfig(length_penalty=0, **LIMITS)
@@ -67,6 +68,7 @@ class TestEveryModel:
         expected = [each.log_probability for each in wanted]
         np.testing.assert_allclose(found["log_probability"], expected, atol=1e-4)
 
+    @pytest.mark.few_cases(3)
     def test_one_graph_searches_with_every_beam(self, loaded, functions):
         for beam, n_best, penalty in ((1, 1, 0.0), (4, 3, 0.6)):
             found = functions["translate_beam"](
@@ -123,6 +125,7 @@ def test_penalties_of_the_run_are_kept():
     np.testing.assert_allclose(found["scores"][:, 0], [each.score for each in wanted], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_model_of_both_directions_has_functions_for_each():
     loaded = random_model(model__kind="rnn", data__both_directions=True)
     saved = SavedModel()

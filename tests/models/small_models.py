@@ -1,9 +1,16 @@
-"""Models of a few hundred weights, without dropout unless it is asked for."""
+"""Models of a few hundred weights without dropout, and what the tests of many models share."""
+
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import pytest
+import tensorflow as tf
 
 from seq2seq_cli.config.model import DecoderOnlyConfig, RNNConfig, TransformerConfig
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.rnn import RNN
+from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.vocabularies import Vocabularies
 
@@ -38,3 +45,29 @@ def small_decoder_only(
 ) -> DecoderOnly:
     config = DecoderOnlyConfig(**STACK_SIZES | {"layers": 2} | options)
     return build_model(config, vocabularies, seed)
+
+
+def few_of(features: Mapping[Hashable, set]) -> list:
+    """Return the models as parameters of a test, of which all but a few are marked slow.
+
+    The few together have every feature that any of the models has.
+    """
+    left, few = set().union(*features.values()), set()
+    while left:
+        best = max(features, key=lambda model: len(features[model] & left))
+        few.add(best)
+        left -= features[best]
+    return [
+        pytest.param(model, marks=[] if model in few else pytest.mark.slow) for model in features
+    ]
+
+
+def assert_every_source_token_matters(model: Seq2Seq, source: tf.Tensor, target: tf.Tensor) -> None:
+    """Check that another token in any position of the first source changes the logits."""
+    length = source.shape[1]
+    positions = np.arange(length)
+    sources = np.repeat(source[:1], 1 + length, axis=0)  # the first one is not changed
+    sources[1 + positions, positions] = 4 + (sources[0] + 2) % 9
+    before, *changed = model((tf.constant(sources), tf.repeat(target[:1], 1 + length, axis=0)))
+    for position, after in enumerate(changed):
+        assert not np.allclose(after, before, atol=1e-7), position

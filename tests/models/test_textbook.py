@@ -73,6 +73,7 @@ def by_steps(model: Seq2Seq) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.few_cases(8)
 def test_models_equal_the_textbook(name):
     model = randomised(MODELS[name]())
     assert_same(
@@ -117,6 +118,7 @@ def test_the_textbook_is_for_single_models():
 
 # XLA compiles parts of an update, which takes seconds.
 @pytest.mark.parametrize("name", ["gru bahdanau", "transformer"])
+@pytest.mark.few_cases(1)
 def test_training_has_the_loss_and_the_gradient_of_the_textbook(name):
     model = randomised(MODELS[name]())
     settings = {"compile": "auto", "label_smoothing": 0.1, "gradient_clip_norm": 1e9}

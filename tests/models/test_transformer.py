@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from small_models import small_transformer
-from test_seq2seq import GRID, SIGNATURE, SOURCE, TARGET, VOCABULARY, build, steps
+from test_seq2seq import GRID, SIGNATURE, SOURCE, TARGET, VOCABULARY, build
 
 from seq2seq_cli.config.model import DecoderOnlyConfig, TransformerConfig
+from seq2seq_cli.models import invariants
 from seq2seq_cli.models.decoder_only import DecoderOnly
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.transformer import Transformer
@@ -27,6 +28,7 @@ def default(request):
     return build(request.param, layers=1)
 
 
+@pytest.mark.few_cases(2)
 def test_no_gradient_flows_from_a_logit_to_later_tokens(model):
     embeddings = {}
     embed = model.embeddings.embed_target
@@ -56,6 +58,7 @@ def test_variables_have_unique_stable_paths(model):
     assert len(set(paths)) == len(paths)
 
 
+@pytest.mark.few_cases(1)
 def test_a_compiled_loop_of_steps_equals_teacher_forcing(default):
     length = TARGET.shape[1]
 
@@ -75,6 +78,7 @@ def test_a_compiled_loop_of_steps_equals_teacher_forcing(default):
     np.testing.assert_allclose(found, default((SOURCE, TARGET)), atol=1e-5)
 
 
+@pytest.mark.few_cases(1)
 def test_gradients_reach_every_weight_and_are_the_same_compiled(default):
     default.dropout_key.set(1, 1)
 
@@ -100,7 +104,7 @@ def test_a_source_of_padding_alone_gives_no_nan(default):
     gradients = tape.gradient(loss, default.trainable_variables)
     assert np.isfinite(loss)
     assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in gradients)
-    assert np.isfinite(steps(default, source, target)[1]).all()
+    assert invariants.attention(default, source, target) < 1e-5
 
 
 def test_the_same_seed_gives_the_same_weights():

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import tiny_config
-from small_models import RNN_SIZES, STACK_SIZES, both
+from small_models import (
+    RNN_SIZES,
+    STACK_SIZES,
+    assert_every_source_token_matters,
+    both,
+    few_of,
+)
 from test_reference import assert_same
 
 from seq2seq_cli.config.decoding import DecodingConfig
@@ -88,7 +94,7 @@ STACKS = {
 }
 VARIANTS = RNNS | STACKS
 SIZES = {"encoder_units", "decoder_units", "units", "inner_units", "heads", "layers"}
-COMPILED = [  # which takes seconds; together they have every option but `alibi`
+COMPILED = [  # together they have every option but `alibi`
     "local-m",
     "local-p bahdanau",
     "none bahdanau",
@@ -121,23 +127,7 @@ def values(name: str) -> set[tuple[str, str, object]]:
     return {(kind, option, value) for option, value in options.items() if option not in SIZES}
 
 
-def covering() -> set[str]:
-    """Return a few variants that together have every value of every option."""
-    left, chosen = set().union(*map(values, VARIANTS)), set()
-    while left:
-        best = max(VARIANTS, key=lambda name: len(values(name) & left))
-        chosen.add(best)
-        left -= values(best)
-    return chosen
-
-
-COVERING = covering()
-PARAMETERS = [
-    pytest.param(name, marks=[] if name in COVERING else pytest.mark.slow) for name in VARIANTS
-]
-
-
-@pytest.fixture(scope="module", params=PARAMETERS)
+@pytest.fixture(scope="module", params=few_of({name: values(name) for name in VARIANTS}))
 def name(request) -> str:
     return request.param
 
@@ -147,12 +137,14 @@ def model(name) -> Seq2Seq:
     return make(name)
 
 
+@pytest.mark.few_cases(8)
 def test_invariants_hold(model):
     for what, deviation in invariants.INVARIANTS.items():
         if deviation is not invariants.compilation:
             assert deviation(model, SOURCE, TARGET) < 2e-5, what
 
 
+@pytest.mark.few_cases(3)
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_equals_not_compiled(name):
     model = make(name, dropout=0.3)
@@ -194,16 +186,12 @@ def test_every_weight_learns(model):
         assert np.any(tf.convert_to_tensor(gradient)), variable.path
 
 
-def test_every_token_of_the_source_matters(model):
-    length = SOURCE.shape[1]
-    positions = np.arange(length)
-    sources = np.repeat(SOURCE[:1], 1 + length, axis=0)  # the first one is not changed
-    sources[1 + positions, positions] = 4 + (sources[0] + 2) % 9
-    before, *changed = model((tf.constant(sources), tf.repeat(TARGET[:1], 1 + length, axis=0)))
-    for position, after in enumerate(changed):
-        assert not np.allclose(after, before, atol=1e-7), position
+@pytest.mark.few_cases(6)
+def test_every_source_token_matters(model):
+    assert_every_source_token_matters(model, SOURCE, TARGET)
 
 
+@pytest.mark.few_cases(8)
 def test_weights_have_paths_of_their_own_and_all_are_bounded(name, model):
     paths = [variable.path for variable in model.variables]
     assert len(set(paths)) == len(paths)
@@ -212,6 +200,7 @@ def test_weights_have_paths_of_their_own_and_all_are_bounded(name, model):
     assert _most_weights(config, both(13)) >= count_weights(config.model, both(13))
 
 
+@pytest.mark.few_cases(6)
 def test_a_beam_of_one_is_greedy_and_a_wider_one_scores_as_teacher_forcing(model):
     longest = np.full(len(SOURCE), 6, np.int32)
     memory, token = model.encode(SOURCE), tf.fill([len(SOURCE)], BOS)

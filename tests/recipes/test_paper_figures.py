@@ -60,6 +60,7 @@ def test_values_that_a_model_cannot_have_are_named():
         configs_of(["scores"], wide, 1)
 
 
+@pytest.mark.slow
 def test_a_model_of_several_figures_is_trained_once(made):
     folder, _ = made
     runs = sorted(path.name for path in folder.iterdir() if path.is_dir())
@@ -68,6 +69,7 @@ def test_a_model_of_several_figures_is_trained_once(made):
     )
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_runs(made):
     folder, figures = made
     rows = {row["name"]: row for row in json.loads((folder / "results.json").read_text())}
@@ -84,6 +86,7 @@ def test_numbers_are_those_of_the_runs(made):
     assert [record["model"] for record in written] == ["no-attention", "additive"]
 
 
+@pytest.mark.slow
 def test_groups_of_lengths_have_all_sentences_of_the_split(made, corpus):
     _, figures = made
     (lengths,) = [figure for figure in figures if figure.name == "lengths"]
@@ -94,6 +97,7 @@ def test_groups_of_lengths_have_all_sentences_of_the_split(made, corpus):
     assert counts["additive"] == counts["no-attention"] > 0
 
 
+@pytest.mark.slow
 def test_figures_are_written_with_their_tables(made):
     folder, figures = made
     files = {path.name for path in folder.glob("*.svg")}
@@ -105,6 +109,7 @@ def test_figures_are_written_with_their_tables(made):
     assert "| model | dev perplexity | BLEU | parameters |" in report
 
 
+@pytest.mark.slow
 def test_the_same_call_trains_nothing_again(made, corpus, monkeypatch):
     folder, figures = made
 

@@ -3,7 +3,7 @@ import math
 import pytest
 from conftest import tiny_config
 
-from seq2seq_cli.config.model import DecoderOnlyConfig, RNNConfig, TransformerConfig
+from seq2seq_cli.config.model import DecoderOnlyConfig, ModelConfig, RNNConfig, TransformerConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model
 from seq2seq_cli.recipes.parameter_matching import (
@@ -14,6 +14,11 @@ from seq2seq_cli.recipes.parameter_matching import (
 from seq2seq_cli.vocabularies import Vocabularies
 
 
+def count(model: ModelConfig, vocabulary: int = 300) -> int:
+    built = build_model(model, Vocabularies(vocabulary, vocabulary), seed=None)
+    return sum(math.prod(variable.shape) for variable in built.trainable_variables)
+
+
 def test_all_models_have_as_many_weights_as_the_first(corpus):
     configs = {
         kind: tiny_config(corpus, model__kind=kind, tokenizer__kind="words")
@@ -22,18 +27,8 @@ def test_all_models_have_as_many_weights_as_the_first(corpus):
     found = with_equal_parameters(configs)
     assert found["rnn"] == configs["rnn"]
     assert found["transformer"] != configs["transformer"]
-    counts = [
-        sum(
-            math.prod(v.shape) for v in build_model(model, Vocabularies(44, 44)).trainable_variables
-        )
-        for model in (config.model for config in found.values())
-    ]
+    counts = [count(config.model, 44) for config in found.values()]
     assert counts[1] == pytest.approx(counts[0], rel=TOLERANCE)
-
-
-def count(model) -> int:
-    built = build_model(model, Vocabularies(300, 300))
-    return sum(math.prod(variable.shape) for variable in built.trainable_variables)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +40,7 @@ def count(model) -> int:
         DecoderOnlyConfig(activation="swiglu"),
     ],
 )
+@pytest.mark.few_cases(2)
 def test_widths_are_fitted_to_a_number_of_weights(model):
     fitted = fit_parameters(model, 700_000, count)
     assert count(fitted) == pytest.approx(700_000, rel=TOLERANCE)

@@ -34,11 +34,13 @@ def test_killed_trainings_end_with_the_same_weights_and_each_update_once():
     assert last["in_saves"] >= 6
 
 
+@pytest.mark.slow
 def test_trainings_resumed_in_new_processes_end_with_the_same_bits():
     (counted,) = run_script("resumptions", "--kind", "rnn", "--steps", "24", "--every", "20")
     assert counted["count"] >= 1
 
 
+@pytest.mark.slow
 def test_a_second_signal_in_any_phase_ends_a_process_at_once_and_loses_nothing():
     phases = ("import", "save")
     found = run_script("second_signals", "--signal", "SIGTERM", "--phases", *phases)

@@ -161,7 +161,7 @@ def test_a_chief_that_does_not_wait_is_named(impatient):
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         with pytest.raises(WorkerError, match=r"worker 0 .*answers, but does not wait"):
-            join(other, 0.8, silent)
+            join(other, 3.0, silent)
 
 
 def test_a_port_that_is_in_use_is_named():

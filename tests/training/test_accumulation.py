@@ -47,6 +47,7 @@ def shorter(made: Batch, by: int) -> Batch:
     ],
     ids=["transformer", "compiled", "two parts at once", "parts in shards", "rnn with a penalty"],
 )
+@pytest.mark.few_cases(2)
 def test_an_update_by_several_parts_is_that_of_one_batch(make, shards, compiled):
     parts = [batch(4), shorter(batch(7), 2), batch(4)]
     found = []

@@ -193,6 +193,7 @@ def test_a_training_begins_with_a_run_of_the_same_tags(run, corpus, trained):
         train(tiny_config(corpus, **settings, training__initial_run=str(trained)), ignore)
 
 
+@pytest.mark.slow
 def test_a_run_with_tags_can_be_tuned_for_one_direction(run, corpus):
     settings = {**SETTINGS, "training__epochs": None, "training__steps": 1}
     one = {**settings, "data__both_directions": False, "training__initial_run": str(run)}

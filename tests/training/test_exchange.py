@@ -56,6 +56,7 @@ def update_together(
         pytest.param("xla", 2, (4, 4, 4), 2, 1e-5, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.few_cases(1)
 def test_several_workers_make_the_updates_of_one(compiled, shards, rows, workers, tolerance):
     parts = [batch(number) for number in rows]
     config = tiny_config("x", training__compile=compiled, training__parts=len(parts)).training

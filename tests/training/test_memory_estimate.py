@@ -1,5 +1,7 @@
 """The estimate of the memory that training takes."""
 
+import functools
+
 import pytest
 from conftest import tiny_config
 
@@ -12,6 +14,7 @@ VOCABULARIES = Vocabularies(300, 300)
 SHAPE = (32, 16, 15)
 
 
+@functools.cache
 def estimate(shape: tuple[int, int, int] = SHAPE, shards: int = 1, **settings) -> MemoryEstimate:
     given = {"model__kind": "transformer", "model__encoder_layers": 2, **settings}
     config = tiny_config("x", **given)
@@ -52,6 +55,7 @@ def test_states_in_bfloat16_take_half():
 
 
 @pytest.mark.parametrize(("optimizer", "copies"), [("lion", 1.1), ("muon", 1.9), ("adafactor", 1)])
+@pytest.mark.few_cases(1)
 def test_other_optimizers_store_less_than_adam(optimizer, copies):
     settings = {"training__optimizer": optimizer}
     if optimizer == "lion":

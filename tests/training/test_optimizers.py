@@ -150,6 +150,7 @@ def test_state_has_a_path_of_its_own_for_each_tensor(name, make):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.few_cases(2)
 def test_updates_go_on_from_a_checkpoint_with_the_same_bits(name, tmp_path):
     decay = {"training__weight_decay": 0.1} if name != "adam" else {}
 

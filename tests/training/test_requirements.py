@@ -26,6 +26,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("kind", TINY_MODELS)
+@pytest.mark.few_cases(2)
 def test_weights_are_counted_without_memory_for_them(kind):
     tiny = tiny_config(None, model__kind=kind).model
     built = build_model(tiny, VOCABULARIES)
@@ -75,6 +76,7 @@ def test_a_training_that_fits_in_memory_is_not_refused():
         tf.errors.InternalError(None, None, "CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
     ],
 )
+@pytest.mark.few_cases(3)
 def test_a_training_that_runs_out_of_memory_says_what_to_lower(
     error, method, corpus, workdir, monkeypatch
 ):

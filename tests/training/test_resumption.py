@@ -205,6 +205,7 @@ def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.few_cases(1)
 def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, number):
     settings = [
         *("--set", "training.checkpoint_minutes=0.0001", "--set", "training.compile=graph"),

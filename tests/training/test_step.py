@@ -49,6 +49,7 @@ def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[n
         pytest.param("rnn", 7, "bfloat16", 2, 0.01, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.few_cases(1)
 def test_shards_give_the_gradient_of_the_whole_batch(kind, rows, dtype, shards, bound):
     whole, parts = (gradients_in_shards(kind, n, rows, dtype) for n in (1, shards))
     for a, b in zip(parts, whole, strict=True):
@@ -112,6 +113,7 @@ def test_compiling_ahead_says_how_many_shapes_are_done():
     assert done == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_compiling_ahead_changes_no_update():
     def train(ahead: bool) -> list[np.ndarray]:
         trained, made = model(), batch()

@@ -184,6 +184,7 @@ def test_updates_have_the_same_bits_twice_and_another_seed_has_others(compiled, 
     assert any((one != other).any() for one, other in zip(found[0], found[2], strict=True))
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_with_the_same_bits(corpus, workdir):
     config = tiny_config(
         corpus,

@@ -56,6 +56,7 @@ def validations(run: str) -> list[int]:
         (Losing(validation=2), ["step-00000004"]),  # the one after 8 comes again
     ],
 )
+@pytest.mark.few_cases(2)
 def test_what_was_learned_together_is_saved_and_goes_on_to_the_same_end(
     team, saved, corpus, workdir, monkeypatch
 ):

@@ -48,6 +48,7 @@ def test_hostile_texts_are_text(open_page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.few_cases(3)
 def test_nothing_is_wider_than_the_window(open_page, width, scheme):
     for fragment in (
         "sentence=2",
@@ -81,6 +82,7 @@ def test_the_theme_is_switched(open_page):
         ("explained", "tab=explain"),
     ],
 )
+@pytest.mark.few_cases(4)
 def test_axe_finds_nothing(open_page, name, fragment, scheme):
     script = axe_script()
     page = open_page(name, fragment, color_scheme=scheme, bypass_csp=True)

@@ -55,6 +55,7 @@ def results_and_gradients(run):
 
 
 @pytest.mark.parametrize("compiled", ["eager", "graph", "fused", "xla"])
+@pytest.mark.few_cases(2)
 def test_a_scan_is_a_loop_with_the_loop_s_gradient(compiled):
     def run(run):
         with computing(fuse=compiled == "fused"):
