@@ -40,7 +40,7 @@ def test_all_models_have_as_many_weights_as_the_first(corpus):
         DecoderOnlyConfig(activation="swiglu"),
     ],
 )
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 def test_widths_are_fitted_to_a_number_of_weights(model):
     fitted = fit_parameters(model, 700_000, count)
     assert count(fitted) == pytest.approx(700_000, rel=TOLERANCE)

@@ -44,6 +44,7 @@ def test_more_rows_longer_sentences_and_more_layers_take_more():
     assert estimate(training__r_drop=1.0).batch > 1.5 * batch
 
 
+@pytest.mark.slow
 def test_recomputation_takes_less():
     deep = {"model__encoder_layers": 4, "model__decoder_layers": 4}
     assert estimate(**deep, training__recompute=True).batch < 0.7 * estimate(**deep).batch

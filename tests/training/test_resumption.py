@@ -48,16 +48,6 @@ def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus):
     assert any("device CPU (A) before, CPU (B) now" in text for text in notices)
 
 
-def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(corpus):
-    config = tiny_config(corpus, training__steps=4)
-    run = Run(Path(train(config, ignore).run))
-    run.write_computation("[]")
-    events = []
-    train(config, events.append, resume=run)
-    assert any("computation.json" in e.text for e in events if isinstance(e, Notice))
-    assert json.loads(run.computation())["precision"] == "float32"
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -165,6 +155,15 @@ def test_a_finished_training_is_not_gone_on_with(ended):
     assert weights("runs/ended") == before
 
 
+def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(ended):
+    run = find_run("ended")
+    run.write_computation("[]")
+    events = []
+    train(ended, events.append, resume=run)
+    assert any("computation.json" in e.text for e in events if isinstance(e, Notice))
+    assert json.loads(run.computation())["precision"] == "float32"
+
+
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(ended):
     expected = weights("runs/ended")
     Path("runs/ended/checkpoints/step-00000004/model.safetensors").write_bytes(b"")
@@ -255,8 +254,10 @@ def test_a_disk_that_takes_no_checkpoint_is_found_before_the_first_update(corpus
 
 def test_a_disk_that_will_be_full_is_told_before_the_first_update(ended, monkeypatch):
     monkeypatch.setattr(files, "free", lambda folder: 100_000)
+    monkeypatch.setattr(Updater, "update", None)
     events = []
-    train(ended, events.append, name="narrow")
+    with pytest.raises(TypeError):
+        train(ended, events.append, name="narrow")
     notices = [e.text for e in events if isinstance(e, Notice)]
     (told,) = [text for text in notices if "0.00 GB are free, and up to 4 checkpoints" in text]
     assert "lower training.keep_checkpoints" in told

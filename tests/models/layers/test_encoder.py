@@ -47,6 +47,7 @@ def stacked_keras_layers(encoder, kind, units):
 @pytest.mark.parametrize("bidirectional", [False, True])
 @settings(max_examples=5)
 @given(st.integers(1, 3), st.lists(st.integers(1, 5), min_size=1, max_size=4), SIZES, SIZES, SIZES)
+@pytest.mark.few_cases(2)
 def test_equals_keras_forward_and_backward(
     kind, bidirectional, layers, lengths, inputs, units, seed
 ):

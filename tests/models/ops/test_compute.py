@@ -42,6 +42,7 @@ def loss_and_gradients(model, fuses: bool, dtype: str) -> list[tf.Tensor]:
     [transformer, lambda: transformer(norm="post", activation="gelu"), decoder_only],
     ids=["transformer", "post-norm", "decoder-only"],
 )
+@pytest.mark.few_cases(3)
 def test_fused_is_what_is_not_fused(make, dtype, bound):
     model = make()
     plain, fast = (loss_and_gradients(model, fuses, dtype) for fuses in (False, True))

@@ -33,10 +33,10 @@ def test_the_mean_of_many_roundings_is_the_number(fuse):
 
 def test_the_mean_over_many_keys_is_the_number():
     x = np.full(100, 1.001, np.float32)
-    keys = np.random.default_rng(0).integers(-(2**31), 2**31, (400, 2))
+    keys = np.random.default_rng(0).integers(-(2**31), 2**31, (100, 2))
     found = np.mean([round_by(x, tuple(key)).astype(np.float64) for key in keys], axis=0)
     # The standard deviation of one rounding is at most half of 2^-7, the distance of neighbours.
-    np.testing.assert_allclose(found, 1.001, rtol=0, atol=5 * 2**-8 / np.sqrt(400))
+    np.testing.assert_allclose(found, 1.001, rtol=0, atol=5 * 2**-8 / np.sqrt(100))
 
 
 def test_a_number_becomes_one_of_its_neighbours_and_bfloat16_numbers_stay():
