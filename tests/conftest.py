@@ -161,11 +161,11 @@ def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         config = tiny_config(
             corpus,
             training__seed=1,
-            training__epochs=10,
+            training__steps=300,
             training__peak_learning_rate=0.02,
             training__label_smoothing=0.0,
             training__patience=100,
-            training__validate_every_steps=60,
+            training__validate_every_steps=100,
         )
         result = train(config, lambda event: None)
     finally:

@@ -1,6 +1,7 @@
 """The command that trains with a config gives that config."""
 
 import shlex
+from importlib import import_module
 from unittest import mock
 
 import pytest
@@ -57,10 +58,11 @@ def test_a_shipped_config_is_called_by_its_name(name):
 def test_the_command_line_reads_a_command_as_the_config(setting, workdir, monkeypatch):
     monkeypatch.setattr("seq2seq_cli.config.command._LONGEST", 1000)
     config = config_of(setting, "training.peak_learning_rate=1e-3")
+    train = import_module("seq2seq_cli.cli.train")  # the package has a function of that name
     words = [*shlex.split(training_command(config))[1:], "--dry-run"]
     with (
-        mock.patch("seq2seq_cli.cli.train.find_data"),
-        mock.patch("seq2seq_cli.cli.train._show_plan") as planned,
+        mock.patch.object(train, "find_data"),
+        mock.patch.object(train, "_show_plan") as planned,
     ):
         invoke(*words)
     assert planned.call_args.args[0] == config

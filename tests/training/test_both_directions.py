@@ -21,11 +21,11 @@ from seq2seq_cli.training.word_dropout import SOURCE, drop_words
 EN, ES = map(list, zip(*toy_pairs()[::37], strict=True))
 SETTINGS = {
     "data__both_directions": True,
-    "training__epochs": 8,
+    "training__steps": 400,
     "training__peak_learning_rate": 0.02,
     "training__label_smoothing": 0.0,
     "training__patience": 100,
-    "training__validate_every_steps": 60,
+    "training__validate_every_steps": 100,
 }
 
 
@@ -186,7 +186,7 @@ def test_python_names_an_unknown_language(run):
 
 
 def test_a_training_begins_with_a_run_of_the_same_tags(run, corpus, trained):
-    settings = {**SETTINGS, "training__epochs": None, "training__steps": 2}
+    settings = {**SETTINGS, "training__steps": 2}
     begun = train(tiny_config(corpus, **settings, training__initial_run=str(run)), ignore)
     assert Run(Path(begun.run)).config().data.both_directions
     with pytest.raises(UsageError, match="no tag <2es> <2en>"):
@@ -195,7 +195,7 @@ def test_a_training_begins_with_a_run_of_the_same_tags(run, corpus, trained):
 
 @pytest.mark.slow
 def test_a_run_with_tags_can_be_tuned_for_one_direction(run, corpus):
-    settings = {**SETTINGS, "training__epochs": None, "training__steps": 1}
+    settings = {**SETTINGS, "training__steps": 1}
     one = {**settings, "data__both_directions": False, "training__initial_run": str(run)}
     begun = train(tiny_config(corpus, **one), ignore)
     model = load(begun.run, device="cpu")

@@ -138,4 +138,4 @@ def test_bytes_that_stand_in_for_characters_are_not_untrained_pieces(corpus):
     counts = TokenCounts(setup.tokenizers)
     for batch in setup.data.batches(0):
         counts.add(batch)
-    assert counts.untrained_share(1) < 0.2
+    assert counts.untrained_share(1) < 0.3
