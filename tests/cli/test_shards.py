@@ -63,6 +63,7 @@ def test_a_bad_line_of_a_shard_has_its_number_in_the_file(home, tmp_path):
     assert f"{path}:13: " in error
 
 
+@pytest.mark.slow
 def test_launched_processes_translate_a_file_in_order(home, tmp_path):
     path, output = write_lines(tmp_path / "in.txt"), tmp_path / "out.txt"
     launch = ("launch", "--workers", "2", "--", "translate")

@@ -19,6 +19,7 @@ def count(model: ModelConfig, vocabulary: int = 300) -> int:
     return sum(math.prod(variable.shape) for variable in built.trainable_variables)
 
 
+@pytest.mark.slow
 def test_all_models_have_as_many_weights_as_the_first(corpus):
     configs = {
         kind: tiny_config(corpus, model__kind=kind, tokenizer__kind="words")

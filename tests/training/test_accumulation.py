@@ -91,6 +91,7 @@ def accumulating(corpus, **settings) -> Config:
     return tiny_config(corpus, training__batch_tokens=512, training__parts=4, **settings)
 
 
+@pytest.mark.slow
 def test_an_epoch_has_fewer_updates(corpus, workdir):
     config = accumulating(corpus, training__epochs=2)
     setup = set_up(config)

@@ -185,6 +185,7 @@ def test_python_names_an_unknown_language(run):
         load(str(run), device="cpu").translate("a", to="fr")
 
 
+@pytest.mark.slow
 def test_a_training_begins_with_a_run_of_the_same_tags(run, corpus, trained):
     settings = {**SETTINGS, "training__steps": 2}
     begun = train(tiny_config(corpus, **settings, training__initial_run=str(run)), ignore)

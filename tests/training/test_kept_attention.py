@@ -58,6 +58,7 @@ def test_each_validation_is_kept_once_with_the_same_sentences(run):
     assert {each.source for each in last.sentences} <= {source for source, _ in toy_pairs()}
 
 
+@pytest.mark.slow
 def test_a_training_that_lost_its_last_checkpoint_keeps_nothing_of_the_lost_future(run, tmp_path):
     killed = Run(Path(shutil.copytree(run.path, tmp_path / "killed")))
     newest = checkpoints(killed.checkpoints)[0]
@@ -74,6 +75,7 @@ def test_a_training_that_lost_its_last_checkpoint_keeps_nothing_of_the_lost_futu
     assert len(list((killed.path / "attention").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_keeping_changes_no_bit_of_the_weights(run, corpus, tmp_path):
     without = trained_run(corpus, tmp_path, 0)
     assert steps(without) == []

@@ -30,6 +30,7 @@ def test_start_and_end_of_a_training_are_recorded_once(corpus):
 
 
 @pytest.mark.usefixtures("workdir")
+@pytest.mark.slow
 def test_a_problem_is_told_and_recorded(tmp_path):
     pairs = [f"{'a ' * (1 + n % 40)}{n}\t{'b ' * (40 - n % 40)}{n}\n" for n in range(400)]
     (tmp_path / "uneven.tsv").write_text("".join(pairs), encoding="utf-8")

@@ -36,6 +36,7 @@ def test_the_parts_of_a_model_of_each_kind(kind):
     assert found.total == sum(found)
 
 
+@pytest.mark.slow
 def test_more_rows_longer_sentences_and_more_layers_take_more():
     batch = estimate().batch
     assert 1.8 < estimate((64, 16, 15)).batch / batch < 2.2

@@ -20,7 +20,7 @@ def updater_of(model, shards: int = 1, **settings) -> Updater:
 
 
 @pytest.mark.parametrize("make", [small_rnn, small_transformer])
-@pytest.mark.few_cases(1)
+@pytest.mark.slow
 def test_r_drop_changes_no_loss_without_dropout(make):
     source, target, _ = batch()
     found = []

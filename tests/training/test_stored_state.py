@@ -158,10 +158,11 @@ def test_updates_go_on_from_a_checkpoint_with_the_same_bits(name, tmp_path):
     ("compiled", "parts"),
     [
         ("graph", 1),
-        pytest.param("auto", 3, marks=pytest.mark.slow),
-        pytest.param("xla", 1, marks=pytest.mark.slow),
+        ("auto", 3),
+        ("xla", 1),
     ],
 )
+@pytest.mark.slow
 def test_updates_have_the_same_bits_twice_and_another_seed_has_others(compiled, parts):
     found = []
     for seed in (1, 1, 2):
