@@ -61,7 +61,7 @@ TINY = {
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark cases of a test as slow, so that no more than `few_cases` of them are left."""
+    """Mark all but n evenly spread cases of a test with `few_cases(n)` as slow."""
     cases: dict[tuple[object, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("few_cases") and not item.get_closest_marker("slow"):

@@ -1,4 +1,4 @@
-"""Models of a few hundred weights without dropout, and what the tests of many models share."""
+"""Models of a few hundred weights without dropout, and helpers for tests of many models."""
 
 from collections.abc import Hashable, Mapping
 

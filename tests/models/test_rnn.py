@@ -66,14 +66,8 @@ def test_invariants_hold(choices):
             assert deviation(model, SOURCE, TARGET) < 1e-5, name
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        COVERING[1],
-        *(pytest.param(choices, marks=pytest.mark.slow) for choices in COVERING[2:4]),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("choices", COVERING[1:4], ids=str)
+@pytest.mark.few_cases(1)
 def test_compiled_equals_not_compiled_forward_and_backward(choices):
     assert invariants.compilation(make(*choices), SOURCE, TARGET) < 1e-5
 

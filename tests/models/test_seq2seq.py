@@ -110,7 +110,7 @@ def test_room_for_more_steps_changes_nothing(one_of_each):
     np.testing.assert_allclose(np.stack(logits, 1), one_of_each((SOURCE, TARGET)), atol=1e-5)
 
 
-@pytest.mark.parametrize("training", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("training", [True, False])
 @pytest.mark.few_cases(2)
 def test_compiled_equals_not_compiled(one_of_each, training):
     one_of_each.dropout_key.set(5, 1)

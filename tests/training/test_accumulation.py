@@ -39,13 +39,13 @@ def shorter(made: Batch, by: int) -> Batch:
 @pytest.mark.parametrize(
     ("make", "shards", "compiled"),
     [
-        pytest.param(small_transformer, 1, "graph", marks=pytest.mark.slow),
-        pytest.param(small_transformer, 1, "xla", marks=pytest.mark.slow),
         (small_transformer, 2, "auto"),
+        (small_transformer, 1, "graph"),
+        (small_transformer, 1, "xla"),
         (small_transformer, 6, "graph"),
         (lambda: small_rnn(activation_penalty=0.1), 2, "graph"),
     ],
-    ids=["transformer", "compiled", "two parts at once", "parts in shards", "rnn with a penalty"],
+    ids=["two parts at once", "transformer", "compiled", "parts in shards", "rnn with a penalty"],
 )
 @pytest.mark.few_cases(2)
 def test_an_update_by_several_parts_is_that_of_one_batch(make, shards, compiled):

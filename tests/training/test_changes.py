@@ -86,7 +86,6 @@ def swap(lines: list[str]) -> list[str]:
     ],
     ids=["edited", "reordered", "swapped", "longer", "shorter"],
 )
-@pytest.mark.few_cases(2)
 def test_other_data(change, difference, run, begun, tmp_path):
     corpus = Path(run.config().data.corpus)
     before = corpus.read_text("utf-8")

@@ -82,7 +82,6 @@ def test_the_batches_are_named_by_their_first_pairs():
 
 
 @pytest.mark.parametrize(("step", "parts"), [(5, 1), (7, 2)])
-@pytest.mark.few_cases(1)
 def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monkeypatch):
     message = f"the loss is nan at step {step}, in epoch 1, batch {step}, with these pairs"
     make_update = Updater.update
@@ -105,7 +104,6 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
 
 
 @pytest.mark.parametrize("where", ["weights", "dev loss"])
-@pytest.mark.few_cases(1)
 def test_what_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
     apply = optimizers.Adam.apply
     if where == "dev loss":

@@ -53,7 +53,7 @@ def update_together(
         ("auto", 4, (9,), 2, 0.0),
         # One part after the other, each in shards, so that each worker adds up its own shards
         # first. XLA compiles for each number of rows.
-        pytest.param("xla", 2, (4, 4, 4), 2, 1e-5, marks=pytest.mark.slow),
+        ("xla", 2, (4, 4, 4), 2, 1e-5),
     ],
 )
 @pytest.mark.few_cases(1)

@@ -41,7 +41,6 @@ SITES = [
 
 
 @pytest.mark.parametrize(("place", "name", "call", "error", "saved"), SITES)
-@pytest.mark.few_cases(5)
 def test_the_error_says_what_to_lower_and_what_is_saved_stays(
     place, name, call, error, saved, corpus, workdir, monkeypatch
 ):

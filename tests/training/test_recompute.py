@@ -29,7 +29,7 @@ def gradients(model: Seq2Seq, recompute: bool, shards: int) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("shards", [2, 1])
 @pytest.mark.few_cases(1)
 def test_gradients_are_those_without_it(name, shards):
     found = gradients(MODELS[name](), True, shards)

@@ -43,10 +43,10 @@ def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[n
     ("kind", "rows", "dtype", "shards", "bound"),
     [
         ("transformer", 1, "float32", 2, 1e-6),  # one of them has no sentence
-        pytest.param("transformer", 7, "float32", 3, 1e-6, marks=pytest.mark.slow),
+        ("transformer", 7, "float32", 3, 1e-6),
         ("transformer", 7, "bfloat16", 2, 0.01),
         ("rnn", 7, "float32", 2, 1e-6),
-        pytest.param("rnn", 7, "bfloat16", 2, 0.01, marks=pytest.mark.slow),
+        ("rnn", 7, "bfloat16", 2, 0.01),
     ],
 )
 @pytest.mark.few_cases(1)
