@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from conftest import invoke, s2s, tiny_config
+from quick_training import compute_nothing
 
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.training.events import ignore
@@ -26,7 +27,9 @@ def four_checkpoints(corpus, tmp_path_factory) -> Path:
         training__keep_checkpoints=4,
         training__patience=9,
     )
-    train(config, ignore, name=str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        compute_nothing(patch)
+        train(config, ignore, name=str(folder))
     return folder
 
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 from conftest import tiny_config
+from quick_training import compute_nothing
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes import ablation
@@ -19,7 +20,9 @@ def configs(corpus, **settings):
 @pytest.fixture(scope="module")
 def done(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ablation")
-    return folder, ablate(configs(corpus), folder, ignore)
+    with pytest.MonkeyPatch.context() as patch:
+        compute_nothing(patch)
+        return folder, ablate(configs(corpus), folder, ignore)
 
 
 def test_each_variant_has_a_heading(done, corpus):

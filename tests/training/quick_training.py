@@ -1,4 +1,4 @@
-"""A training whose updates and validations compute nothing, for what happens around them."""
+"""Trainings whose updates or validations compute nothing, for what happens around them."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,14 @@ from seq2seq_cli.training.validation import Translated, Validator
 SCORES = Scores(12.5, "signature", 30.0, "signature", 40, 40)
 
 
+def validate_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the dev loss and the scores be constants, and let no attention be computed."""
+    monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
+    monkeypatch.setattr(Validator, "loss", lambda self, show, averaged=True: 2.0)
+    monkeypatch.setattr(Validator, "attention", lambda self: None)
+    monkeypatch.setattr(Validator, "attention_maps", lambda self: [])
+
+
 def compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let updates add 1 to the weights, and let all losses and scores be constants."""
 
@@ -19,7 +27,4 @@ def compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.float32(2.0), np.float32(1.0)
 
     monkeypatch.setattr(Updater, "update", update)
-    monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
-    monkeypatch.setattr(Validator, "loss", lambda self, show, averaged=True: 2.0)
-    monkeypatch.setattr(Validator, "attention", lambda self: None)
-    monkeypatch.setattr(Validator, "attention_maps", lambda self: [])
+    validate_nothing(monkeypatch)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from conftest import tiny_config
+from quick_training import validate_nothing
 
 from seq2seq_cli.errors import DivergedError
 from seq2seq_cli.runs import checkpoints
@@ -93,6 +94,7 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
         return make_update(self, batches, number, learning_rate)
 
     monkeypatch.setattr(Updater, "update", breaking)
+    validate_nothing(monkeypatch)
     settings = {"training__validate_every_steps": 4, "training__parts": parts}
     with pytest.raises(DivergedError, match=message) as caught:
         train(tiny_config(corpus, training__steps=50, **settings), ignore)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
+from quick_training import validate_nothing
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.overrides import Overrides
@@ -96,7 +97,9 @@ def test_a_training_that_ended_by_patience_is_told_to_raise_it():
 
 
 @pytest.mark.usefixtures("workdir")
-def test_a_finished_training_goes_on_with_a_higher_limit(corpus):
+def test_a_finished_training_goes_on_with_a_higher_limit(corpus, monkeypatch):
+    validate_nothing(monkeypatch)
+
     def config(steps: int) -> Config:
         return tiny_config(
             corpus,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
+from quick_training import compute_nothing
 
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.summary import summarise
@@ -12,7 +13,8 @@ from seq2seq_cli.training.loop import train
 
 
 @pytest.mark.usefixtures("workdir")
-def test_start_and_end_of_a_training_are_recorded_once(corpus):
+def test_start_and_end_of_a_training_are_recorded_once(corpus, monkeypatch):
+    compute_nothing(monkeypatch)
     config = tiny_config(corpus, training__steps=4)
     run = Run(Path(train(config, ignore, device="a device").run))
     train(config, ignore, resume=run)

@@ -19,7 +19,7 @@ from seq2seq_cli.training.setup import set_up
         ({"training__budget_seconds": 9.0}, None),
     ],
 )
-@pytest.mark.few_cases(2)
+@pytest.mark.few_cases(1)
 def test_a_plan_counts_updates_and_memory_and_makes_nothing(limits, updates, corpus, workdir):
     events = []
     config = tiny_config(corpus, **limits)

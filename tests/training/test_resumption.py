@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
+from quick_training import compute_nothing, validate_nothing
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.errors import CheckpointError, DiskError, RunInterruptedError
@@ -33,7 +34,8 @@ def weights(run: str, step: int | None = None) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in path.glob("*.safetensors")}
 
 
-def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus):
+def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus, monkeypatch):
+    compute_nothing(monkeypatch)
     config = tiny_config(corpus, training__steps=4, training__precision="auto")
     run = Run(Path(train(config, ignore, device="CPU (A)").run))
     kept = json.loads(run.computation())
@@ -75,6 +77,7 @@ def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus):
     ],
 )
 def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settings, monkeypatch):
+    validate_nothing(monkeypatch)
     config = tiny_config(corpus, training__steps=25, **settings)
     whole = train(config, ignore, name="whole")
 
@@ -105,6 +108,7 @@ def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settin
 
 
 def test_a_signal_after_the_decision_to_save_waits_for_the_next_update(corpus, monkeypatch):
+    compute_nothing(monkeypatch)
     reason_to_end = Schedule.reason_to_end
 
     def interrupted(self, position):
@@ -127,24 +131,28 @@ def four_steps(corpus, tmp_path_factory) -> tuple[Config, Path]:
     copy = folder / "copy.tsv"
     copy.write_bytes(corpus.read_bytes())
     config = tiny_config(copy, training__steps=4, training__validate_every_steps=2)
-    return config, folder / train(config, ignore, name=str(folder / "run")).run
+    with pytest.MonkeyPatch.context() as patch:
+        compute_nothing(patch)
+        return config, folder / train(config, ignore, name=str(folder / "run")).run
 
 
 @pytest.fixture
-def ended(four_steps, workdir) -> Config:
-    """A config whose training has ended as run `ended`."""
+def ended(four_steps, workdir, monkeypatch) -> Config:
+    """A config whose training has ended as run `ended`; its updates compute nothing."""
+    compute_nothing(monkeypatch)
     config, run = four_steps
     shutil.copytree(run, "runs/ended")
     return config
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_however_often_it_tells_its_progress(ended, monkeypatch):
+def test_the_same_seed_gives_the_same_bits_however_often_it_tells_its_progress(corpus, monkeypatch):
+    config = tiny_config(corpus, training__steps=4)
+    seldom = train(config, ignore).run
     monkeypatch.setattr(loop, "PROGRESS_EVERY", 1)
-    assert weights(train(ended, ignore).run) == weights("runs/ended")
-    training = ended.training.model_copy(update={"seed": 9})
-    other = ended.model_copy(update={"training": training})
-    assert weights(train(other, ignore).run) != weights("runs/ended")
+    assert weights(train(config, ignore).run) == weights(seldom)
+    other = tiny_config(corpus, training__steps=4, training__seed=9)
+    assert weights(train(other, ignore).run) != weights(seldom)
 
 
 def test_a_finished_training_is_not_gone_on_with(ended):
@@ -238,6 +246,7 @@ def test_a_disk_that_takes_no_checkpoint_is_found_before_the_first_update(corpus
         sizes.append(size)
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
+    compute_nothing(monkeypatch)
     sizes = []
     config = tiny_config(corpus, training__steps=4, training__ema=0.9)
     with monkeypatch.context() as patch:

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 from conftest import tiny_config
+from quick_training import compute_nothing
 
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import RunInterruptedError, UsageError
@@ -176,7 +177,11 @@ def test_a_missing_package_is_refused_before_the_corpus_is_read(name, workdir, m
     check_trackers([])
 
 
-def test_a_training_tells_its_trackers_all_figures_and_how_it_ended(corpus, workdir, opened):
+def test_a_training_tells_its_trackers_all_figures_and_how_it_ended(
+    corpus, workdir, opened, monkeypatch
+):
+    compute_nothing(monkeypatch)
+
     def stop(event):
         if isinstance(event, Progress) and event.step == 10:
             os.kill(os.getpid(), signal.SIGTERM)
