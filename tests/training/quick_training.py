@@ -1,9 +1,15 @@
 """Trainings whose updates or validations compute nothing, for what happens around them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from conftest import tiny_config
 
+from seq2seq_cli.config import Config
 from seq2seq_cli.evaluation.metrics import Scores
+from seq2seq_cli.training.events import ignore
+from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.validation import Translated, Validator
 
@@ -28,3 +34,17 @@ def compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Updater, "update", update)
     validate_nothing(monkeypatch)
+
+
+def finished_training(corpus: Path, folder: Path) -> tuple[Config, Path]:
+    """Train for four updates that compute nothing, on a copy of the corpus.
+
+    Returns:
+        The config, and the folder of the run.
+    """
+    copy = folder / "copy.tsv"
+    copy.write_bytes(corpus.read_bytes())
+    config = tiny_config(copy, training__steps=4, training__validate_every_steps=2)
+    with pytest.MonkeyPatch.context() as patch:
+        compute_nothing(patch)
+        return config, folder / train(config, ignore, name=str(folder / "run")).run

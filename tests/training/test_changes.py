@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TINY_MODELS, s2s, tiny_config
-from quick_training import compute_nothing
+from quick_training import compute_nothing, finished_training
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.overrides import Overrides
@@ -26,13 +26,7 @@ MIXED = {"training.precision": "bfloat16", "training.peak_learning_rate": 0.001}
 @pytest.fixture(scope="module")
 def begun(corpus, tmp_path_factory) -> tuple[Config, Path]:
     """A config, and the folder of its run, which has ended after four updates."""
-    folder = tmp_path_factory.mktemp("begun")
-    copy = folder / "copy.tsv"
-    copy.write_bytes(corpus.read_bytes())
-    config = tiny_config(copy, training__steps=4, training__validate_every_steps=2)
-    with pytest.MonkeyPatch.context() as patch:
-        compute_nothing(patch)
-        return config, folder / train(config, ignore, name=str(folder / "run")).run
+    return finished_training(corpus, tmp_path_factory.mktemp("begun"))
 
 
 @pytest.fixture

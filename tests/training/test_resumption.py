@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
-from quick_training import compute_nothing, validate_nothing
+from quick_training import compute_nothing, finished_training, validate_nothing
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.errors import CheckpointError, DiskError, RunInterruptedError
@@ -127,13 +127,7 @@ def test_a_signal_after_the_decision_to_save_waits_for_the_next_update(corpus, m
 @pytest.fixture(scope="module")
 def four_steps(corpus, tmp_path_factory) -> tuple[Config, Path]:
     """A config, and the folder of a run that has ended after its four steps."""
-    folder = tmp_path_factory.mktemp("four")
-    copy = folder / "copy.tsv"
-    copy.write_bytes(corpus.read_bytes())
-    config = tiny_config(copy, training__steps=4, training__validate_every_steps=2)
-    with pytest.MonkeyPatch.context() as patch:
-        compute_nothing(patch)
-        return config, folder / train(config, ignore, name=str(folder / "run")).run
+    return finished_training(corpus, tmp_path_factory.mktemp("four"))
 
 
 @pytest.fixture
