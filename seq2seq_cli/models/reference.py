@@ -1,7 +1,7 @@
 """The papers' equations in plain TensorFlow, and nothing else.
 
 This file has three uses. It is the place to learn how attention works: read it first, with the
-papers open. `reference_variants` has what other papers change, and `reference_training` the loss
+papers open. `reference_variants` has variants of other papers, and `reference_training` the loss
 and the optimizer. The tests compare the outputs and the gradients of the fast layers with it. `s2s
 selftest` does the same with the weights of a run.
 
@@ -190,7 +190,7 @@ def bahdanau_step(
     attention: Attention,
     readout: Readout,
 ) -> tuple[Tensor, Tensor, State]:
-    """The old state asks, and the context enters the cell: Bahdanau et al. (2015), section 3.1.
+    """The previous state is the query: Bahdanau et al. (2015), section 3.1.
 
         c_i, alpha_i = attention(s_{i-1}, h)
         s_i          = f(s_{i-1}, [y_{i-1}; c_i])
@@ -217,7 +217,7 @@ def luong_step(
     W_c: Tensor,
     fed_BD: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, State]:
-    """The cell moves first, and the new state asks: Luong et al. (2015), section 3.
+    """The new state is the query: Luong et al. (2015), section 3.
 
         h_t      = f(h_{t-1}, [y_{t-1}; h~_{t-1}])  without input feeding f(h_{t-1}, y_{t-1})
         c_t, a_t = attention(h_t, h_s)              (7)

@@ -1,8 +1,8 @@
 """Attention: a score for each pair of query and key, and one shared weighting of the values.
 
-`AdditiveAttention` and `LuongAttention` are whole layers, for any use. A decoder that asks at one
-position after the other uses their parts, a `Score`, `attention_weights` and `attend`, so that it
-projects the keys only once.
+`AdditiveAttention` and `LuongAttention` are complete layers for any use. A decoder has one query
+after another. It uses their parts `Score`, `attention_weights` and `attend`, so that it projects
+the keys only once.
 """
 
 from typing import Any, Literal
@@ -21,7 +21,8 @@ def attention_weights(scores_BTS: tf.Tensor, mask_BS: tf.Tensor | None = None) -
 
     Args:
         scores_BTS: scores of any float dtype; T may be absent.
-        mask_BS: bool, False on padding; or a mask_BTS that says so for each query; or None.
+        mask_BS: bool, False on padding; or mask_BTS, with a row for each query; or None for no
+            mask.
 
     Returns:
         float32 weights of the shape of `scores_BTS`: 0 where the mask is False. Each row sums
@@ -70,14 +71,14 @@ class AttentionLayer(keras.layers.Layer):
         """Attend to the values.
 
         Args:
-            query: a query a sentence (BD) or several (BTD), float32, float16 or bfloat16.
-            values_BSD: what the context is a mean of.
-            keys_BSD: what queries are scored against, in the query's dtype and maybe of another
-                width than the values; None for the values themselves.
-            mask_BS: bool, False on padding; None where there is none.
-            causal: let query t see no key after position t, as in self-attention.
-            query_mask: bool, B or BT as the query is; the context of a query is 0 where it is
-                False. None where there is none.
+            query: one for each sentence (BD) or several (BTD), float32, float16 or bfloat16.
+            values_BSD: the vectors whose weighted sum is the context.
+            keys_BSD: in the query's dtype. Their width may differ from that of the values. None if
+                the values are the keys.
+            mask_BS: bool, False on padding; None for no mask.
+            causal: hide the keys after position t from query t, as in self-attention.
+            query_mask: bool, B or BT like the query; the context is 0 where it is False. None for
+                no mask.
             training: whether to apply dropout. The returned weights are without dropout.
             return_weights: whether to return the weights, too.
 
@@ -86,7 +87,7 @@ class AttentionLayer(keras.layers.Layer):
             weights, BS or BTS, in float32. Both are zero for a query that sees no key.
 
         Raises:
-            ValueError: if a single query, without a position, is to be causal.
+            ValueError: if `causal` is set for a single query, which has no position.
         """
         keys_BSD = values_BSD if keys_BSD is None else keys_BSD
         scores = self.score(query, self.score.project_keys(keys_BSD))
@@ -126,7 +127,7 @@ class AdditiveAttention(AttentionLayer):
         query_units: width of a query.
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
-        use_scale: whether v is learned; without it v is 1.
+        use_scale: whether v is learned; otherwise v is 1.
         dropout: a layer for the weights, such as keras.layers.Dropout(0.1), or None.
     """
 
@@ -163,7 +164,7 @@ class LuongAttention(AttentionLayer):
         score: dot, general or concat.
         query_units: width of a query.
         key_units: width of a key; for `dot` that of a query.
-        units: width of the hidden layer of `concat`; that of a query where not given.
+        units: width of the hidden layer of `concat`; None for that of a query.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         use_scale: whether to learn g, which starts at 1. `general` has no g; its W includes the
             scale.

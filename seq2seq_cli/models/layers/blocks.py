@@ -24,13 +24,14 @@ Sublayer = Callable[[tf.Tensor], tuple[tf.Tensor, Any]]
 
 
 class Residual(keras.layers.Layer):
-    """What stands around a sublayer f: a residual connection, dropout and normalisation.
+    """The residual connection around a sublayer f, with dropout and normalisation.
 
         post:  norm(x + dropout(f(x)))     Vaswani et al. (2017), section 5.4
         pre:   x + dropout(f(norm(x)))     Xiong et al. (2020), "On layer normalization in the
                                            Transformer architecture"
 
-    Pre-norm learns at higher rates and with little warm-up; its stack needs a last normalisation.
+    Pre-norm allows higher learning rates and a shorter warm-up. A pre-norm stack needs a final
+    normalisation.
 
     Args:
         units: width of x.
@@ -96,13 +97,13 @@ def side_by_side(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[t
 
 
 class BlockOutput(NamedTuple):
-    """What a block gives.
+    """The results of a block.
 
     outputs_BTD: the inputs of the next block.
-    keys_values: all that self-attention saw, but for the prefix.
+    keys_values: those of the self-attention, without the prefix.
     self_weights_BHTX: of the self-attention, over the prefix and then the sequence; None with
         `Compute.recompute`.
-    cross_weights_BHTS: of the cross-attention; None without one, and with `Compute.recompute`.
+    cross_weights_BHTS: of the cross-attention; None if there is none, and with `Compute.recompute`.
     """
 
     outputs_BTD: tf.Tensor
@@ -112,11 +113,11 @@ class BlockOutput(NamedTuple):
 
 
 class Block(keras.layers.Layer):
-    """Self-attention, cross-attention if wanted, feed-forward; each in a Residual.
+    """Self-attention, optional cross-attention and a feed-forward network, each in a Residual.
 
     The sublayers are applied in sequence, or in parallel (`model.parallel_blocks`).
 
-    An encoder's layer, a decoder's layer (`cross`) and a layer of a decoder-only model.
+    A block is a layer of an encoder, of a decoder (`cross`) or of a decoder-only model.
 
     Args:
         config: widths, heads, norm, activation and dropout rates.
@@ -201,12 +202,12 @@ class Block(keras.layers.Layer):
 
         Args:
             inputs_BTD: the sequence.
-            attention_mask: of the self-attention: `mask` of `scaled_dot_product_attention`.
+            attention_mask: the `mask` of the self-attention; see `scaled_dot_product_attention`.
             causal: see there.
-            prefix: keys and values that stand before the sequence's own.
-            memory: keys and values that the cross-attention sees.
+            prefix: keys and values before those of the sequence.
+            memory: keys and values of the cross-attention.
             memory_mask_BS: bool, False on padding of `memory`.
-            training: whether to drop.
+            training: whether to apply dropout.
             turn: applied to queries and keys of the self-attention; see Distances.
             bias: added to the scores of the self-attention; see Distances.
             depth: the number of earlier applications of the block; see Compute.
@@ -248,7 +249,7 @@ class Block(keras.layers.Layer):
         turn: Turn | None,
         depth: int,
     ) -> BlockOutput:
-        """Return what `call` does, whose arguments these are."""
+        """Return the result of `call`, which has the same arguments."""
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
             query, own = self.self_attention.project_self(x)
@@ -299,25 +300,26 @@ class Block(keras.layers.Layer):
         turn: Turn | None = None,
         bias_RHX: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
-        """Do what `call` does for one position of each of R = B K rows, K of each sentence.
+        """Transform one position of each of R = B K rows, K for each sentence.
 
         Args:
             inputs_RD: the position's vectors.
             maps: what the method `maps` returned.
             cache: keys and values of the positions before `position`, of R rows.
-            position: int32 scalar, where in the cache the inputs belong.
-            memory: keys and values of B sentences: what the cross-attention sees, or without one
-                what stands before the sequence.
-            self_mask_RX: bool, False where self-attention must not look: in the cache, or without
-                a cross-attention in `memory` and then in the cache. R may be 1.
+            position: int32 scalar, the position of the inputs in the cache.
+            memory: keys and values of B sentences, for the cross-attention; without a
+                cross-attention, those before the sequence.
+            self_mask_RX: bool, False for keys that self-attention must not see. X counts the keys
+                of the cache; without a cross-attention, those of `memory` and then those of the
+                cache. R may be 1.
             memory_mask_RS: bool, False on padding of `memory`.
-            in_place: whether to write over the cache.
+            in_place: whether to overwrite the cache.
             turn: see `call`.
-            bias_RHX: see `call`; it is for the same keys as `self_mask_RX`. R may be 1.
+            bias_RHX: see `call`; for the same keys as `self_mask_RX`. R may be 1.
 
         Returns:
-            The inputs of the next block; the new cache; and weights_RHS over the memory, without a
-            cross-attention over the cache too.
+            The inputs of the next block; the new cache; and weights_RHS over the memory; without a
+            cross-attention, also over the cache.
         """
         units, dtype = self.self_attention.units, inputs_RD.dtype  # of all heads
         groups, width = cache.keys_BHSD.shape[1::2]

@@ -1,4 +1,4 @@
-"""Recurrent cells, and layers of them upon one another."""
+"""Recurrent cells, and stacks of them."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -13,9 +13,9 @@ from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, produ
 
 
 class Cell(keras.layers.Layer):
-    """A recurrent cell: what it makes of the inputs, of its state, and gates that join the two.
+    """A recurrent cell: projections of the inputs and of the state, and gates that combine them.
 
-    The part that depends on the inputs alone, `project`, is computed for all positions at once. A
+    The part that depends only on the inputs, `project`, is computed for all positions at once. A
     state is a list of tensors BD, the first of which is the cell's output.
 
     Args:
@@ -24,8 +24,8 @@ class Cell(keras.layers.Layer):
         seed: an int or a keras.random.SeedGenerator for the initial weights.
 
     Attributes:
-        state_names: a letter for each tensor of the state, as the papers have it.
-        gates: how many products of width `units` the cell needs, candidate included.
+        state_names: the letter of each tensor of the state in the papers.
+        gates: the number of products of width `units`, including that of the candidate.
     """
 
     state_names: ClassVar[tuple[str, ...]]
@@ -96,8 +96,8 @@ class LSTMCell(Cell):
         h'      = o * tanh(c')
 
     Hochreiter and Schmidhuber (1997), with the forget gate of Gers et al. (2000), whose bias begins
-    at 1 (Jozefowicz et al. 2015); equal to keras.layers.LSTMCell. The gates stand in the order i,
-    f, g, o.
+    at 1 (Jozefowicz et al. 2015); equal to keras.layers.LSTMCell. The order of the gates is i, f,
+    g, o.
     """
 
     state_names = ("h", "c")
@@ -142,11 +142,11 @@ def run_cell(
 
 
 class UpperLayers(keras.layers.Layer):
-    """The layers of a decoder above its first; from the third on each adds its input.
+    """The layers of a decoder above the first one. From the third on, each adds its input.
 
     Args:
         cell: the kind of cell.
-        layers: how many the decoder has, the first included.
+        layers: the number of layers of the decoder, including the first.
         units: width of each.
         dropouts: for the input of each.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
@@ -201,7 +201,7 @@ class UpperLayers(keras.layers.Layer):
         return tf.add_n(outputs) if outputs else first_BD
 
     def masks(self, batch: tf.Tensor, length: tf.Tensor, training: bool) -> Tensors:
-        """Return what each layer's inputs are multiplied by, TBD, or nothing without dropout."""
+        """Return the dropout mask of each layer's inputs, TBD; no masks if not in training."""
         if not training:
             return []
         ones_BTD = tf.ones([batch, length, self.units])

@@ -1,4 +1,4 @@
-"""Recurrent decoders: where attention stands, in the wirings of Bahdanau and of Luong."""
+"""Recurrent decoders with attention, in the wirings of Bahdanau and of Luong."""
 
 from typing import Any
 
@@ -110,19 +110,19 @@ class BahdanauDecoder(ContextDecoder):
 
 
 class LuongDecoder(Decoder):
-    """The cells move first, the new state asks, and an attentional vector joins it to the context.
+    """The new state is the query, and an attentional vector combines it with the context.
 
         h_t = cells([y_{t-1}; g_{t-1}], h_{t-1})    without input feeding: cells(y_{t-1}, h_{t-1})
         c_t = attend(h_t, values)
         g_t = tanh(Wc [c_t; h_t])
 
-    Luong et al. (2015), section 3 with equation 5, of which g_t is the attentional vector h~_t, and
+    Luong et al. (2015), section 3 with equation 5, where the attentional vector g_t is h~_t, and
     section 3.3 for input feeding; g_0 is 0. h_t is the last layer's state. The attentional vector
     is the output, from which the vocabulary is predicted as in equation 6.
 
-    Without input feeding no position depends on attention, so that the cells run over the whole
-    target and attention is one product for all positions. The vector that is fed is free of
-    dropout.
+    Without input feeding, the states do not depend on attention. The cells then run over the whole
+    target, and attention is one product for all positions. No dropout is applied to the vector that
+    is fed.
 
     See `reference.luong_step` for the plain form.
     """

@@ -1,4 +1,4 @@
-"""What stands before a Transformer's blocks: a vector for each token and for each position."""
+"""The inputs of a Transformer's blocks: a vector for each token and for each position."""
 
 import math
 from typing import Any
@@ -13,17 +13,17 @@ from seq2seq_cli.vocabularies import Vocabularies
 
 
 class Embeddings(keras.layers.Layer):
-    """A vector for each id, and the way back from vectors to logits.
+    """A vector for each id, and the logits of vectors.
 
-    Vaswani et al. (2017), section 3.4: a table is multiplied by sqrt(units) where it embeds and not
-    where it gives logits, so that one table can do both (Press and Wolf 2017, "Using the output
-    embedding to improve language models").
+    Vaswani et al. (2017), section 3.4: embedded ids are multiplied by sqrt(units), but logits are
+    not, so that one table can serve both (Press and Wolf 2017, "Using the output embedding to
+    improve language models").
 
     Args:
         vocabularies: their sizes, and whether an id means the same in source and target.
         units: width of a vector.
-        tied: whether the target's table is the output's too, and the source's where its ids mean
-            the same.
+        tied: whether the target's table is also that of the logits, and that of the source if the
+            vocabulary is shared.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
     """
 
@@ -64,7 +64,8 @@ class Embeddings(keras.layers.Layer):
     def logits_map(self) -> Affine:
         """Return the map from hidden vectors to logits, for many steps of few vectors each.
 
-        The table is transposed for them, once: up to some hundred vectors are multiplied faster.
+        The table is transposed once, because products of up to a few hundred vectors are then
+        faster.
         """
         kernel_DV = tf.transpose(to_product_dtype(tf.convert_to_tensor(self.output_table)))
         return kernel_DV, to_product_dtype(tf.convert_to_tensor(self.output_bias))
@@ -78,9 +79,9 @@ class Positions(keras.layers.Layer):
         PE(p, i)           = sin((p + 1) / 10000^(i / (units/2 - 1)))
         PE(p, i + units/2) = cos((p + 1) / 10000^(i / (units/2 - 1)))
 
-    which is Vaswani et al. (2017), section 3.5, in the order and with the exponent of its authors'
-    own code (tensor2tensor) and counted from 1 as in OpenNMT: the form that CTranslate2 knows.
-    `learned`: a table of `max_positions` rows (Gehring et al. 2017); all later positions share its
+    which is Vaswani et al. (2017), section 3.5, with the order and the exponent of the authors'
+    code (tensor2tensor), counted from 1 as in OpenNMT. CTranslate2 has the same form.
+    `learned`: a table of `max_positions` rows (Gehring et al. 2017). All later positions share its
     last row, so a sentence that is longer than any in training is neither cut nor an error.
     Other kinds have no such vectors; see `relative_positions`.
 

@@ -1,4 +1,4 @@
-"""The recurrent encoder: layers of one cell, or of two that read from either end."""
+"""The recurrent encoder: layers of one cell, or of two that read in opposite directions."""
 
 from typing import Any
 
@@ -12,15 +12,15 @@ from seq2seq_cli.models.ops.scan import LINEAR, Factors, Product, Tensors, scan
 
 
 class EncoderLayer(keras.layers.Layer):
-    """A cell over the sentence, or one from each end whose states stand side by side.
+    """A cell that reads the sentence, or one in each direction, whose states are concatenated.
 
-    Padding leaves the states unchanged, so a sentence is encoded alike at any padding.
+    Padding leaves the states unchanged, so it does not change the encoding of a sentence.
 
     Args:
         cell: the kind of cell.
         units: width of each cell.
         input_units: width of the inputs.
-        bidirectional: whether there is a cell from the end too.
+        bidirectional: whether a second cell reads from the end.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         both_ends: whether the last state is the concatenation of both cells' states.
     """
@@ -90,11 +90,11 @@ class EncoderLayer(keras.layers.Layer):
 
 
 class Encoder(keras.layers.Layer):
-    """Encoder layers upon one another; from the third on each adds its input to its output.
+    """A stack of encoder layers. From the third on, each adds its input to its output.
 
     Args:
         config: the model's table.
-        dropouts: for the input of each layer but the first.
+        dropouts: for the input of each layer except the first.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
     """
 

@@ -1,4 +1,4 @@
-"""How weights begin."""
+"""Initial values of weights."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def normal(standard_deviation: float, seed: Any) -> keras.initializers.Initializ
 
 
 def seed_generator(seed: int | None) -> Any:
-    """Return what a model's layers take as their seed, one after the other; ZEROS for None."""
+    """Return the generator of the seeds of a model's layers; ZEROS for None."""
     return ZEROS if seed is None else keras.random.SeedGenerator(seed)
 
 

@@ -1,4 +1,4 @@
-"""Linear maps: the layer, and weights made ready for many products."""
+"""Linear maps: the layer, and weights prepared for many products."""
 
 from typing import Any
 
@@ -33,13 +33,13 @@ class Linear(keras.layers.Layer):
 def add_affine(
     layer: keras.layers.Layer, units: int, input_units: int, seed: Any, prefix: str = ""
 ) -> tuple[keras.Variable, keras.Variable]:
-    """Give a layer W, by Glorot's initialisation, and b = 0: PREFIXkernel and PREFIXbias."""
+    """Add W (Glorot's initialisation) and b = 0 to a layer, as PREFIXkernel and PREFIXbias."""
     kernel = layer.add_weight((input_units, units), glorot(seed), name=f"{prefix}kernel")
     return kernel, layer.add_weight((units,), "zeros", name=f"{prefix}bias")
 
 
 def joined(*affines: tuple[keras.Variable, keras.Variable]) -> Affine:
-    """Return maps of the same inputs as one, whose outputs stand side by side.
+    """Return several maps of the same inputs as one map with concatenated outputs.
 
     The weights have the dtype of products, so that many products cast them once.
     """

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, and several of them side by side."""
+"""Scaled dot-product attention, and multi-head attention."""
 
 import functools
 from collections.abc import Callable
@@ -30,14 +30,14 @@ def scaled_dot_product_attention(
     of the inputs.
 
     Args:
-        query: queries_BTD, or one a sentence, BD; or by heads, BHTD or BHD.
+        query: queries_BTD, or BD for one per sentence; by heads, BHTD or BHD.
         key: keys_BSD (BHSD by heads), as wide as the queries. Keys and values may have fewer heads
             than queries; each of them serves a group of query heads.
         value: values_BSD (BHSD by heads), of any width.
-        mask: bool, False where a key is not to be seen: BS, as padding masks are, or BTS; where
-            its B or T is 1 it counts for all. The same for all heads.
+        mask: bool, False for keys that must not be seen: BS, like padding masks, or BTS. B and T
+            may be 1. It is the same for all heads.
         causal: hide from query t all keys after the t-th.
-        dropout: applied to the weights before they are used; the weights returned are without it.
+        dropout: applied to the weights before they are used, but not to the returned weights.
         bias: float32, added to the scores; it broadcasts to their shape.
 
     Returns:
@@ -60,7 +60,7 @@ def scaled_dot_product_attention(
 
 
 def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.Tensor | None:
-    """Bring a mask to the rank of `scores`, and join it with the causal one."""
+    """Give a mask the rank of `scores`, and combine it with the causal mask."""
     if mask is not None:
         mask = mask if mask.shape.rank == 3 else mask[:, tf.newaxis, :]
         mask = mask if scores.shape.rank == 3 else mask[:, tf.newaxis]
@@ -71,12 +71,12 @@ def _scores_mask(scores: tf.Tensor, mask: tf.Tensor | None, causal: bool) -> tf.
 
 
 class MultiHeadAttention(keras.layers.Layer):
-    """Several attentions side by side, each over its own projection.
+    """Several attentions in parallel, each with its own projections.
 
         MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O
         head_i             = Attention(Q W_i^Q, K W_i^K, V W_i^V)
 
-    Vaswani et al. (2017), section 3.2.2. The W_i^Q stand side by side in `query_kernel`, and so on;
+    Vaswani et al. (2017), section 3.2.2. `query_kernel` holds the W_i^Q side by side, and so on;
     each projection has a bias; d_k = d_v = units / heads. Equal to keras.layers.MultiHeadAttention
     with key_dim = units / heads. One product projects the same inputs for several purposes.
 
@@ -153,15 +153,15 @@ class MultiHeadAttention(keras.layers.Layer):
         query_mask: tf.Tensor | None = None,
         return_weights: bool = True,
     ) -> Any:
-        """Let queries attend to keys and take in the values.
+        """Attend: return the weighted sums of the values.
 
         Args:
-            query: queries_BTD, or one a sentence, BD.
+            query: queries_BTD, or BD for one per sentence.
             key: keys_BSD; None for the queries themselves (self-attention, BTD only).
             value: values_BSD; None for the keys.
             attention_mask: the `mask` of `scaled_dot_product_attention`.
             causal: see there.
-            training: whether to drop weights.
+            training: whether to apply dropout to the weights.
             query_mask: bool, B or BT like the query; the output of a query is 0 where it is False.
                 None for no mask.
             return_weights: whether to return the weights, too.
@@ -214,7 +214,7 @@ class MultiHeadAttention(keras.layers.Layer):
     def project_keys_values(
         self, key_BSD: tf.Tensor, value_BSD: tf.Tensor | None = None
     ) -> KeysValues:
-        """Return keys and values by heads, which need not be computed more than once."""
+        """Return keys and values by heads. They can be computed once and used several times."""
         heads = self.key_value_heads
         if value_BSD is None:
             return KeysValues(*self._by_heads(heads, key_BSD, self.key_map, self.value_map))
@@ -231,12 +231,12 @@ class MultiHeadAttention(keras.layers.Layer):
         training: bool = False,
         bias: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Attend with what has been projected already, with the arguments of `call`.
+        """Attend, given the projections. The other arguments are those of `call`.
 
         For `bias` see `scaled_dot_product_attention`.
 
         Returns:
-            What `call` does, but the outputs in the dtype of products.
+            The results of `call`, with the outputs in the dtype of products.
         """
         dropout = None
         if self.dropout is not None:

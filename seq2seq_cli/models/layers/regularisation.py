@@ -1,4 +1,4 @@
-"""What keeps a model from learning its training data by heart, or from saturating."""
+"""Regularisation: dropout, layer drop, and a penalty on activations."""
 
 import itertools
 from collections.abc import Callable
@@ -37,13 +37,13 @@ class Dropout(keras.layers.Layer):
         self._key = key
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Return `inputs` with a share zeroed and the rest scaled so that the mean stays."""
+        """Return `inputs` with a share zeroed, and the rest scaled to keep the mean."""
         if not training or not self._dropped:
             return inputs
         return dropout(inputs, self._random_bytes(inputs), self._dropped)
 
     def add(self, x: tf.Tensor, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Return x + what `call` returns, in the dtype of x, which `inputs` need not have."""
+        """Return x + the result of `call`, in the dtype of x; the inputs may have another one."""
         if not training or not self._dropped:
             return x + tf.cast(inputs, x.dtype)
         return add_dropout(x, inputs, self._random_bytes(inputs), self._dropped)
@@ -77,7 +77,7 @@ class LayerDrop:
     def around(
         self, layer: Callable[[tf.Tensor], tf.Tensor], inputs: tf.Tensor, training: bool = False
     ) -> tf.Tensor:
-        """Return what `layer` makes of the inputs, or the inputs themselves."""
+        """Return the layer's outputs, or the inputs if the layer is left out."""
         if not training or not self._dropped:
             return layer(inputs)
         (byte,) = tf.unstack(random_bytes(self._key.value, [current().shard, self._site], [1]))
@@ -102,12 +102,12 @@ def dropout_maker(key: DropoutKey, variational: bool = False) -> MakeDropout:
 
 
 def penalise(activations_BTD: tf.Tensor, mask_BT: tf.Tensor, weight: float) -> tf.Tensor:
-    """Return the activations, whose squares become part of the loss.
+    """Return the activations, and add their squares to the loss.
 
     The loss gains weight / 2 * the mean of |h|^2 over the positions that are not masked: the
     activation regularization of Merity, McCann and Socher (2017), "Revisiting activation
-    regularization for language RNNs", section 3.1. Only the gradient gains it; the loss that is
-    reported is without it. A shard of a batch has its share.
+    regularization for language RNNs", section 3.1. Only the gradient includes it, not the reported
+    loss. Each shard of a batch adds its share.
 
     Args:
         activations_BTD: h, of a float dtype.

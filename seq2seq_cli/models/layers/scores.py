@@ -15,11 +15,11 @@ from seq2seq_cli.models.ops.scan import Product, product
 class Score(keras.layers.Layer):
     """How well a query fits a key.
 
-    It is computed in the dtype of its inputs, to which the float32 weights are cast. What concerns
-    the keys alone is done by `project_keys`, once for a source.
+    It is computed in the dtype of its inputs, to which the float32 weights are cast. `project_keys`
+    computes the part that depends only on the keys, once for each source.
 
     Attributes:
-        query_kernel: what a query is multiplied by, or None where it is taken as it is.
+        query_kernel: the matrix that multiplies a query; None if there is none.
     """
 
     query_kernel: keras.Variable | None = None
@@ -29,7 +29,7 @@ class Score(keras.layers.Layer):
 
     @abstractmethod
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
-        """Return what `call` takes for the keys."""
+        """Return the projected keys, the second argument of `call`."""
 
     @abstractmethod
     def score_projected(
@@ -47,7 +47,7 @@ class Score(keras.layers.Layer):
         """Score queries against projected keys.
 
         Args:
-            query: a query a sentence (BD) or several (BTD).
+            query: one for each sentence (BD) or several (BTD).
             projected_keys_BSD: what `project_keys` returned.
 
         Returns:
@@ -75,7 +75,7 @@ class AdditiveScore(Score):
         key_units: width of a key.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
         use_bias: whether there is b.
-        use_scale: whether v is learned; without it v is 1.
+        use_scale: whether v is learned; otherwise v is 1.
         use_gain: whether a learned number multiplies the argument of the tanh.
     """
 
@@ -121,7 +121,7 @@ class AdditiveScore(Score):
 
 
 class ProductScore(Score):
-    """What the scores that are a dot product have in common. Abstract."""
+    """The common part of the scores that are dot products. Abstract."""
 
     def score_projected(
         self, projected_query: tf.Tensor, keys_BSD: tf.Tensor, product: Product = product
@@ -138,7 +138,7 @@ class DotScore(ProductScore):
     With `use_gain` a learned number multiplies the score. It starts at 1.
 
     Luong et al. (2015), section 3.1, `dot`; Vaswani et al. (2017), "Attention is all you need",
-    equation 1, with the factor, which keeps scores of random vectors at a variance of 1.
+    equation 1. Its factor keeps the variance of the scores of random vectors at 1.
     """
 
     def __init__(self, scaled: bool = False, use_gain: bool = False, **kwargs: Any):
@@ -148,7 +148,7 @@ class DotScore(ProductScore):
         self.built = True
 
     def project_keys(self, keys_BSD: tf.Tensor) -> tf.Tensor:
-        """Return the keys, scaled where the score is."""
+        """Return the keys, scaled if the score is."""
         if self.gain is not None:
             keys_BSD *= tf.cast(self.gain, keys_BSD.dtype)
         return keys_BSD / math.sqrt(keys_BSD.shape[-1]) if self.scaled else keys_BSD
@@ -157,9 +157,9 @@ class DotScore(ProductScore):
 class GeneralScore(ProductScore):
     """score(q, k) = q . W k, with W as W_a in Luong et al. (2015), section 3.1, `general`.
 
-    What is learned is `scaled_kernel`, sqrt(D) W for queries D wide. So scores begin near 0,
-    attention near even, and one step of Adam changes a score less; large scores without a meaning,
-    on which the softmax saturates, take many epochs to unlearn.
+    The learned weight is `scaled_kernel`, sqrt(D) W for queries of width D. So scores begin near 0,
+    attention begins almost uniform, and one update by Adam changes a score less. Large random
+    scores would saturate the softmax, and unlearning them takes many epochs.
 
     Args:
         query_units: width of a query.
