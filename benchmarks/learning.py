@@ -33,7 +33,7 @@ def draw(path: Path, courses: dict[str, tuple[list[float], list[float]]]) -> Non
     for i, (label, (minutes, scores)) in enumerate(courses.items()):
         colour = COLOURS[i % len(COLOURS)]
         axes.plot(minutes, scores, color=colour, marker="o", markersize=3, label=label)
-    axes.set(xlabel="minutes of training", ylabel="dev BLEU, greedy decoding", xlim=0, ylim=0)
+    axes.set(xlabel="minutes of training", ylabel="dev BLEU", xlim=0, ylim=0)
     axes.grid(color="#dddddd")
     axes.legend()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "s2s"}):

@@ -7,7 +7,7 @@ import pytest
 from seq2seq_cli.flags import set_flag
 
 
-def test_kernels_hold_nothing_that_threads_must_not_run_at_once():
+def test_compiled_code_does_not_use_ynnpack():
     code = """if True:
         import tensorflow as tf
         import seq2seq_cli.training.step  # by a program that imported TensorFlow before
@@ -31,7 +31,7 @@ def test_kernels_hold_nothing_that_threads_must_not_run_at_once():
     ("before", "after"),
     [(None, "--a=1"), ("--b=2", "--a=1 --b=2"), ("--b=2 --a=1", "--b=2 --a=1")],
 )
-def test_flags_of_the_user_stay_and_come_last(monkeypatch, before, after):
+def test_flags_of_the_user_are_kept_and_come_last(monkeypatch, before, after):
     monkeypatch.delenv("FLAGS", raising=False)
     if before is not None:
         monkeypatch.setenv("FLAGS", before)

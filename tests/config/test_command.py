@@ -34,7 +34,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_has_what_differs_from_the_defaults(command):
+def test_a_command_has_the_differences_from_the_defaults(command):
     assert training_command(COMMANDS[command]) == command
 
 
@@ -74,7 +74,7 @@ def test_the_device_and_trackers_change_nothing():
     )
 
 
-def test_a_long_command_is_none():
+def test_a_long_command_is_left_out():
     settings = [f"model.{name}_units=128" for name in ("embedding", "encoder", "attention")]
     assert training_command(config_of(*settings, "training.label_smoothing=0.25")) == ""
     assert training_command(config_of("data.corpus=" + "x" * 100)) == ""

@@ -25,7 +25,7 @@ def test_kind_selects_the_table(kind, tmp_path):
     assert config.model.description.startswith(kind.replace("_", "-"))
 
 
-def test_kind_brings_its_own_training_defaults_where_none_are_given():
+def test_each_kind_has_its_own_training_defaults():
     assert config_of().training.peak_learning_rate == 4e-3
     for kind in ("transformer", "decoder_only"):
         assert config_of(model__kind=kind).training.peak_learning_rate == 2e-3
@@ -44,19 +44,19 @@ def test_a_dot_product_gets_a_decoder_as_wide_as_the_values(score, bidirectional
 
 
 @pytest.mark.parametrize(("score", "penalised"), [("dot", True), ("scaled_dot", False)])
-def test_values_are_kept_small_where_nothing_scales_the_scores(score, penalised):
+def test_values_are_penalised_if_scores_are_not_scaled(score, penalised):
     overrides = Overrides()
     overrides.set_attention(score)
     assert (load_config(overrides).model.activation_penalty > 0) == penalised
 
 
-def test_batches_of_pairs_hold_pairs_of_any_length():
+def test_batches_by_pairs_hold_pairs_of_any_length():
     TrainingConfig(batch_pairs=8, batch_tokens=100, max_source_tokens=200)
     with pytest.raises(ValueError, match="cannot hold"):
         TrainingConfig(batch_tokens=100, max_source_tokens=200)
 
 
-def test_some_limit_is_always_in_force():
+def test_there_is_always_a_limit():
     assert Config().training.epoch_limit == 4
     overrides = Overrides()
     overrides.set("training.steps", 5, "test")

@@ -118,7 +118,7 @@ def test_a_config_that_is_not_valid_is_refused(text):
 
 @pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize("path", PATHS)
-def test_a_path_that_is_no_corpus_is_refused(path):
+def test_an_invalid_corpus_path_is_refused(path):
     Path("my.toml").write_text(f'[data]\ncorpus = "{path}"\n', encoding="utf-8")
     code, out, error = s2s("train", "--config", "my.toml", "--device", "cpu")
     assert (code, out) in [(2, ""), (3, "")]

@@ -17,7 +17,7 @@ def error_of(text: str, tmp_path) -> str:
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_every_key_says_what_it_takes(kind):
+def test_every_key_names_the_values_that_it_accepts(kind):
     for key in Config(model=MODELS[kind]()).flat():
         assert allowed(key, kind)
 
@@ -102,7 +102,7 @@ def test_unknown_table_is_named(tmp_path):
         ),
     ],
 )
-def test_wrong_value_names_key_what_is_allowed_and_what_was_given(text, message, tmp_path):
+def test_wrong_value_names_the_key_the_allowed_values_and_the_given_one(text, message, tmp_path):
     assert error_of(text, tmp_path) == message
 
 
@@ -154,7 +154,7 @@ def test_no_number_may_be_infinite_or_nan(value, tmp_path):
             assert message.endswith(f"; it is {value}")
 
 
-def test_a_combination_is_told_by_the_options_of_the_command_and_the_file_that_has_a_part():
+def test_a_wrong_combination_names_the_options_and_the_file_it_comes_from():
     written, typed = Overrides(), Overrides()
     written.set("decoding.beam", 5, "my.toml")
     written.set("decoding.n_best", 1, "my.toml")
@@ -168,7 +168,7 @@ def test_a_combination_is_told_by_the_options_of_the_command_and_the_file_that_h
     )
 
 
-def test_everything_wrong_is_told_at_once(tmp_path):
+def test_all_errors_are_reported_at_once(tmp_path):
     message = error_of("[training]\nseed = -1\nspeed = 2\n[model]\ndropout = 2.0", tmp_path)
     assert message.count("my.toml:") == 3
 
@@ -216,7 +216,7 @@ def test_parallel_blocks_need_the_norm_before(tmp_path):
     assert error_of(text, tmp_path).endswith("model.norm must be 'pre'; it is 'post'")
 
 
-def test_locations_of_the_longest_source_are_needed(tmp_path):
+def test_location_attention_needs_positions_for_the_longest_source(tmp_path):
     text = '[model]\nattention = "location"\n[training]\nmax_source_tokens = 200'
     assert error_of(text, tmp_path) == (
         "my.toml: model.attention_positions (128) is too small for the sources that "
@@ -261,7 +261,7 @@ def test_coverage_without_attention_is_refused(tmp_path):
         ),
     ],
 )
-def test_what_is_wrong_in_sources_is_named(tmp_path, text, message):
+def test_errors_in_sources_are_named(tmp_path, text, message):
     path = tmp_path / "c.toml"
     path.write_text(f"[data]\n{text}\n")
     with pytest.raises(UsageError) as caught:

@@ -69,7 +69,7 @@ def test_other_durations_are_errors(text):
         ("local-m", "general", "luong"),
     ],
 )
-def test_names_that_people_know_set_score_and_wiring(name, score, wiring, tmp_path):
+def test_names_of_papers_set_score_and_wiring(name, score, wiring, tmp_path):
     overrides = Overrides()
     overrides.set_attention(name)
     config = load_config(overrides)
@@ -88,7 +88,7 @@ def test_local_attention_has_names_and_labels_of_its_own(name):
     assert model.description == f"rnn, {name} general attention, luong wiring"
 
 
-def test_a_wiring_that_is_given_holds_for_any_score():
+def test_a_given_wiring_works_with_any_score():
     overrides = Overrides()
     overrides.set("model.wiring", "bahdanau", "test")
     overrides.set_attention("dot")

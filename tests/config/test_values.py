@@ -73,7 +73,7 @@ def loads_or_is_refused(overrides: Overrides) -> None:
 
 
 @given(st.dictionaries(keys, values, min_size=1, max_size=4))
-def test_any_value_of_any_key_is_taken_or_refused_with_its_origin(given_values):
+def test_any_value_of_any_key_is_accepted_or_refused_with_its_origin(given_values):
     overrides = Overrides()
     for key, value in given_values.items():
         overrides.set(key, value, "test")
@@ -92,7 +92,7 @@ def test_any_value_of_any_key_is_taken_or_refused_with_its_origin(given_values):
         max_size=3,
     )
 )
-def test_any_file_is_taken_or_refused_by_its_name(tmp_path_factory, tables):
+def test_any_file_is_accepted_or_refused_by_name(tmp_path_factory, tables):
     if not as_file(tables):
         return
     path = tmp_path_factory.getbasetemp() / "c.toml"
@@ -103,7 +103,7 @@ def test_any_file_is_taken_or_refused_by_its_name(tmp_path_factory, tables):
 @given(
     keys, text | st.sampled_from(["[" * 3000, "1" * 5000, "0x" + "f" * 5000, "1\n[a]\nb=2", "…"])
 )
-def test_any_assignment_is_taken_or_refused(key, value):
+def test_any_assignment_is_accepted_or_refused(key, value):
     try:
         overrides = Overrides()
         overrides.set_assignment(f"{key}={value}")
@@ -150,12 +150,12 @@ def refusal(*assignments: str) -> str:
         ),
     ],
 )
-def test_a_value_that_no_config_can_have_is_named(assignment, message):
+def test_an_impossible_value_is_named(assignment, message):
     assert refusal(assignment) == f"--set {assignment.partition('=')[0]}: {message}"
 
 
 @pytest.mark.parametrize("weight", ["inf", "nan", "1e12", "0", "-1", "1e-9"])
-def test_a_weight_with_which_no_epoch_can_be_made_is_refused(weight):
+def test_a_weight_that_leaves_an_empty_epoch_is_refused(weight):
     number = float(weight) if "." in weight or not weight.lstrip("-").isdigit() else int(weight)
     finite = "" if math.isfinite(number) else "finite "
     assert refusal(f'data.sources=[{{corpus="a", weight={weight}}}]') == (

@@ -45,7 +45,7 @@ def test_groups_have_the_scores_of_each_system(compared):
     assert [each.sentences for each in compared.by_rarest_word] == [2, 1, 1]
 
 
-def test_a_system_differs_from_itself_by_nothing(compared):
+def test_a_system_does_not_differ_from_itself(compared):
     for metric in compared.metrics:
         baseline, _, again = metric.systems
         assert again.score == baseline.score
@@ -126,7 +126,7 @@ def test_tables_say_on_what_the_systems_were_trained():
     assert "% system 2: better; trained on GPU\n% system 3: better\n" in to_latex(both)
 
 
-def test_systems_are_called_by_their_commands_if_these_are_known_and_differ():
+def test_systems_are_named_by_their_commands_if_these_differ():
     dot, general = (trained(f"s2s train --attention {name}", 1.0) for name in ("dot", "general"))
     found = compare(OF, [dot, general], None, Resampling(20, 20))
     table = to_markdown(found)

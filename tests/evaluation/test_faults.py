@@ -16,11 +16,11 @@ from seq2seq_cli.evaluation.faults import find_faults, is_copy, repeats
         ("", False),
     ],
 )
-def test_words_that_come_three_times_in_succession_are_repeated(text, repeated):
+def test_a_word_three_times_in_succession_is_a_repetition(text, repeated):
     assert repeats(text) is repeated
 
 
-def test_a_copy_is_the_source_where_no_reference_is():
+def test_a_copy_equals_the_source_and_no_reference():
     assert is_copy("Hello, Tom.", "hello tom", ["hola Tom"])
     assert not is_copy("Hello, Tom.", "hello tom", ["hola", "Hello, Tom!"])
     assert not is_copy("Hello", "hola", ["x"])

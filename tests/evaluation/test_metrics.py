@@ -85,7 +85,7 @@ def test_intervals_are_those_of_the_command_line_with_the_same_seed(metric, tmp_
     assert other.mean != scored.mean
 
 
-def test_the_seed_leaves_no_trace(monkeypatch):
+def test_the_seed_does_not_change_the_global_generator(monkeypatch):
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     with sacrebleu_seed(3):
         assert os.environ["SACREBLEU_SEED"] == "3"
@@ -116,7 +116,7 @@ def test_any_reference_counts_and_their_number_may_differ():
     assert reference_streams(references)[1] == ["he goes home early now", None]
 
 
-def test_a_reference_that_is_repeated_changes_neither_bleu_nor_chrf():
+def test_a_repeated_reference_changes_neither_bleu_nor_chrf():
     first = random_texts(40, 1)
     references = [[text, *changed([text] * (k % 3), k)] for k, text in enumerate(first)]
     padded = [[*texts, *[texts[0]] * (3 - len(texts))] for texts in references]

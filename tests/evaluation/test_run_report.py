@@ -26,7 +26,7 @@ def run(tmp_path) -> Run:
     return made
 
 
-def test_a_run_is_gathered_from_its_files(run):
+def test_a_report_reads_the_files_of_a_run(run):
     found = gather(run)
     assert found.start == START
     assert found.training == TRAINING
@@ -38,7 +38,7 @@ def test_a_run_is_gathered_from_its_files(run):
     assert (found.versions, found.test) == ({}, None)
 
 
-def test_a_training_whose_command_is_long_is_repeated_by_its_config(run):
+def test_a_long_command_is_replaced_by_the_config(run):
     overrides = Overrides()
     for name in ("embedding", "encoder", "decoder", "attention"):
         overrides.set(f"model.{name}_units", 100, "test")
@@ -46,7 +46,7 @@ def test_a_training_whose_command_is_long_is_repeated_by_its_config(run):
     assert gather(run).command == f"s2s train --config '{run.path}/config.toml'"
 
 
-def test_a_damaged_config_leaves_the_rest(run):
+def test_a_damaged_config_does_not_hide_the_rest(run):
     (run.path / "config.toml").write_text("x = 1")
     found = gather(run)
     assert (found.config, found.changed) == ({}, {})
@@ -54,7 +54,7 @@ def test_a_damaged_config_leaves_the_rest(run):
     assert len(found.training) == 20
 
 
-def test_long_curves_are_thinned_out_and_keep_their_ends():
+def test_long_curves_are_thinned_and_keep_their_ends():
     entries = [{"step": step} for step in range(1000)]
     found = thinned(entries, 10)
     assert len(found) == 10

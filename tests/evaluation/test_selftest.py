@@ -139,7 +139,7 @@ def test_another_epsilon_is_found(kind, without_compiling, monkeypatch):
     assert failing(kind) == TEXTBOOK
 
 
-def test_a_bias_that_is_left_out_is_found(without_compiling, monkeypatch):
+def test_a_missing_bias_is_found(without_compiling, monkeypatch):
     honest = embeddings.Embeddings.logits
     monkeypatch.setattr(
         embeddings.Embeddings, "logits", lambda self, x: honest(self, x) - self.output_bias
@@ -158,7 +158,7 @@ def test_a_wrong_gradient_is_found(without_compiling, monkeypatch):
     assert failing("decoder_only") == {GRADIENT}
 
 
-def test_attention_over_something_else_is_found(without_compiling, monkeypatch):
+def test_wrong_attention_weights_are_found(without_compiling, monkeypatch):
     honest = rnn.RNN.make_step
 
     def make_step(self):

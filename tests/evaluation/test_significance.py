@@ -35,7 +35,7 @@ def found() -> dict:
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("test", ["bs", "ar"])
-def test_scores_intervals_and_p_values_are_sacrebleus(found, metric, test, tmp_path):
+def test_scores_intervals_and_p_values_are_those_of_sacrebleu(found, metric, test, tmp_path):
     files = []
     for k, texts in enumerate([REFERENCES, *SYSTEMS]):
         files.append(str(tmp_path / str(k)))
@@ -64,7 +64,7 @@ def test_scores_intervals_and_p_values_are_sacrebleus(found, metric, test, tmp_p
             assert [system.mean, system.half_width] == [float(mean) for mean in means]
 
 
-def test_signatures_say_how_it_was_tested(found):
+def test_signatures_describe_the_test(found):
     assert "|bs:100|seed:9|" in found["BLEU"].bootstrap_signature
     assert "|ar:300|seed:9|" in found["TER"].randomisation_signature
 

@@ -15,7 +15,7 @@ from seq2seq_cli.evaluation.systems import (
 OF = EvaluationSet("test", ["a\tb", "c\u2028d"], [["x", "y"], ["z"]])
 
 
-def test_what_is_saved_is_read(tmp_path):
+def test_saved_translations_are_read_back(tmp_path):
     path = tmp_path / "saved.jsonl"
     output = SystemOutput("mine", ["é\t", ""], [False, True], {"run": "runs/1"})
     path.write_text(to_jsonl(OF, output), encoding="utf-8")
@@ -23,14 +23,14 @@ def test_what_is_saved_is_read(tmp_path):
     assert read_translations(path) == (OF, output)
 
 
-def test_what_is_not_known_of_cuts_stays_so(tmp_path):
+def test_unknown_cuts_stay_unknown(tmp_path):
     path = tmp_path / "saved"
     path.write_text(to_jsonl(OF, SystemOutput("mine", ["1", "2"])), encoding="utf-8")
     assert read_translations(path)[1].cut is None
 
 
 @pytest.mark.parametrize("content", ["", "hola\n", "{}\n", "[]\n", "\xff"])
-def test_other_files_are_not_taken_for_saved_ones(content, tmp_path):
+def test_other_files_are_not_mistaken_for_saved_translations(content, tmp_path):
     (tmp_path / "text").write_text(content, encoding="latin-1")
     assert not is_saved(tmp_path / "text")
 
@@ -56,7 +56,7 @@ def test_a_damaged_line_is_named(changed, tmp_path):
 
 
 @pytest.mark.parametrize("line", ["{", "", '{"source": "a"}', "[]"])
-def test_a_line_that_is_no_translation_is_named(line, tmp_path):
+def test_an_invalid_line_is_named(line, tmp_path):
     damaged(tmp_path / "saved.jsonl", 2, line)
     with pytest.raises(DataError, match="saved.jsonl:2: the line is damaged"):
         read_translations(tmp_path / "saved.jsonl")
@@ -65,7 +65,7 @@ def test_a_line_that_is_no_translation_is_named(line, tmp_path):
 @pytest.mark.parametrize(
     "origin", ["[]", '{"minutes": "x"}', '{"minutes": NaN}', '{"command": 1}', '{"trained_on": []}']
 )
-def test_a_damaged_head_is_named(origin, tmp_path):
+def test_a_damaged_header_is_named(origin, tmp_path):
     head = '{"format": "s2s translations", "version": 1, "name": "a", "test_set": "b", "origin": '
     damaged(tmp_path / "saved.jsonl", 1, f"{head}{origin}}}")
     with pytest.raises(DataError, match=r"saved.jsonl:1: the line is damaged \(origin"):

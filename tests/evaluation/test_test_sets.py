@@ -32,7 +32,7 @@ def test_a_tsv_has_any_number_of_references(tmp_path):
         read_tsv(write(tmp_path / "t.tsv", "a\tx\nb\n"))
 
 
-def test_hypotheses_have_a_line_for_each_source(tmp_path):
+def test_there_is_a_hypothesis_for_each_source(tmp_path):
     path = write(tmp_path / "h", "uno\ndos\n")
     assert read_hypotheses(path, 2) == ["uno", "dos"]
     with pytest.raises(DataError, match="has 2 lines, and the test set has 3"):
@@ -59,7 +59,7 @@ def library(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_a_named_test_set_is_sacrebleus(library):
+def test_a_named_test_set_is_that_of_sacrebleu(library):
     from sacrebleu import DATASETS
 
     texts = {"src": "a\nb\n", "ref": "x\ny\n"}
@@ -70,7 +70,7 @@ def test_a_named_test_set_is_sacrebleus(library):
     assert found.references == [["x"], ["y"]]
 
 
-def test_a_named_test_set_that_cannot_be_had_is_refused(library):
+def test_an_unavailable_test_set_is_refused(library):
     with pytest.raises(DataError, match=r"could not download it \(no network\)"):
         read_named("wmt13", ("en", "es"))
     with pytest.raises(UsageError, match="there is no en-xx in it; there is: .*en-es"):
@@ -79,7 +79,7 @@ def test_a_named_test_set_that_cannot_be_had_is_refused(library):
         read_named("wmt99", ("en", "es"))
 
 
-def test_a_server_that_says_nothing_is_given_up(tmp_path, monkeypatch):
+def test_a_silent_server_is_given_up(tmp_path, monkeypatch):
     from sacrebleu import DATASETS
 
     with socket.create_server(("127.0.0.1", 0)) as server:  # it accepts, and never answers

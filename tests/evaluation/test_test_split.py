@@ -29,20 +29,20 @@ def test_the_held_out_pairs_of_a_trained_run_are_scored(trained):
     assert next(test.rows()) == [test.sources[0], test.translations[0], *test.references[0]]
 
 
-def test_another_corpus_than_the_trained_one_is_refused(trained, tmp_path):
+def test_a_corpus_other_than_the_trained_one_is_refused(trained, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text("".join(f"{t}\t{s}\n" for s, t in toy_pairs()), encoding="utf-8")
     with pytest.raises(DataError, match="is not the corpus that .* was trained on"):
         evaluate_split(trained, "test", str(other))
 
 
-def test_a_corpus_that_moved_is_found_where_it_is_said_to_be(trained, corpus, tmp_path):
+def test_a_moved_corpus_is_read_from_its_new_location(trained, corpus, tmp_path):
     moved = Path(tmp_path / "moved.tsv")
     moved.write_bytes(corpus.read_bytes())
     assert evaluate_split(trained, "test", str(moved)).scores.bleu > 0
 
 
-def test_the_progress_of_an_evaluation_is_told(trained):
+def test_an_evaluation_reports_its_progress(trained):
     run = Run(trained)
     told = []
     found = evaluate(

@@ -33,7 +33,7 @@ def allowed(page: str) -> list[str]:
     return sources.split()
 
 
-def test_texts_are_escaped_and_data_ends_no_element(folder):
+def test_texts_are_escaped_and_data_cannot_close_its_element(folder):
     page = SingleFilePage(folder, "a.html.j2", ["a.css"], ["low.js", "high.js"])
     html = page.render(HOSTILE, {"text": HOSTILE}, text=HOSTILE)
     assert HOSTILE not in html
@@ -55,20 +55,20 @@ def test_only_the_scripts_of_the_page_may_run(folder):
     assert allowed(compiles.render("t", text=""))[1:] == ["'unsafe-eval'"]
 
 
-def test_a_page_without_scripts_lets_none_run(folder):
+def test_a_page_without_scripts_allows_none(folder):
     html = SingleFilePage(folder, "a.html.j2", ["a.css"]).render("t", text="")
     assert allowed(html) == ["'none'"]
     assert "<script" not in html
 
 
-def test_json_ends_no_element():
+def test_json_cannot_close_its_element():
     text = script_json(["</script>", "<!--", "\u2028"])
     assert "<" not in text
     assert "\u2028" not in text
     assert json.loads(text) == ["</script>", "<!--", "\u2028"]
 
 
-def test_a_library_cannot_end_its_element():
+def test_a_library_cannot_close_its_element():
     assert as_parsed('"</script>" < "</b>"') == r'"<\/script>" < "</b>"'
 
 

@@ -49,6 +49,6 @@ def test_without_workers_there_is_no_cluster(value, monkeypatch):
         {"cluster": {"worker": ["a:99999"]}, "task": {"type": "worker", "index": 0}},
     ],
 )
-def test_what_names_no_worker_is_an_error_with_an_example(value, monkeypatch):
+def test_an_invalid_cluster_is_an_error_with_an_example(value, monkeypatch):
     with pytest.raises(UsageError, match="TF_CONFIG: .*An example is"):
         found(monkeypatch, value)

@@ -66,9 +66,7 @@ def model(*shapes: tuple[int, ...]) -> SimpleNamespace:
         (0.010, 0.0085, "float32"),  # too little to be sure
     ],
 )
-def test_bfloat16_is_chosen_only_where_it_is_clearly_faster(
-    machine, clock, float32, bfloat16, chosen
-):
+def test_bfloat16_is_chosen_only_if_it_is_clearly_faster(machine, clock, float32, bfloat16, chosen):
     machine(float32, bfloat16)
     found = choose(clock, "CPU")
     assert found.precision == chosen
@@ -78,7 +76,7 @@ def test_bfloat16_is_chosen_only_where_it_is_clearly_faster(
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_precision_that_is_set_is_not_measured(machine, clock, precision):
+def test_a_given_precision_is_not_measured(machine, clock, precision):
     machine(0.01, 0.02)
     found = choose(clock, "CPU", precision=precision, shards=3)
     assert (found.precision, found.shards, found.milliseconds) == (precision, 3, {})
@@ -93,7 +91,7 @@ def test_a_precision_that_is_set_is_not_measured(machine, clock, precision):
         ({1: 1, 2: 1, 4: 1.9}, 4),  # another process may be busy for a moment
     ],
 )
-def test_a_batch_has_as_many_parts_as_are_fastest(machine, clock, by_parts, chosen):
+def test_the_fastest_number_of_parts_is_chosen(machine, clock, by_parts, chosen):
     machine(0.01, 0.02, by_parts)
     assert choose(clock, "CPU").shards == chosen
 
@@ -117,13 +115,13 @@ def test_a_gpu_is_measured_like_a_cpu(machine, clock, monkeypatch):
 
 
 @pytest.mark.parametrize(("bfloat16", "chosen"), [(0.005, "bfloat16"), (0.02, "float32")])
-def test_decoding_chooses_its_precision_alike(machine, clock, bfloat16, chosen):
+def test_decoding_chooses_its_precision_in_the_same_way(machine, clock, bfloat16, chosen):
     machine(0.01, bfloat16)
     assert choose_decoding_precision("auto", model(), clock) == chosen
     assert choose_decoding_precision("float32", model(), clock) == "float32"
 
 
-def test_what_was_chosen_is_read_back():
+def test_the_choice_is_read_back():
     chosen = Computation("bfloat16", 2, "CPU", {"keras": "3"}, {"float32": 1.5})
     assert Computation.from_json(chosen.to_json()) == chosen
 
@@ -131,12 +129,12 @@ def test_what_was_chosen_is_read_back():
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"precision": "float8", "shards": 1}', '{"precision": []}']
 )
-def test_another_file_is_refused(text):
+def test_an_invalid_file_is_refused(text):
     with pytest.raises(ValueError, match="."):
         Computation.from_json(text)
 
 
-def test_another_device_and_version_are_named():
+def test_a_changed_device_and_version_are_named():
     before = Computation("float32", 2, "CPU (A)", {"keras": "2.0"})
     device, version = before.differences("CPU (B)")
     assert device == "device CPU (A) before, CPU (B) now"

@@ -22,7 +22,7 @@ def test_importing_prints_nothing():
     assert run.stdout == b""
 
 
-def test_a_failing_block_shows_what_was_held_back(capfd):
+def test_a_failing_block_shows_the_suppressed_output(capfd):
     with pytest.raises(ValueError, match="x"), tensorflow_import._silent_stderr():
         os.write(2, b"the reason")
         raise ValueError("x")
@@ -53,14 +53,14 @@ class TestCache:
 
         return imported
 
-    def test_a_folder_that_can_be_written_is_made_and_used(self, warnings, tmp_path, monkeypatch):
+    def test_a_writable_folder_is_created_and_used(self, warnings, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         assert warnings() == []
         folder = os.environ["TF_XLA_FLAGS"].partition("directory=")[2]
         assert folder.startswith(str(tmp_path / "cache/s2s/xla/"))
         assert os.listdir(folder) == []
 
-    def test_one_that_cannot_be_written_costs_a_warning(self, warnings, tmp_path, monkeypatch):
+    def test_an_unwritable_folder_is_a_warning(self, warnings, tmp_path, monkeypatch):
         (tmp_path / "file").touch()
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
         (warning,) = warnings()
@@ -68,7 +68,7 @@ class TestCache:
         assert "cannot be written (Not a directory). XLA therefore compiles again at" in warning
         assert "cache" not in os.environ["TF_XLA_FLAGS"]
 
-    def test_a_full_disk_costs_a_warning(self, warnings, tmp_path, monkeypatch):
+    def test_a_full_disk_is_a_warning(self, warnings, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         full = SimpleNamespace(free=3_000_000)
         monkeypatch.setattr(xla_cache.shutil, "disk_usage", lambda folder: full)
@@ -77,7 +77,7 @@ class TestCache:
         assert "cache" not in os.environ["TF_XLA_FLAGS"]
 
 
-def test_a_folder_shrinks_by_its_oldest_files(tmp_path):
+def test_the_oldest_files_of_a_large_folder_are_deleted(tmp_path):
     for age in range(4):
         path = tmp_path / f"folder {age % 2}" / f"{age}"
         path.parent.mkdir(exist_ok=True)
@@ -156,7 +156,7 @@ def two_gpus(monkeypatch):
         ("gpu:1", ["g1"], "GPU 1 (model g1)"),
     ],
 )
-def test_the_gpu_asked_for_is_the_only_visible_one(two_gpus, name, chosen, description):
+def test_only_the_requested_gpu_is_visible(two_gpus, name, chosen, description):
     assert devices.use_device(name) == description
     assert two_gpus == [chosen]
 
@@ -167,7 +167,7 @@ def test_the_cpu_hides_the_gpus(two_gpus):
 
 
 @pytest.mark.parametrize("name", ["cpu", "gpu:1"])
-def test_a_device_chosen_too_late_is_refused(two_gpus, name, monkeypatch):
+def test_a_device_cannot_be_chosen_after_the_first_operation(two_gpus, name, monkeypatch):
     def refuse(devices: list, kind: str) -> None:
         raise RuntimeError("cannot be modified after being initialized")
 
@@ -176,7 +176,7 @@ def test_a_device_chosen_too_late_is_refused(two_gpus, name, monkeypatch):
         devices.use_device(name)
 
 
-def test_a_gpu_that_is_not_there_is_refused(two_gpus):
+def test_a_missing_gpu_is_refused(two_gpus):
     with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs, gpu:0 to gpu:1"):
         devices.use_device("gpu:2")
     assert two_gpus == []
@@ -202,12 +202,12 @@ class TestThreads:
         config = TrainingConfig(**{"compile": "graph", **settings})
         assert parallel.most_shards(config) == shards
 
-    def test_a_gpu_computes_one_thing_at_a_time(self, monkeypatch):
+    def test_a_gpu_computes_one_part_at_a_time(self, monkeypatch):
         monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
         assert parallel.most_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
         assert parallel.parts_at_once() == 1
 
-    def test_a_shape_of_batches_costs_more_the_more_is_compiled_for_it(self, monkeypatch):
+    def test_a_batch_shape_costs_more_if_more_is_compiled_for_it(self, monkeypatch):
         def cost(kind: str, how: str) -> int:
             return parallel.cost_of_a_shape(kind, TrainingConfig(compile=how))
 
@@ -223,7 +223,7 @@ class TestThreads:
         parallel.share_threads(parts)
         assert asked == [threads]
 
-    def test_items_are_computed_at_once_and_given_in_order(self):
+    def test_items_are_computed_in_parallel_and_returned_in_order(self):
         all_begun = threading.Barrier(4)
 
         def wait(item: int) -> int:
@@ -232,7 +232,7 @@ class TestThreads:
 
         assert list(parallel.in_parallel(wait, range(8))) == list(range(8))
 
-    def test_after_an_error_nothing_more_begins(self):
+    def test_after_an_error_no_further_item_is_computed(self):
         begun = []
 
         def fail(item: int) -> None:

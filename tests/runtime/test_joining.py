@@ -85,7 +85,7 @@ def test_the_port_is_free_again_while_the_connections_last():
             assert second.receive() == [{"still": True}]
 
 
-def test_one_that_waits_says_for_whom_and_gives_up_by_name(impatient):
+def test_a_waiting_worker_names_the_missing_ones_and_gives_up(impatient):
     chief, present, _ = clusters(3)
     said = {0: [], 1: []}
     with threads() as start:
@@ -98,7 +98,7 @@ def test_one_that_waits_says_for_whom_and_gives_up_by_name(impatient):
         assert len(texts) >= 5
 
 
-def test_one_that_starts_late_is_waited_for(impatient):
+def test_a_late_worker_is_waited_for(impatient):
     chief, other = clusters(2)
     for first, later in ((chief, other), (other, chief)):
         with threads() as start:
@@ -110,7 +110,7 @@ def test_one_that_starts_late_is_waited_for(impatient):
                     pass
 
 
-def test_one_that_waits_obeys_a_signal(impatient):
+def test_a_waiting_worker_obeys_a_signal(impatient):
     for cluster in clusters(2):
         timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGTERM])
         timer.start()
@@ -121,7 +121,7 @@ def test_one_that_waits_obeys_a_signal(impatient):
         timer.join()
 
 
-def test_one_that_was_started_again_takes_its_place(impatient):
+def test_a_restarted_worker_replaces_the_earlier_one(impatient):
     chief, one, two = clusters(3)
     with threads() as start:
         waiting = start(join, chief, 10.0, silent)
@@ -134,7 +134,7 @@ def test_one_that_was_started_again_takes_its_place(impatient):
                 pass
 
 
-def test_somebody_else_at_the_port_is_sent_away(impatient):
+def test_a_stranger_at_the_port_is_rejected(impatient):
     chief, other = clusters(2)
     with threads() as start:
         waiting = start(join, chief, 10.0, silent)
@@ -193,7 +193,7 @@ def test_ports_that_take_no_connection_are_named():
         assert [text[:8] for text in unreachable(first)] == ["worker 1"]
 
 
-def test_one_that_ends_by_an_error_is_named_to_all_with_its_cause():
+def test_a_failed_worker_is_named_to_all_with_the_cause():
     with joined(3) as (chief, first, second):
         first.end("my.tsv: no such file", 3)
         with pytest.raises(WorkerError, match=r"worker 1 .*my.tsv: no such file") as error:
@@ -203,7 +203,7 @@ def test_one_that_ends_by_an_error_is_named_to_all_with_its_cause():
             second.receive()
 
 
-def test_one_that_vanishes_is_named_to_all():
+def test_a_lost_worker_is_named_to_all():
     with joined(3) as (chief, first, second):
         first.channels[0].close()
         with pytest.raises(WorkerError, match=r"worker 1 .*ended without a message") as error:
@@ -213,7 +213,7 @@ def test_one_that_vanishes_is_named_to_all():
             second.receive()
 
 
-def test_one_that_hangs_is_named(impatient, monkeypatch):
+def test_a_hanging_worker_is_named(impatient, monkeypatch):
     monkeypatch.setattr(Peers, "_beat", lambda self: None)  # as after SIGSTOP
     with joined(2) as (chief, other):
         with pytest.raises(WorkerError, match=r"worker 1 .*has not answered"):
@@ -222,7 +222,7 @@ def test_one_that_hangs_is_named(impatient, monkeypatch):
             other.receive()
 
 
-def test_signs_of_life_keep_a_connection_and_bring_signals(impatient):
+def test_heartbeats_keep_a_connection_and_carry_signals(impatient):
     with joined(2) as (chief, other):
         time.sleep(1.0)
         chief.check()
@@ -232,21 +232,21 @@ def test_signs_of_life_keep_a_connection_and_bring_signals(impatient):
         assert chief.signalled.startswith("worker 1")
 
 
-def test_a_loss_is_an_error_once():
+def test_a_lost_worker_is_an_error_only_once():
     with joined(2) as (chief, other):
         other.channels[0].close()
         assert "worker 1" in str(chief.loss_after("the exchange failed"))
         chief.check()  # it is known
 
 
-def test_a_good_end_is_no_loss():
+def test_a_worker_that_ends_normally_is_not_lost():
     with joined(2) as (chief, other):
         chief.end("", 0)
         assert other.receive() == [{"end": "", "code": 0}]
         other.check()
 
 
-def test_an_error_in_the_block_is_told():
+def test_an_error_in_the_block_is_sent_to_the_others():
     with contextlib.suppress(RunInterruptedError), joined(2) as (chief, other):
         told = RunInterruptedError("Stopped by SIGTERM at step 4, which is saved", signal.SIGTERM)
         chief.__exit__(type(told), told, None)
@@ -255,7 +255,7 @@ def test_an_error_in_the_block_is_told():
         assert error.value.exit_code == 128 + signal.SIGTERM
 
 
-def test_something_else_than_a_message_is_an_error():
+def test_an_invalid_message_is_an_error():
     with socket.create_server(("127.0.0.1", 0)) as server:
         channel = Channel(socket.create_connection(server.getsockname()))
         with server.accept()[0] as theirs:

@@ -34,14 +34,14 @@ def test_a_sum_is_written_over_an_input_that_nothing_reads_later():
     assert peak(read_later) == 2
 
 
-def test_another_shape_takes_no_memory():
+def test_a_reshape_takes_no_memory():
     def reshaped(x):
         return [tf.cumsum(tf.reshape(tf.identity(tf.cumsum(x)), [2, 128]))]
 
     assert peak(reshaped) == 2
 
 
-def test_what_no_result_needs_is_not_computed():
+def test_unused_operations_are_not_computed():
     def unused(x):
         tf.tile(x, [100])
         return [tf.cumsum(x)]

@@ -48,7 +48,7 @@ def _unknown(name: str) -> int:
     raise ValueError("unrecognized configuration name")
 
 
-def test_only_runtime_knows_what_linux_has():
+def test_only_the_runtime_package_uses_linux_interfaces():
     allowed = {PACKAGE / "runtime" / f"{name}.py" for name in ("health", "machine", "memory")}
     for path in {*PACKAGE.rglob("*.py")} - allowed:
         assert not LINUX.search(path.read_text("utf-8")), path
@@ -56,7 +56,7 @@ def test_only_runtime_knows_what_linux_has():
         assert LINUX.search(path.read_text("utf-8"))
 
 
-def test_the_cores_are_those_the_process_may_use(monkeypatch):
+def test_only_the_cores_that_the_process_may_use_count(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 5, 7}, raising=False)
     assert machine.cores() == 3
 
@@ -97,7 +97,7 @@ def test_the_cache_depends_on_the_processor(macos, bare):
     assert xla_cache_folder() != before
 
 
-def test_memory_without_linuxs_files_is_about_that_with_them(monkeypatch, tmp_path):
+def test_memory_is_about_the_same_without_the_files_of_linux(monkeypatch, tmp_path):
     with_files = memory.resident_memory()
     monkeypatch.setattr(memory, "_STATUS", tmp_path / "statm")
     assert memory.resident_memory() == pytest.approx(with_files, rel=0.2)
@@ -105,7 +105,7 @@ def test_memory_without_linuxs_files_is_about_that_with_them(monkeypatch, tmp_pa
     assert memory.resident_memory() == memory.peak_memory() >= 0.8 * with_files
 
 
-def test_the_unit_of_the_peak_is_the_systems(monkeypatch):
+def test_the_unit_of_the_peak_memory_depends_on_the_system(monkeypatch):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     monkeypatch.setattr(memory, "sys", SimpleNamespace(platform="darwin", maxsize=sys.maxsize))
     assert peak <= memory.peak_memory() <= 1.5 * peak

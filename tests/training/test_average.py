@@ -41,7 +41,7 @@ def test_averages_follow_the_weights_by_the_decay():
         np.testing.assert_allclose(average.numpy(), value, atol=1e-6)
 
 
-def test_the_model_uses_the_averages_in_a_block_alone():
+def test_the_model_uses_the_averages_only_in_a_block():
     updater, weights = averaging_updater()
     updater.update([batch()], 0, 0.01)
     raw = [weight.numpy() for weight in weights]

@@ -90,7 +90,7 @@ def test_an_ensemble_and_a_resumed_run_keep_the_direction(run, corpus):
 
 
 @pytest.mark.slow
-def test_a_resumed_training_is_the_same_as_one_that_goes_through(corpus, workdir):
+def test_a_resumed_training_equals_an_uninterrupted_one(corpus, workdir):
     made = workdir / "made.tsv"
     made.write_text("".join(f"made {s}\t{t} hecho\n" for s, t in toy_pairs()), "utf-8")
     sources = [{"corpus": str(corpus)}, {"corpus": str(made), "tag": "bt", "weight": 0.5}]
@@ -127,7 +127,7 @@ class TestCommands:
         (line,) = invoke("score", "--to", "en", ES[0], EN[0])
         assert float(line) == pytest.approx(model.score(ES[0], EN[0], to="en"), abs=1e-3)
 
-    def test_eval_scores_the_same_pairs_turned_round(self, run):
+    def test_eval_scores_the_same_pairs_reversed(self, run):
         from seq2seq_cli.data.corpus import read_corpus
 
         config = Run(run).config()
@@ -165,7 +165,7 @@ class TestCommands:
     @pytest.mark.parametrize(
         "command", ["translate", "eval", "score", "attention", "explain", "compare", "report"]
     )
-    def test_an_unknown_language_is_an_error_that_names_the_known(self, run, command):
+    def test_an_unknown_language_is_an_error_that_names_the_known_ones(self, run, command):
         several = {"eval": [], "report": [], "score": ["a", "b"], "compare": [run.name] * 2}
         texts = several.get(command, ["a"])
         code, _, error = s2s(command, "--to", "fr", *texts)
@@ -173,7 +173,7 @@ class TestCommands:
         assert "'fr' (--to)" in error
         assert "en to es and back" in error
 
-    def test_a_run_of_one_direction_takes_its_own_language_alone(self, trained, home):
+    def test_a_run_of_one_direction_accepts_only_its_own_language(self, trained, home):
         (line,) = invoke("translate", "--to", "es", EN[0], "-q")
         assert invoke("translate", EN[0], "-q") == [line]
         code, _, error = s2s("translate", "--to", "en", EN[0])

@@ -129,7 +129,7 @@ def test_other_versions(run, monkeypatch):
     ],
     ids=str,
 )
-def test_another_config_is_refused_unless_it_is_accepted(settings, run):
+def test_a_changed_config_is_refused_unless_accepted(settings, run):
     (key, value), *_ = settings.items()
     name = key.replace("__", ".")
     with pytest.raises(UsageError, match=f"{name}: .* there, .* now") as caught:
@@ -150,7 +150,7 @@ def test_another_config_is_refused_unless_it_is_accepted(settings, run):
     ],
     ids=str,
 )
-def test_what_the_checkpoints_do_not_fit_is_refused_always(settings, run):
+def test_a_config_that_does_not_fit_the_checkpoints_is_always_refused(settings, run):
     with pytest.raises(UsageError, match="The run's checkpoints do not fit these"):
         changed(run, **settings)
     with pytest.raises(UsageError) as caught:
@@ -158,7 +158,7 @@ def test_what_the_checkpoints_do_not_fit_is_refused_always(settings, run):
     assert "--accept-changes" not in str(caught.value)
 
 
-def test_an_accepted_config_is_used_kept_and_told(run):
+def test_an_accepted_config_is_used_stored_and_reported(run):
     config = changed(run, training__steps=6, **{k.replace(".", "__"): v for k, v in MIXED.items()})
     notices = go_on(run, config)
     text = "training.peak_learning_rate was 0.004 and is 0.001"

@@ -50,7 +50,7 @@ def names(entries: list[Entry]) -> list[str]:
     return [found.name for entry in entries for found in doctor.look_at(entry)]
 
 
-def test_a_clean_training_is_well():
+def test_a_clean_training_has_no_problems():
     assert names(training(3000)) == []
 
 
@@ -73,7 +73,7 @@ def test_outputs_attention_and_loss_are_judged_after_500_updates(name):
 
 
 @pytest.mark.parametrize("name", OUTPUT_PROBLEMS)
-def test_nothing_of_that_is_judged_in_the_warm_up(name):
+def test_they_are_not_judged_during_the_warm_up(name):
     rising = {step: {"learning_rate": float(step)} for step in range(0, 1001, 10)}
     assert names(training(1000, rising, **OUTPUT_PROBLEMS[name])) == []
 
@@ -102,7 +102,7 @@ def test_overfitting_names_the_epoch_that_was_best():
     assert "from 2.00 to 2.60" in found[0].text
 
 
-def test_a_dev_loss_that_rises_with_the_training_loss_is_no_overfitting():
+def test_a_dev_loss_that_rises_with_the_training_loss_is_not_overfitting():
     def dev_loss(step):
         return 2 + abs(step - 600) / 1000
 
@@ -114,7 +114,7 @@ def test_a_dev_loss_that_rises_with_the_training_loss_is_no_overfitting():
     assert names(jagged) == []
 
 
-def test_a_bleu_of_zero_is_a_problem_where_the_loss_falls():
+def test_a_bleu_of_zero_is_a_problem_if_the_loss_falls():
     assert names(training(400, dev_bleu=0.0)) == []
     assert names(training(1000, dev_bleu=0.0)) == ["no_bleu"]
     assert names(training(1000, dev_bleu=0.0, dev_loss=4.0)) == []
@@ -122,7 +122,7 @@ def test_a_bleu_of_zero_is_a_problem_where_the_loss_falls():
     assert names(training(1000, rising, dev_bleu=0.0)) == []
 
 
-def test_padding_speaks_at_once():
+def test_padding_is_reported_at_once():
     assert names([progress(10, padding_share=0.31)]) == ["padding"]
     assert names([progress(10, padding_share=0.3)]) == []
 
@@ -139,7 +139,7 @@ def test_a_speed_that_falls_for_long():
     assert names(training(1000, slow)) == ["falling_speed"]
 
 
-def test_another_machine_after_a_resume_is_no_falling_speed():
+def test_a_slower_machine_after_a_resume_is_not_a_falling_speed():
     doctor = Diagnostician(training(1000))
     later = [progress(step, pairs_per_second=50.0) for step in range(1010, 2000, 10)]
     assert [found for entry in later for found in doctor.look_at(entry)] == []
@@ -157,7 +157,7 @@ def test_a_resumed_training_repeats_nothing():
     ]
 
 
-def test_a_diagnosis_says_what_why_and_what_to_do():
+def test_a_diagnosis_has_a_cause_and_a_remedy():
     entries = training(2000, same_share=1.0, unknown_share=1.0, copied_share=1.0)
     doctor = Diagnostician()
     for found in (each for entry in entries for each in doctor.look_at(entry)):

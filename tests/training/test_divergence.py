@@ -106,7 +106,7 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
 
 
 @pytest.mark.parametrize("where", ["weights", "dev loss"])
-def test_what_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
+def test_a_state_that_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
     apply = optimizers.Adam.apply
     if where == "dev loss":
         monkeypatch.setattr(Validator, "loss", lambda self, show, averaged=True: INF)
@@ -128,7 +128,7 @@ def test_what_diverges_after_an_update_is_not_saved(where, corpus, monkeypatch):
     assert [entry["kind"] for entry in run.metrics()] == ["start", "training"]
 
 
-def test_integers_and_finite_numbers_are_passed():
+def test_integers_and_finite_numbers_pass():
     variables = [SimpleNamespace(path="n", numpy=lambda: np.int64(3))]
     check().check_weights(1, variables)
     check().check_dev_loss(1, 0.0)

@@ -111,7 +111,7 @@ def test_each_shard_is_computed_by_one_worker_and_has_masks_of_its_own():
         ({"training__compile": "xla", "training__parts": 2}, 4, 4, True),
     ],
 )
-def test_more_workers_than_shards_are_refused_with_what_to_do(settings, shards, workers, possible):
+def test_more_workers_than_shards_are_refused_with_a_remedy(settings, shards, workers, possible):
     config = tiny_config("x", **settings).training
     if possible:
         check_workers(config, shards, workers)
@@ -122,7 +122,7 @@ def test_more_workers_than_shards_are_refused_with_what_to_do(settings, shards, 
     check_workers(config, advised, workers)
 
 
-def test_a_digest_changes_with_any_bit():
+def test_any_bit_changes_the_digest():
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     other = array.copy()
     other.view(np.uint32)[1, 2] ^= 1

@@ -55,7 +55,7 @@ class TestConfig:
         run.write(tiny_config(corpus, training__steps=10), {})
         return run
 
-    def test_a_limit_may_be_raised_where_that_is_asked_for(self, run):
+    def test_a_limit_may_be_raised_if_requested(self, run):
         assert resumed_config(run, put("steps", 20), raising=True).training.steps == 20
         with pytest.raises(UsageError, match="training.steps: 10 there, 20 now"):
             resumed_config(run, put("steps", 20))
@@ -66,7 +66,7 @@ class TestConfig:
             resumed_config(run, put(key, value), raising=True)
 
 
-def test_the_new_course_of_the_learning_rate_is_told():
+def test_the_new_course_of_the_learning_rate_is_reported():
     position = Position(200, 2, 0, 9.0, None, None, None, 0)
     schedule = {"peak_learning_rate": 0.01, "warmup_steps": 5}
     text = extension(limited(epochs=2, **schedule), limited(epochs=4, **schedule), 100, position)
@@ -84,7 +84,7 @@ def test_the_new_course_of_the_learning_rate_is_told():
     assert extension(limited(epochs=2), limited(epochs=2), 100, position) == ""
 
 
-def test_a_training_that_ended_by_patience_is_told_to_raise_it():
+def test_a_training_that_ended_by_patience_advises_to_raise_it():
     position = Position(200, 2, 0, 9.0, 29.0, 30.0, 100, 3)
     before = limited(epochs=2, patience=3)
     text = extension(before, limited(epochs=4, patience=3), 100, position)

@@ -25,7 +25,7 @@ SOURCE = np.array([[True, True, True, True], [True, True, False, False]])
 TARGET = np.array([[True, True, True], [True, True, False]])
 
 
-def test_even_weights_have_the_largest_entropy_whatever_the_length():
+def test_uniform_weights_have_the_largest_entropy_at_any_length():
     weights = np.zeros([2, 3, 4], np.float32)
     weights[0], weights[1, :, :2] = 1 / 4, 1 / 2
     found = figures_of(weights, SOURCE, TARGET)
@@ -133,7 +133,7 @@ def test_tokens_are_counted():
     assert counts.untrained_share(batches=1) == pytest.approx(1 - 3 / learned)  # a, b and x
 
 
-def test_bytes_that_stand_in_for_characters_are_not_untrained_pieces(corpus):
+def test_pieces_for_single_bytes_are_not_untrained_pieces(corpus):
     setup = set_up(tiny_config(corpus))
     counts = TokenCounts(setup.tokenizers)
     for batch in setup.data.batches(0):

@@ -129,7 +129,7 @@ def test_other_batches_are_named(corpus):
     assert isinstance(chief, WorkerError)
 
 
-def test_more_workers_than_shards_are_refused_everywhere(corpus):
+def test_more_workers_than_shards_are_refused_by_all(corpus):
     chief, other, _ = train_together(config_of(corpus, training__shards=1))
     assert isinstance(chief, UsageError)
     assert isinstance(other, WorkerError)
@@ -137,7 +137,7 @@ def test_more_workers_than_shards_are_refused_everywhere(corpus):
     assert other.exit_code == 2
 
 
-def test_a_worker_whose_weights_have_drifted_takes_the_chiefs(corpus, monkeypatch):
+def test_a_worker_with_other_weights_gets_those_of_the_chief(corpus, monkeypatch):
     seen: dict[int, list[float]] = {0: [], 1: []}
 
     def update(self, batches, number, learning_rate):

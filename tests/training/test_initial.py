@@ -28,7 +28,7 @@ def other_corpus(tmp_path) -> Path:
     return path
 
 
-def test_a_training_begins_with_the_weights_and_the_vocabulary_of_another_run(
+def test_a_training_starts_from_the_weights_and_the_vocabulary_of_another_run(
     other_corpus, trained, workdir
 ):
     from seq2seq_cli.decoding.loading import load_run

@@ -7,7 +7,7 @@ import pytest
 from seq2seq_cli.training.interruption import interruption_errors, stop_requested
 
 
-def test_a_second_signal_is_no_longer_caught():
+def test_a_second_signal_is_not_caught():
     notices = []
     with stop_requested(notices.append) as request:
         os.kill(os.getpid(), signal.SIGINT)
@@ -28,7 +28,7 @@ def test_nohup_keeps_a_training_from_sighup():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_handlers_are_put_back(number):
+def test_handlers_are_restored(number):
     before = signal.getsignal(number)
     with stop_requested(lambda text: None) as request:
         assert signal.getsignal(number) != before

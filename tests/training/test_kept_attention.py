@@ -59,7 +59,7 @@ def test_each_validation_is_kept_once_with_the_same_sentences(run):
 
 
 @pytest.mark.slow
-def test_a_training_that_lost_its_last_checkpoint_keeps_nothing_of_the_lost_future(run, tmp_path):
+def test_after_a_lost_checkpoint_later_maps_are_removed(run, tmp_path):
     killed = Run(Path(shutil.copytree(run.path, tmp_path / "killed")))
     newest = checkpoints(killed.checkpoints)[0]
     assert newest.name.endswith("9")
@@ -87,7 +87,7 @@ def test_keeping_changes_no_bit_of_the_weights(run, corpus, tmp_path):
     assert weights[0] == weights[1]
 
 
-def test_sentences_that_training_would_leave_out_are_not_kept(run):
+def test_sentences_too_long_for_training_are_not_kept(run):
     config = run.config().training.model_copy(update={"max_source_tokens": 8})
     pairs = [("I see " * 40, "yo mirar"), ("I see", "yo mirar")]
     loaded = load_run(run, ignore, None)

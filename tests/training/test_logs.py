@@ -33,7 +33,7 @@ def test_start_and_end_of_a_training_are_recorded_once(corpus, monkeypatch):
 
 @pytest.mark.usefixtures("workdir")
 @pytest.mark.slow
-def test_a_problem_is_told_and_recorded(tmp_path):
+def test_a_problem_is_reported_and_recorded(tmp_path):
     pairs = [f"{'a ' * (1 + n % 40)}{n}\t{'b ' * (40 - n % 40)}{n}\n" for n in range(400)]
     (tmp_path / "uneven.tsv").write_text("".join(pairs), encoding="utf-8")
     config = tiny_config(tmp_path / "uneven.tsv", training__steps=12, training__batch_tokens=4000)

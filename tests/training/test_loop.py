@@ -119,7 +119,7 @@ def test_a_time_budget_ends_the_training(corpus, monkeypatch):
     assert result.step == result.seconds == 5
 
 
-def test_a_checkpoint_is_saved_as_often_as_wanted(corpus, monkeypatch):
+def test_checkpoints_are_saved_as_often_as_configured(corpus, monkeypatch):
     compute_nothing(monkeypatch)
     config = tiny_config(
         corpus,
@@ -132,7 +132,7 @@ def test_a_checkpoint_is_saved_as_often_as_wanted(corpus, monkeypatch):
     assert len(checkpoints.checkpoints(Path(result.run) / "checkpoints")) == 10
 
 
-def test_batches_come_without_end_from_a_position_on():
+def test_batches_continue_endlessly_from_a_position():
     class Data:
         def batches(self, epoch, skip):
             assert epoch < 6

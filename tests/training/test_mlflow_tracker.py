@@ -67,7 +67,7 @@ def test_params_metrics_samples_and_problems_are_in_the_file_store(run):
     assert text.read_text("utf-8").startswith("source: I see.\nreference: yo veo.\ntranslation: él")
 
 
-def test_after_a_kill_and_a_resume_the_run_continues_and_no_step_stands_twice(run):
+def test_after_a_kill_and_a_resume_the_run_continues_without_repeated_steps(run):
     killed = """if True:
         import os, pathlib
         from seq2seq_cli.runs.run import Run
@@ -95,7 +95,7 @@ def test_after_a_kill_and_a_resume_the_run_continues_and_no_step_stands_twice(ru
     assert [step for step, _ in history(client, one, "validation/dev_bleu")] == [12, 24]
 
 
-def test_a_store_that_fails_in_the_middle_costs_a_warning(run):
+def test_a_store_that_fails_during_training_is_a_warning(run):
     warnings: list[str] = []
     log = Trackers(run, ["mlflow"], [], warnings.append)
     (metrics,) = (run.path.parents[1] / "mlruns").glob("*/*/metrics")
@@ -107,7 +107,7 @@ def test_a_store_that_fails_in_the_middle_costs_a_warning(run):
     assert len(warnings) == 1
 
 
-def test_a_uri_that_is_none_costs_a_warning(run, monkeypatch):
+def test_an_invalid_uri_is_a_warning(run, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "nothing://like.this")
     warnings: list[str] = []
     Trackers(run, ["mlflow"], [training(10)], warnings.append).write(training(20))

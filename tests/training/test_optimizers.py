@@ -65,7 +65,7 @@ def test_muon_is_that_of_keras_with_matrices_of_any_form():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
-def test_muon_takes_matrices_that_stand_side_by_side_one_by_one():
+def test_muon_treats_matrices_side_by_side_separately():
     weights = draws([(4, 9)], 1)[0][0]
     ((gradients,),) = [draws([(4, 9)], 1)]
     together, alone = (
@@ -124,7 +124,7 @@ def test_muon_updates_the_matrices_inside_layers():
     )
 
 
-def test_adafactor_is_that_of_keras_but_for_the_scale_of_the_weight():
+def test_adafactor_equals_that_of_keras_except_for_the_scale():
     shapes = [(4, 6), (5,)]
     ours, theirs = Adafactor(), keras.optimizers.Adafactor(0.01)
     ours.learning_rate = 0.01
@@ -139,7 +139,7 @@ def test_adafactor_is_that_of_keras_but_for_the_scale_of_the_weight():
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
 
 
-def test_adafactor_keeps_means_of_rows_and_columns_alone():
+def test_adafactor_stores_only_means_of_rows_and_columns():
     model = small_transformer()
     kept = optimizer_of(model, training__optimizer="adafactor")
     weights = sum(v.numpy().size for v in model.trainable_variables)
@@ -148,7 +148,7 @@ def test_adafactor_keeps_means_of_rows_and_columns_alone():
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("make", [small_rnn, small_transformer])
-def test_state_has_a_path_of_its_own_for_each_tensor(name, make):
+def test_each_tensor_of_the_state_has_its_own_path(name, make):
     optimizer = optimizer_of(make(), training__optimizer=name)
     paths = [v.path for v in optimizer.variables]
     assert len(set(paths)) == len(paths)
@@ -156,7 +156,7 @@ def test_state_has_a_path_of_its_own_for_each_tensor(name, make):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.few_cases(2)
-def test_updates_go_on_from_a_checkpoint_with_the_same_bits(name, tmp_path):
+def test_updates_continue_from_a_checkpoint_with_the_same_bits(name, tmp_path):
     decay = {"training__weight_decay": 0.1} if name != "adam" else {}
 
     def made(seed: int) -> tuple[list, list, Callable]:
@@ -182,7 +182,7 @@ def test_updates_go_on_from_a_checkpoint_with_the_same_bits(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS[1:])
-def test_matrices_alone_decay(name):
+def test_only_matrices_decay(name):
     model = small_transformer()
     optimizer = optimizer_of(model, training__optimizer=name, training__weight_decay=0.5)
     optimizer.learning_rate = 0.1

@@ -41,7 +41,7 @@ SITES = [
 
 
 @pytest.mark.parametrize(("place", "name", "call", "error", "saved"), SITES)
-def test_the_error_says_what_to_lower_and_what_is_saved_stays(
+def test_the_error_names_what_to_lower_and_checkpoints_are_kept(
     place, name, call, error, saved, corpus, workdir, monkeypatch
 ):
     compute_nothing(monkeypatch)
@@ -71,7 +71,7 @@ def test_the_error_says_what_to_lower_and_what_is_saved_stays(
         assert checkpoints.checkpoints(run.checkpoints) == []
 
 
-def test_the_command_that_it_names_goes_on_with_smaller_batches(corpus, workdir, monkeypatch):
+def test_the_command_that_it_names_continues_with_smaller_batches(corpus, workdir, monkeypatch):
     compute_nothing(monkeypatch)
     limits = {"training__steps": 40, "training__validate_every_steps": 16}
     train(tiny_config(corpus, training__batch_pairs=30, **limits), ignore, name="x")

@@ -5,7 +5,7 @@ import pytest
 from seq2seq_cli.training.pace import Pace
 
 
-def test_there_is_no_estimate_before_the_first_updates_are_over():
+def test_there_is_no_estimate_during_the_first_updates():
     pace = Pace(1000, math.inf, 100)
     assert pace.seconds_left(0, 0.0) is None
     pace.updated(10, 300.0)
@@ -26,7 +26,7 @@ def test_only_recent_updates_count():
     assert pace.seconds_left(500, 0.0) == pytest.approx(100.0)
 
 
-def test_validations_to_come_are_part_of_the_estimate():
+def test_the_estimate_includes_later_validations():
     pace = Pace(1000, math.inf, 100)
     pace.updated(1, 1.0)
     pace.updated(1, 1.0)
@@ -34,7 +34,7 @@ def test_validations_to_come_are_part_of_the_estimate():
     assert pace.seconds_left(500, 0.0) == pytest.approx(500.0 + 5 * 20.0)
 
 
-def test_of_a_time_budget_the_rest_is_left():
+def test_the_estimate_of_a_time_budget_is_its_rest():
     pace = Pace(math.inf, 600.0, 100)
     assert pace.seconds_left(0, 150.0) == 450.0
     assert pace.seconds_left(9, 601.0) == 0.0

@@ -64,7 +64,7 @@ def test_r_drop_counts_each_token_once_in_an_update_by_several_batches():
     np.testing.assert_allclose(part, whole / 2, rtol=1e-6)
 
 
-def test_words_are_dropped_by_their_share_and_special_tokens_stay():
+def test_words_are_dropped_at_their_rate_and_special_tokens_are_kept():
     ids = tf.constant(np.random.default_rng(0).integers(0, 50, size=(200, 100)), tf.int32)
     key = DropoutKey()
     key.set(1, 2)

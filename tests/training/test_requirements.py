@@ -42,7 +42,7 @@ def test_weights_are_counted_without_memory_for_them(kind):
 
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("kind", TINY_MODELS)
-def test_the_bound_that_spares_a_count_is_no_less_than_the_count(kind, wide):
+def test_the_upper_bound_of_weights_is_at_least_their_count(kind, wide):
     config = tiny_config(None, model__kind=kind, **(WIDE[kind] if wide else {}))
     bound = requirements._most_weights(config, VOCABULARIES)
     assert bound >= count_weights(config.model, VOCABULARIES)
@@ -116,7 +116,7 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch
     ],
     ids=str,
 )
-def test_the_least_memory_of_the_state(settings, bytes_of_a_weight):
+def test_the_minimum_memory_of_the_state(settings, bytes_of_a_weight):
     training = tiny_config(None, **settings).training
     assert requirements.memory_needs(training, 300, 1000).state == 1000 * bytes_of_a_weight
 
@@ -138,7 +138,7 @@ def test_a_core_has_no_more_than_four_shards(monkeypatch):
         check_shards(tiny_config(None, training__shards=9).training, most_rows=64)
 
 
-def test_shards_that_are_not_given_are_bounded_too(monkeypatch):
+def test_default_shards_are_bounded_too(monkeypatch):
     monkeypatch.setattr(parallel, "cores", lambda: 200)
     config = tiny_config(None, training__batch_tokens=1_000_000).training
     assert parallel.most_shards(config.model_copy(update={"shards": None})) == 64

@@ -140,7 +140,7 @@ def ended(four_steps, workdir, monkeypatch) -> Config:
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_however_often_it_tells_its_progress(corpus, monkeypatch):
+def test_the_frequency_of_progress_reports_changes_no_bit(corpus, monkeypatch):
     config = tiny_config(corpus, training__steps=4)
     seldom = train(config, ignore).run
     monkeypatch.setattr(loop, "PROGRESS_EVERY", 1)
@@ -149,7 +149,7 @@ def test_the_same_seed_gives_the_same_bits_however_often_it_tells_its_progress(c
     assert weights(train(other, ignore).run) != weights(seldom)
 
 
-def test_a_finished_training_is_not_gone_on_with(ended):
+def test_a_finished_training_does_not_continue(ended):
     before = weights("runs/ended")
     again = train(ended, ignore, resume=find_run(None))
     assert again.reason == "the training is complete"
@@ -157,7 +157,7 @@ def test_a_finished_training_is_not_gone_on_with(ended):
     assert weights("runs/ended") == before
 
 
-def test_an_unreadable_record_of_how_a_run_computes_is_named_and_written_anew(ended):
+def test_an_unreadable_computation_record_is_named_and_rewritten(ended):
     run = find_run("ended")
     run.write_computation("[]")
     events = []
@@ -186,7 +186,7 @@ def test_other_data_is_refused(ended):
     corpus.write_bytes(before)
 
 
-def test_a_run_with_damaged_checkpoints_alone_cannot_be_resumed(ended):
+def test_a_run_with_only_damaged_checkpoints_cannot_be_resumed(ended):
     run = Run(Path("runs/ended"))
     for path in checkpoints.checkpoints(run.checkpoints):
         (path / "manifest.json").unlink()
@@ -194,7 +194,7 @@ def test_a_run_with_damaged_checkpoints_alone_cannot_be_resumed(ended):
         train(ended, ignore, resume=run)
 
 
-def test_a_run_without_a_checkpoint_begins_anew_in_its_folder(ended):
+def test_a_run_without_a_checkpoint_starts_again_in_its_folder(ended):
     before = weights("runs/ended")
     run = find_run("ended")
     shutil.rmtree(run.checkpoints)
@@ -234,7 +234,7 @@ def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, 
     assert state["position"]["step"] == state["step"] > 0
 
 
-def test_a_disk_that_takes_no_checkpoint_is_found_before_the_first_update(corpus, monkeypatch):
+def test_a_read_only_disk_is_found_before_the_first_update(corpus, monkeypatch):
     def refuse(path, size):
         path.write_bytes(b"")
         sizes.append(size)
@@ -255,7 +255,7 @@ def test_a_disk_that_takes_no_checkpoint_is_found_before_the_first_update(corpus
     assert sizes[0] == pytest.approx(stored, rel=0.3)  # the headers of tiny arrays count
 
 
-def test_a_disk_that_will_be_full_is_told_before_the_first_update(ended, monkeypatch):
+def test_a_disk_that_will_be_full_is_reported_before_the_first_update(ended, monkeypatch):
     monkeypatch.setattr(files, "free", lambda folder: 100_000)
     monkeypatch.setattr(Updater, "update", None)
     events = []

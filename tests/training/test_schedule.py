@@ -23,7 +23,7 @@ def test_rate_rises_to_the_peak_and_falls_to_zero():
     assert rates[1000] == pytest.approx(0, abs=1e-9)
 
 
-def test_a_short_training_is_not_all_warmup():
+def test_a_short_training_is_not_only_warmup():
     s = schedule(training__steps=100, training__warmup_steps=4000)
     rates = [s.learning_rate(updates, 0) for updates in range(100)]
     assert np.argmax(rates) == 10
@@ -72,7 +72,7 @@ def test_the_inverse_root_is_that_of_vaswani_et_al():
         assert s.learning_rate(step - 1, 0) == pytest.approx(rate)
 
 
-def test_a_budget_of_time_is_followed_by_every_schedule():
+def test_every_schedule_follows_a_time_budget():
     settings = {"training__budget_seconds": 100.0, "training__warmup_steps": 4000}
     for name, expected in (("linear", 0.5), ("inverse_sqrt", 0.2**0.5), ("constant", 1)):
         s = schedule(**settings, training__peak_learning_rate=1.0, training__schedule=name)
@@ -95,7 +95,7 @@ def test_the_limit_reached_first_counts(limits, updates, seconds, share):
     assert schedule(**limits).share_done(updates, seconds) == pytest.approx(share)
 
 
-def test_training_ends_at_a_limit_or_when_patience_is_over():
+def test_training_ends_at_a_limit_or_when_patience_runs_out():
     s = schedule(training__steps=50, training__patience=3)
     start = Position.at_start()
     assert s.reason_to_end(start) == ""

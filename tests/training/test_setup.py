@@ -28,12 +28,12 @@ def test_a_resumed_training_loads_its_tokenizers(corpus, tmp_path, monkeypatch):
     ]
 
 
-def test_an_updater_computes_as_it_is_told(corpus):
+def test_an_updater_has_the_given_settings(corpus):
     updater = set_up(tiny_config(corpus)).updater(Computation("bfloat16", 3))
     assert (updater.precision, updater.shards) == ("bfloat16", 3)
 
 
-def test_a_summary_holds_the_figures_of_a_setup(corpus):
+def test_a_summary_has_the_figures_of_a_setup(corpus):
     config = tiny_config(corpus, training__max_source_tokens=8, tokenizer__kind="words")
     setup = set_up(config)
     computation = Computation("float32", 1)
@@ -50,7 +50,7 @@ def test_a_summary_holds_the_figures_of_a_setup(corpus):
 
 
 @pytest.mark.parametrize(("compiled", "told"), [("graph", False), ("auto", True)])
-def test_an_update_is_compiled_ahead_for_all_shapes_unless_as_a_plain_graph(corpus, compiled, told):
+def test_updates_are_compiled_ahead_for_all_shapes_except_plain_graphs(corpus, compiled, told):
     setup = set_up(tiny_config(corpus, training__compile=compiled))
     shapes = setup.data.shapes()
     events, given = [], []

@@ -137,7 +137,7 @@ def test_each_moment_of_each_weight_is_rounded_by_random_numbers_of_its_own():
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_updates_go_on_from_a_checkpoint_with_the_same_bits(name, tmp_path):
+def test_updates_continue_from_a_checkpoint_with_the_same_bits(name, tmp_path):
     weights, state, apply = made(name, "bfloat16")
     drawn = gradients(weights, 4)
     for each in drawn[:2]:
@@ -186,7 +186,7 @@ def test_updates_have_the_same_bits_twice_and_another_seed_has_others(compiled, 
 
 
 @pytest.mark.slow
-def test_a_training_goes_on_with_the_same_bits(corpus, workdir):
+def test_a_training_continues_with_the_same_bits(corpus, workdir):
     config = tiny_config(
         corpus,
         training__optimizer_states="bfloat16",
@@ -206,7 +206,7 @@ def test_a_training_goes_on_with_the_same_bits(corpus, workdir):
     assert found[0] == found[1]
 
 
-def test_workers_get_the_bits_of_the_state(monkeypatch):
+def test_workers_get_the_same_bits_of_the_state(monkeypatch):
     weights, state, apply = made("adam", "bfloat16")
     apply(gradients(weights, 1)[0])
     before = [v.numpy() for v in state]
@@ -217,7 +217,7 @@ def test_workers_get_the_bits_of_the_state(monkeypatch):
         np.testing.assert_array_equal(variable.numpy(), value)
 
 
-def test_no_dropout_mask_and_no_dropped_word_is_drawn_by_the_same_counter():
+def test_rounding_shares_no_random_counter_with_dropout():
     assert max(TARGET, LAYER_SITES + 64) < stored_state._SITE
 
 

@@ -57,7 +57,7 @@ def validations(run: str) -> list[int]:
     ],
 )
 @pytest.mark.few_cases(2)
-def test_what_was_learned_together_is_saved_and_goes_on_to_the_same_end(
+def test_a_shared_training_is_saved_and_continues_to_the_same_weights(
     team, saved, corpus, workdir, monkeypatch
 ):
     def translate(self, show):

@@ -97,7 +97,7 @@ def test_the_config_is_in_the_plugin_of_hyperparameters(run):
     assert found["training.peak_learning_rate"].number_value > 0
 
 
-def test_after_a_kill_and_a_resume_no_step_stands_twice(run, tmp_path):
+def test_after_a_kill_and_a_resume_no_step_is_repeated(run, tmp_path):
     # The training was killed after update 24, and its last checkpoint was that of update 12.
     run = Run(Path(shutil.copytree(run.path, tmp_path / "killed")))
     logs = Logs(run, 12, [], ignore)

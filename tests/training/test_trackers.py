@@ -104,7 +104,7 @@ def test_after_kills_and_resumes_no_step_is_sent_twice_and_none_is_missing(run, 
     assert received == [("training", n) for n in (10, 12)] + [("validation", 12), ("training", 20)]
 
 
-def test_a_tracker_that_comes_later_receives_what_has_been(run, opened):
+def test_a_later_tracker_receives_earlier_entries(run, opened):
     before = [entry("start", 0), entry("training", 10), entry("validation", 10)]
     before += [entry("diagnosis", 10, name="a", text="b")]
     Trackers(run, ["mlflow"], before, no_warning)
@@ -118,7 +118,7 @@ def test_all_problems_of_an_update_are_sent(run, opened):
     assert [each["name"] for each in opened[0].entries] == ["a", "b"]
 
 
-def test_a_tracker_that_fails_costs_one_warning_and_catches_up_later(run, opened):
+def test_a_tracker_that_fails_is_one_warning_and_catches_up_later(run, opened):
     def fail(entry):
         raise OSError(28, "No space left")
 
@@ -139,7 +139,7 @@ def test_a_tracker_that_fails_costs_one_warning_and_catches_up_later(run, opened
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), ConnectionError(), KeyError("x")])
-def test_a_tracker_that_does_not_start_costs_a_warning(run, monkeypatch, error):
+def test_a_tracker_that_does_not_start_is_a_warning(run, monkeypatch, error):
     def fail(*arguments):
         raise error
 
@@ -153,7 +153,7 @@ def test_a_tracker_that_does_not_start_costs_a_warning(run, monkeypatch, error):
 
 
 @pytest.mark.parametrize("text", ["", '{"mlflow": {'])
-def test_a_damaged_file_of_what_was_sent_is_no_error(run, opened, text):
+def test_a_damaged_record_of_sent_entries_is_not_an_error(run, opened, text):
     (run.path / TRACKERS).write_text(text, "utf-8")
     warnings = []
     Trackers(run, ["mlflow"], [entry("training", 10)], warnings.append)
@@ -177,7 +177,7 @@ def test_a_missing_package_is_refused_before_the_corpus_is_read(name, workdir, m
     check_trackers([])
 
 
-def test_a_training_tells_its_trackers_all_figures_and_how_it_ended(
+def test_trackers_receive_all_figures_and_the_end_of_a_training(
     corpus, workdir, opened, monkeypatch
 ):
     compute_nothing(monkeypatch)

@@ -120,7 +120,7 @@ def test_config_figures_samples_and_problems_are_in_a_file(run):
     assert exits == [0]
 
 
-def test_after_a_kill_and_a_resume_the_run_continues_and_no_step_stands_twice(run):
+def test_after_a_kill_and_a_resume_the_run_continues_without_repeated_steps(run):
     log(
         "(training(10), training(12), validation(12), training(20))",
         "wait_for_rows(run, 4); os._exit(0)",
@@ -140,7 +140,7 @@ def test_after_a_kill_and_a_resume_the_run_continues_and_no_step_stands_twice(ru
     assert [row["step"] for row in logged if "validation/dev_bleu" in row] == [12, 24]
 
 
-def test_a_mode_that_is_none_costs_a_warning(run, monkeypatch):
+def test_an_invalid_mode_is_a_warning(run, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "nonsense")
     warnings: list[str] = []
     Trackers(run, ["wandb"], [training(10)], warnings.append).write(training(20))

@@ -92,7 +92,7 @@ def test_each_curve_and_map_is_drawn(page, reports):
     assert lines.count() == 2  # of each run
 
 
-def test_a_curve_is_read_by_value_and_zoomed(page):
+def test_a_curve_shows_its_values_and_can_be_zoomed(page):
     chart = page.locator("#curve-0 svg").first
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
@@ -136,7 +136,7 @@ def test_hostile_text_stays_text(page):
     assert HOSTILE[:20] in page.locator("#map-0 svg").first.text_content()  # the label is shortened
 
 
-def test_scores_data_and_what_differs_are_shown(page):
+def test_scores_data_and_differences_are_shown(page):
     assert "100.00 ± 0.00" in page.locator("main").inner_text()
     assert "12,345" in page.locator("table").first.inner_text()
     marked = page.locator("tr", has_text="training.seed").first.locator("mark")
