@@ -10,7 +10,9 @@ import tensorflow as tf
 
 Clock = Callable[[], float]
 
-BUDGET_SECONDS = 0.3  # about the time of all measurements of one process
+# About the time of all measurements of one process. The shortest time of a few runs alone is wrong
+# if another process is busy during these runs.
+BUDGET_SECONDS = 1.0
 # A choice other than the default must be faster by these factors. A gain that matters is larger. If
 # the gain is small, the same seed should always train the same model. A process that is busy for a
 # moment makes several parts seem slower than one, but not by that much.
@@ -90,9 +92,9 @@ def measure(
 
     Each runs once to warm up. Then all run alternately, at least once, until the budget is used up.
     """
-    began = clock()
     for run in candidates.values():
         run()
+    began = clock()
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     while True:
         for name, run in candidates.items():
