@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Collection
 from typing import Any
 
+import anyio
+
 from seq2seq_cli.serving.limits import Limits, RequestError
 from seq2seq_cli.serving.metrics import Metrics
 
@@ -82,22 +84,15 @@ class Guard:
         body = await self._body(receive)
         if body is None:
             return
-        answering = asyncio.ensure_future(self._app(scope, _replayed(body), answer.send))
-        leaving = asyncio.ensure_future(_left(receive))
-        try:
-            await asyncio.wait(
-                [answering, leaving],
-                timeout=self._limits.seconds,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if answering.done():
-                answering.result()
-            elif not leaving.done():
-                raise RequestError(504, f"the request took longer than {self._limits.seconds:g} s")
-        finally:
-            for task in (answering, leaving):
-                task.cancel()
-            await asyncio.gather(answering, leaving, return_exceptions=True)
+        with anyio.move_on_after(self._limits.seconds) as waiting:
+            leaving = asyncio.ensure_future(_cancel_when_left(receive, waiting))
+            try:
+                await self._app(scope, _replayed(body), answer.send)
+            finally:
+                has_left = leaving.done()
+                leaving.cancel()
+        if waiting.cancelled_caught and not has_left:
+            raise RequestError(504, f"the request took longer than {self._limits.seconds:g} s")
 
     async def _body(self, receive: Any) -> bytes | None:
         """Return the whole body, or None if the client disconnected.
@@ -108,8 +103,9 @@ class Guard:
         closing = {"connection": "close"}
         seconds, most = self._limits.upload_seconds, self._limits.body_bytes
         try:
-            body, size = await asyncio.wait_for(_read(receive, most), seconds)
-        except asyncio.TimeoutError:
+            with anyio.fail_after(seconds):
+                body, size = await _read(receive, most)
+        except TimeoutError:
             text = f"the body did not arrive within {seconds:g} s"
             raise RequestError(408, text, closing) from None
         if size > most:
@@ -184,9 +180,10 @@ async def _read(receive: Any, most: int) -> tuple[bytes | None, int]:
     return b"".join(parts), size
 
 
-async def _left(receive: Any) -> None:
+async def _cancel_when_left(receive: Any, waiting: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    waiting.cancel()
 
 
 def _where(error: BaseException) -> str:

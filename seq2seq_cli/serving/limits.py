@@ -78,7 +78,9 @@ def check_characters(texts: list[str], name: str) -> None:
     for number, text in enumerate(texts):
         if "\0" in text:
             raise RequestError(422, f"{name}: text {number} contains a NUL character. Remove it")
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
             raise RequestError(
                 422, f"{name}: text {number} contains half of a surrogate pair. Remove it"
-            )
+            ) from None

@@ -1,9 +1,9 @@
 """A queue that collects items into batches. It does not depend on translation."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 _AGAIN = 8
@@ -24,7 +24,7 @@ class _Waiting(NamedTuple):
     item: Any
     length: int
     arrived: float
-    future: "Future[Any]"
+    future: "asyncio.Future[Any]"
 
 
 class BatchQueue:
@@ -76,10 +76,12 @@ class BatchQueue:
 
     def submit(
         self, key: Hashable, items: Sequence[Any], lengths: Sequence[int]
-    ) -> "list[Future[Any]]":
-        """Accept all items or none, and return a future for each.
+    ) -> "list[asyncio.Future[Any]]":
+        """Accept all items or none, and return a future for each. Call it in an event loop.
 
-        An item whose future is cancelled before its batch begins is not computed.
+        An item whose future is cancelled before its batch begins is not computed. The results of a
+        batch are handed to the loop together, because its thread would compete with the worker for
+        the interpreter after each of them.
 
         Args:
             key: only items with equal keys are computed together.
@@ -90,9 +92,9 @@ class BatchQueue:
             QueueFullError: if the number of waiting items would exceed the capacity.
             QueueClosedError: after `close`.
         """
-        now = time.monotonic()
+        now, loop = time.monotonic(), asyncio.get_running_loop()
         added = [
-            _Waiting(key, item, length, now, Future())
+            _Waiting(key, item, length, now, loop.create_future())
             for item, length in zip(items, lengths, strict=True)
         ]
         with self._changed:
@@ -118,18 +120,15 @@ class BatchQueue:
     def _work(self) -> None:
         expected, until = 0, 0.0
         while chosen := self._next_batch(expected, until):
-            running = [each for each in chosen if each.future.set_running_or_notify_cancel()]
+            running = [each for each in chosen if not each.future.cancelled()]
             if not running:
                 continue
             began = time.monotonic()
             results, failure = self._computed(running)
             now = time.monotonic()
             expected, until = self._arrived + len(running), now + _AGAIN * self._delay
-            for each, result in zip(running, results, strict=True):
-                if failure is None:
-                    each.future.set_result(result)
-                else:
-                    each.future.set_exception(failure)
+            loop = running[0].future.get_loop()
+            loop.call_soon_threadsafe(_resolve, running, results, failure)
             self._on_batch(len(running), now - began)
 
     def _computed(self, running: list[_Waiting]) -> tuple[Sequence[Any], Exception | None]:
@@ -174,3 +173,16 @@ class BatchQueue:
         if self._waiting:  # for another worker
             self._changed.notify()
         return chosen
+
+
+def _resolve(
+    computed: Sequence[_Waiting], results: Sequence[Any], failure: Exception | None
+) -> None:
+    """Set the result of each item, or the error of all. It runs in the event loop."""
+    for each, result in zip(computed, results, strict=True):
+        if each.future.cancelled():
+            continue
+        if failure is None:
+            each.future.set_result(result)
+        else:
+            each.future.set_exception(failure)

@@ -157,12 +157,12 @@ class Service:
         except QueueClosedError:
             raise RequestError(503, "the server is stopping", {"retry-after": "10"}) from None
         try:
-            return [await asyncio.wrap_future(future) for future in futures]
+            return [await future for future in futures]
         except S2SError as error:
             raise RequestError(422, str(error)) from None
         finally:
             for future in futures:
-                future.cancel()
+                future.cancel()  # without it, asyncio logs errors that nobody retrieves
 
     async def grow(self, chosen: Chosen, sentence: str, prefix: str) -> AsyncIterator[Any]:
         """Yield a Growth after each token of a greedy translation.

@@ -1,5 +1,6 @@
 """The queue of batches, with functions that only count."""
 
+import asyncio
 import threading
 import time
 
@@ -28,18 +29,50 @@ class Counting:
         return [2 * item for item in items]
 
 
+class Submitting:
+    """A queue whose items are submitted in an event loop, which runs in another thread.
+
+    `submit` returns futures of threads, whose results the tests can wait for.
+    """
+
+    def __init__(self, queue, loop):
+        self.queue, self.loop = queue, loop
+
+    def __len__(self):
+        return len(self.queue)
+
+    def submit(self, key, items, lengths):
+        async def submitted():
+            return self.queue.submit(key, items, lengths)
+
+        futures = self.in_loop(submitted())
+        return [asyncio.run_coroutine_threadsafe(awaited(each), self.loop) for each in futures]
+
+    def in_loop(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(SECONDS)
+
+
+async def awaited(future):
+    return await future
+
+
 @pytest.fixture
 def queue_of():
-    queues = []
+    loop, queues = asyncio.new_event_loop(), []
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
 
     def make(compute, batch=4, capacity=100, delay=0.0, **options):
         queues.append(BatchQueue(compute, batch, capacity, delay, **options))
-        return queues[-1]
+        return Submitting(queues[-1], loop)
 
     yield make
     for queue in queues:
         queue._compute.may_go_on.set()
         queue.close()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
 
 
 def blocked(queue, compute):
@@ -127,6 +160,7 @@ def test_cancelled_items_are_not_computed_and_take_no_capacity(queue_of):
     blocked(queue, compute)
     for future in queue.submit("a", [1, 2], [1, 1]):
         assert future.cancel()
+    queue.in_loop(asyncio.sleep(0))  # until the loop has passed it on
     futures = queue.submit("a", [3, 4], [1, 1])
     compute.may_go_on.set()
     assert results(futures) == [6, 8]
@@ -160,8 +194,8 @@ def test_closing_finishes_what_was_accepted(queue_of):
     queue = queue_of(compute, delay=60)
     futures = queue.submit("a", [1], [1])
     threading.Timer(0.1, compute.may_go_on.set).start()
-    queue.close()
-    assert [future.done() for future in futures] == [True]
+    queue.queue.close()
+    assert results(futures) == [2]
     with pytest.raises(QueueClosedError):
         queue.submit("a", [1], [1])
 
@@ -170,6 +204,6 @@ def test_batches_are_told(queue_of):
     told = []
     queue = queue_of(Counting(waits=False), on_batch=lambda *batch: told.append(batch))
     results(queue.submit("a", [1, 2], [1, 1]))
-    queue.close()
+    queue.queue.close()
     assert told[0][0] == 2
     assert 0 <= told[0][1] < SECONDS
