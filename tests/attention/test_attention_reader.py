@@ -47,7 +47,7 @@ def ids(loaded: LoadedRun, pair: tuple[str, str]) -> list[list[int]]:
     ]
 
 
-def test_maps_of_a_batch_equal_the_textbooks_of_each_sentence(untrained):
+def test_maps_of_a_batch_equal_the_reference_of_each_sentence(untrained):
     found = AttentionReader(untrained).read(PAIRS)
     for pair, attention in zip(PAIRS, found, strict=True):
         source, target = ids(untrained, pair)
@@ -70,7 +70,7 @@ def test_log_probabilities_are_those_of_scoring(untrained):
         assert attention.target_tokens == score.tokens
 
 
-def test_its_own_translation_is_that_of_translate_with_the_same_alignment(loaded):
+def test_the_translation_and_alignment_are_those_of_translate(loaded):
     sentences = ["I see one cats.", "we have many apples.", "they sell two houses."]
     found = AttentionReader(loaded).read([(sentence, None) for sentence in sentences])
     for attention, translation in zip(
@@ -97,7 +97,7 @@ def test_blank_sources_have_none_and_progress_counts_all(loaded):
     assert done == [3]
 
 
-def test_sides_that_were_cut_are_named(loaded):
+def test_sides_that_were_cut_are_reported(loaded):
     decoding = loaded.decoding.model_copy(update={"max_source_tokens": 3})
     (attention,) = AttentionReader(loaded, decoding).read([("I see one cats.", "yo mirar un")])
     assert attention.cut == ("source", "translation")
@@ -113,7 +113,7 @@ def test_an_ensemble_has_the_mean_map_of_its_members(untrained, loaded):
     np.testing.assert_allclose(found.weights, np.mean(separate, axis=0), atol=1e-6)
 
 
-def test_runners_up_are_the_next_best_tokens(loaded):
+def test_runners_up_are_the_next_most_probable_tokens(loaded):
     (attention,) = AttentionReader(loaded, runners_up=5).read([("I see one cats.", None)])
     for log_probability, others in zip(
         attention.log_probabilities, attention.runners_up, strict=True

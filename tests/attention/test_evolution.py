@@ -40,7 +40,7 @@ def test_words_are_merged_and_rows_still_sum_to_1():
     assert words.frames[1].caption == "update 2,000, dev BLEU 24.6"
 
 
-def test_long_trainings_are_thinned_out_and_keep_their_ends():
+def test_long_trainings_are_thinned_out_but_keep_first_and_last():
     (found, _) = evolutions(snapshots(200))
     steps = [frame.step for frame in found.frames]
     assert len(steps) == MOST_FRAMES
@@ -49,7 +49,7 @@ def test_long_trainings_are_thinned_out_and_keep_their_ends():
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_svg_moves_through_the_colours_of_all_validations(dark):
+def test_the_svg_animates_the_colours_of_all_validations(dark):
     (evolution, _) = evolutions(snapshots())
     theme = DARK if dark else LIGHT
     text = animated_svg(evolution, dark).decode()
@@ -72,7 +72,7 @@ def test_the_svg_moves_through_the_colours_of_all_validations(dark):
     assert "prefers-reduced-motion" in text
 
 
-def test_hostile_texts_are_text_in_the_svg():
+def test_hostile_texts_are_escaped_in_the_svg():
     evolution = evolutions(snapshots())[1]
     root = ElementTree.fromstring(animated_svg(evolution))
     assert not list(root.iter(f"{SVG}script"))
@@ -80,7 +80,7 @@ def test_hostile_texts_are_text_in_the_svg():
     assert json.loads(root.find(f"{SVG}metadata").text)["keys"][0] == HOSTILE
 
 
-def test_one_validation_stands_still():
+def test_one_validation_gives_no_animation():
     (evolution, _) = evolutions(snapshots(1))
     root = ElementTree.fromstring(animated_svg(evolution))
     assert all(cell.get("style") is None for cell in root.iter(f"{SVG}path"))
@@ -102,7 +102,7 @@ def test_a_gif_has_a_frame_for_each_validation():
     assert durations == [350, 350, 350, 2500]
 
 
-def test_an_image_has_its_colours_where_the_cells_are(monkeypatch):
+def test_an_image_has_the_colours_of_the_cells(monkeypatch):
     weights = np.array([[0.0, 0.25, 1.0], [0.5, 0.1, 0.4]])
     monkeypatch.setattr(image_module, "can_write_words", lambda: False)
     plain = heat_map_image(weights, ["a", "b"], ["c", "d", "e"], LIGHT)

@@ -32,7 +32,7 @@ def explain(loaded, sentence: str = SENTENCE, target: str | None = None, **optio
     return found
 
 
-def test_each_word_has_its_probability_what_it_looked_at_and_alternatives(loaded):
+def test_each_word_has_a_probability_attention_and_alternatives(loaded):
     found = explain(loaded)
     assert [word.word for word in found.words] == ["yo", "mirar", "un", "gatos.", "</s>"]
     for word, row in zip(found.words, found.attention.word_weights, strict=True):
@@ -45,7 +45,7 @@ def test_each_word_has_its_probability_what_it_looked_at_and_alternatives(loaded
         assert all(len(piece.runners_up) == 5 for piece in word.pieces)
 
 
-def test_a_beam_has_a_tree_whose_best_end_is_the_translation(loaded):
+def test_the_best_leaf_of_the_beam_tree_is_the_translation(loaded):
     found = explain(loaded, beam=3)
     best = max(
         (node for node in found.search if node.fate == "finished"), key=lambda node: node.score
@@ -63,7 +63,7 @@ def test_greedy_and_given_translations_have_no_tree(loaded, options):
     assert explain(loaded, **options).search == []
 
 
-def test_training_pairs_and_what_is_new(loaded):
+def test_similar_training_pairs_and_new_words_are_found(loaded):
     found = explain(loaded, "I see many cats.")
     assert [each.source for each in found.nearest] == [source for source, _ in TRAINING]
     assert found.nearest[0].shared == ["i", "cats"]
@@ -100,9 +100,7 @@ def test_the_index_is_built_once(corpus, loaded, tmp_path):
     assert warned == []
 
 
-def test_without_the_corpus_of_the_training_there_is_a_warning_and_no_index(
-    corpus, loaded, tmp_path
-):
+def test_a_missing_training_corpus_gives_a_warning_and_no_index(corpus, loaded, tmp_path):
     def index(path, fingerprint, warned):
         data = tiny_config(path).data
         return training_index(data, fingerprint, tmp_path, warned.append)
@@ -115,7 +113,7 @@ def test_without_the_corpus_of_the_training_there_is_a_warning_and_no_index(
     assert all(text.startswith("there are no nearest training pairs") for text in warned)
 
 
-def test_an_index_that_cannot_be_kept_is_used(corpus, loaded, tmp_path):
+def test_an_index_that_cannot_be_stored_is_still_used(corpus, loaded, tmp_path):
     (tmp_path / "file").write_text("")
     warned: list[str] = []
     found = training_index(

@@ -37,13 +37,13 @@ def texts(root: ElementTree.Element) -> list[str]:
     return ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_the_numbers_of_a_png_are_those_of_the_map():
+def test_a_png_shows_the_numbers_of_the_map():
     record = json.loads(png().text["Description"])
     np.testing.assert_allclose(record["weights"], VIEW.weights, atol=1e-6)
     assert (record["queries"], record["keys"]) == (VIEW.queries, VIEW.keys)
 
 
-def test_the_cells_of_a_png_are_darker_the_higher_their_weight():
+def test_cells_of_a_png_with_higher_weights_are_darker():
     weights = np.array([[0.0, 1.0], [1.0, 0.0]])
     image = png(View(["a", "b"], ["c", "d"], weights, "")).convert("L")
     counts = np.bincount(np.asarray(image).ravel(), minlength=256)
@@ -64,7 +64,7 @@ def test_the_same_map_gives_the_same_bytes():
     assert figure(TRANSFORMER, VIEW, "png") == figure(TRANSFORMER, VIEW, "png")
 
 
-def test_hostile_words_are_text():
+def test_hostile_words_are_escaped():
     root = svg(HOSTILE)
     found = texts(root)
     assert "$x^2$" in found
@@ -76,12 +76,12 @@ def test_hostile_words_are_text():
     assert png(HOSTILE).width < 2000
 
 
-def test_hundreds_of_words_stay_within_a_figure():
+def test_hundreds_of_words_fit_in_a_figure():
     view = View(["a"] * 200, ["b"] * 200, np.full((200, 200), 0.005), "")
     assert max(png(view).size) <= 9000
 
 
-def test_without_matplotlib_there_is_a_remedy(monkeypatch):
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 's2s\[plot\]'"):

@@ -21,7 +21,7 @@ def loaded(trained):
     return load_run(Run(trained), fail)
 
 
-def test_it_grows_to_what_greedy_decoding_finds(loaded):
+def test_the_growing_translation_ends_as_greedy_decoding(loaded):
     grown = list(Grower(loaded).grow(SENTENCE))
     (translation,) = loaded.translator().translate([SENTENCE])
     assert [len(each.chosen) for each in grown] == list(range(1, len(translation.ids) + 1))

@@ -58,7 +58,7 @@ def test_rows_of_words_sum_to_one(kind, head):
     np.testing.assert_allclose(view.weights.sum(axis=1), 1, atol=1e-6)
 
 
-def test_the_maximum_is_that_of_the_heads_maps_of_words():
+def test_the_maximum_is_taken_over_the_word_maps_of_the_heads():
     heads = [TRANSFORMER.view("cross", head=head).weights for head in (1, 2, 3)]
     np.testing.assert_allclose(TRANSFORMER.view("cross", head="max").weights, np.max(heads, axis=0))
 
@@ -90,7 +90,7 @@ def test_probabilities_of_words_are_products_of_those_of_tokens():
         ({"head": 0}, "--head 0"),
     ],
 )
-def test_what_the_model_does_not_have_is_an_error(options, message):
+def test_a_layer_or_head_that_the_model_lacks_is_an_error(options, message):
     with pytest.raises(UsageError, match=message):
         TRANSFORMER.view(**options)
 

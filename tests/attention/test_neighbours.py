@@ -37,13 +37,13 @@ def test_similarity_is_the_share_of_the_weights(index):
     assert same.similarity == pytest.approx(1)
 
 
-def test_words_that_are_new_and_pairs_that_are_new(index):
+def test_new_words_and_new_pairs_are_found(index):
     assert index.unseen("I will inject disinfectant, I will.") == ["will"]
     assert index.never_together("I will inject disinfectant") == [("inject", "disinfectant")]
     assert index.never_together("Buy medicine") == [("buy", "medicine")]
 
 
-def test_nothing_is_near_to_unknown_words(index):
+def test_unknown_words_have_no_similar_pairs(index):
     assert index.nearest("xyz", 3) == []
     assert index.nearest("", 3) == []
 
@@ -72,7 +72,7 @@ def test_a_truncated_index_is_none(index, tmp_path):
     assert Index.load(path) is None
 
 
-def test_of_a_large_corpus_an_even_selection_is_indexed(monkeypatch):
+def test_the_index_of_a_large_corpus_has_evenly_spaced_pairs(monkeypatch):
     monkeypatch.setattr(neighbours, "MOST_PAIRS", 10)
     done = []
     index = Index.build(in_memory([(f"word{i}", "x") for i in range(100)]), done.append)

@@ -34,7 +34,7 @@ def test_maps_are_refused(loaded):
 
 
 @pytest.mark.parametrize("options", [{"alignments": True}, {"coverage_penalty": 0.2}])
-def test_what_needs_attention_is_refused(loaded, options):
+def test_commands_that_need_attention_are_refused(loaded, options):
     penalty = options.pop("coverage_penalty", 0.0)
     config = loaded.decoding.model_copy(update={"coverage_penalty": penalty})
     with pytest.raises(UsageError, match="need attention, and this model has none"):
@@ -54,7 +54,7 @@ def test_a_server_answers_without_a_map(loaded):
     assert engine.compute(work, [(SENTENCE, "yo")]) == [None]
 
 
-def test_members_with_attention_are_what_an_ensemble_attends_by(trained, loaded):
+def test_the_attention_of_an_ensemble_is_that_of_the_members_that_have_it(trained, loaded):
     attending = load_run(Run(trained), warn=pytest.fail).model
     source, target = np.array([[7, 8, 3]], np.int32), np.array([[2, 9]], np.int32)
     _, alone = attending.reported_attention(source, target)
@@ -65,7 +65,7 @@ def test_members_with_attention_are_what_an_ensemble_attends_by(trained, loaded)
     assert not np.any(none.reported_attention(source, target)[1])
 
 
-def test_a_training_has_neither_figures_nor_maps(corpus, workdir):
+def test_training_writes_no_attention_figures_or_maps(corpus, workdir):
     config = tiny_config(corpus, model__attention="none", training__steps=2)
     (workdir / "none.toml").write_text(config.to_toml(), encoding="utf-8")
     code, _, error = s2s("train", "--config", "none.toml", "--quiet")

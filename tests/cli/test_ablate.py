@@ -16,7 +16,7 @@ from seq2seq_cli.runtime import tensorflow as tensorflow_import
         (["new", "--steps", "0"], 2, "--steps: training.steps must be a whole number from 1"),
     ],
 )
-def test_what_is_wrong_is_refused_at_once_and_nothing_is_written(
+def test_wrong_input_is_refused_at_once_and_nothing_is_written(
     arguments, code, message, workdir, monkeypatch
 ):
     def imported(warn) -> None:

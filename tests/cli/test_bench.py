@@ -36,13 +36,13 @@ def test_bench_train(corpus, monkeypatch):
     assert "plain graph" in text
 
 
-def test_bench_decode_names_a_file_that_is_not_there(home):
+def test_bench_decode_names_a_missing_file(home):
     code, _, error = s2s("bench", "decode", "--input", "none.txt")
     assert code == 2
     assert "--input none.txt: no such file" in error
 
 
-def test_bench_decode_names_a_line_that_is_not_text(home, tmp_path):
+def test_bench_decode_names_an_invalid_line(home, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes(b"one cat\n\xff\n")
     code, _, error = s2s("bench", "decode", "--input", str(path))

@@ -55,13 +55,13 @@ def test_a_list_as_json_has_a_record_per_checkpoint(root):
     assert records[0]["size"] == sum(path.stat().st_size for path in files_there)
 
 
-def test_whole_checkpoints_verify(root):
+def test_valid_checkpoints_pass_verification(root):
     code, out, err = s2s("checkpoints", "verify", "x")
     assert (code, err) == (0, "")
     assert out == "".join(f"step-0000000{step}: whole\n" for step in BLEU)
 
 
-def test_a_damaged_one_is_named_and_the_exit_code_is_4(root):
+def test_a_damaged_checkpoint_is_named_and_the_exit_code_is_4(root):
     (root / "step-00000004" / checkpoints.OPTIMIZER).unlink()
     code, out, err = s2s("checkpoints", "verify", "x")
     assert code == 4
@@ -90,7 +90,7 @@ def test_pruning_keeps_the_newest_and_the_best(root):
     assert invoke("checkpoints", "prune", "x", "--keep", "1") == ["nothing to remove"]
 
 
-def test_pruning_keeps_as_many_as_the_config_says_and_removes_damaged_ones(root):
+def test_pruning_keeps_the_configured_number_and_removes_damaged_ones(root):
     damage(root / "step-00000004")
     saving.set_aside_after(root, 3)
     damage(root / "step-00000001")
@@ -100,14 +100,14 @@ def test_pruning_keeps_as_many_as_the_config_says_and_removes_damaged_ones(root)
     assert files.names(root) == ["step-00000002", "step-00000003"]
 
 
-def test_the_newest_whole_one_stays_however_many_are_damaged_after_it(root):
+def test_the_newest_valid_checkpoint_is_kept_before_any_number_of_damaged_ones(root):
     for step in (2, 3, 4):
         damage(root / f"step-0000000{step}")
     invoke("checkpoints", "prune", "x", "--keep", "1", "--yes")
     assert names(root) == [1]
 
 
-def test_where_none_is_whole_nothing_is_removed(root):
+def test_if_none_is_valid_nothing_is_removed(root):
     for path in root.iterdir():
         damage(path)
     code, out, err = s2s("checkpoints", "prune", "x", "--yes")
@@ -138,7 +138,7 @@ def test_a_second_training_is_refused_without_importing_tensorflow(root):
 @pytest.mark.parametrize(
     "command", [["list"], ["verify"], ["prune", "-y"], ["average", "--last", "2"]]
 )
-def test_a_folder_that_is_no_run_is_told(command, workdir):
+def test_a_folder_that_is_not_a_run_is_reported(command, workdir):
     Path("mine").mkdir()
     Path("mine/file").write_text("")
     code, out, err = s2s("checkpoints", *command, f"{workdir}/mine")

@@ -34,7 +34,7 @@ def has_option(command: str, option: str) -> bool:
 
 
 @pytest.mark.parametrize("command", commands())
-def test_every_command_has_help_and_stands_in_the_docs(command):
+def test_every_command_has_help_and_is_in_the_docs(command):
     result = CliRunner().invoke(app, [*command.split(), "--help"])
     assert result.exit_code == 0
     assert len(result.output.split("Usage")[1]) > 100
@@ -63,7 +63,7 @@ def test_help_fits_on_narrow_terminals_and_shows_no_types_of_python(command, mon
     assert not re.search("--[a-z-]*…", options)  # nothing is cut
 
 
-def test_colours_are_off_when_nobody_wants_them(home):
+def test_colours_can_be_turned_off(home):
     assert "\x1b" not in "".join(s2s_process("eval")[1:])
 
 
@@ -78,7 +78,7 @@ def test_show_is_a_config_file(tmp_path):
     assert "seed = 5" in out
 
 
-def test_check_names_what_is_wrong(workdir):
+def test_check_names_each_problem(workdir):
     (workdir / "c.toml").write_text("[training]\nbatch_token = 1\nseed = 'x'\n")
     code, out, err = s2s("config", "check", "c.toml")
     assert (code, out) == (2, "")
@@ -95,7 +95,7 @@ def test_check_names_what_is_wrong(workdir):
         if has_option(command, "--data") and not command.startswith("recipe d")
     ],
 )
-def test_languages_can_be_given_wherever_a_corpus_can(command, option):
+def test_commands_with_a_corpus_accept_languages(command, option):
     assert has_option(command, option)
 
 
@@ -126,7 +126,7 @@ def test_commands_that_show_progress_can_be_quiet(command):
         (["train", "--config", "tatoeba-rnn"], "did you mean 'tatoeba-rnn-additive'?"),
     ],
 )
-def test_a_wrong_name_is_answered_with_the_nearest(arguments, nearest, workdir):
+def test_an_unknown_name_is_an_error_with_the_nearest_one(arguments, nearest, workdir):
     code, out, err = s2s(*arguments)
     assert (code, out) == (2, "")
     assert nearest in " ".join(err.replace("│", " ").split())
@@ -141,7 +141,7 @@ def test_a_key_that_a_command_does_not_take_is_not_offered(workdir):
     assert "training.seed=VALUE" in s2s("config", "check", "x", "--seed", "3")[2]
 
 
-def test_languages_stand_in_the_config(workdir):
+def test_the_config_contains_the_languages(workdir):
     code, out, err = s2s("config", "show", "--data", "x", "--source", "es", "--target", "en")
     assert (code, err) == (0, "")
     assert 'source_language = "es"\ntarget_language = "en"' in out

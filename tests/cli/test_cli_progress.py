@@ -56,12 +56,12 @@ def test_a_terminal_shows_each_stage_with_its_count(terminal):
     assert "10 of 2,000 pairs" in shown
 
 
-def test_elsewhere_quick_work_prints_nothing(no_terminal):
+def test_without_a_terminal_quick_work_prints_nothing(no_terminal):
     show_work(True)
     assert no_terminal.getvalue() == ""
 
 
-def test_lines_of_a_file_are_counted_of_how_many_there_are(terminal, tmp_path):
+def test_progress_shows_the_number_of_lines_of_a_file(terminal, tmp_path):
     path = tmp_path / "in"
     path.write_text("a\nb\n")
     with line_progress("Scoring", path, True) as show:

@@ -90,7 +90,7 @@ def test_the_seed_determines_the_tests(saved):
     assert first == again != other
 
 
-def test_a_comparison_is_drawn(saved):
+def test_a_comparison_is_printed(saved):
     text = run("compare", *saved, *FAST)
     for part in ("BLEU", "0-3 words", "B matches more often", "largest gain"):
         assert part in text
@@ -109,7 +109,7 @@ def test_a_page_is_written(saved, tmp_path):
     assert "<mark>manzana.</mark>" in page
 
 
-def test_what_was_not_translated_from_the_same_sources_is_refused(saved, tmp_path):
+def test_translations_of_different_sources_are_refused(saved, tmp_path):
     write(tmp_path / "other.en", [*SOURCES[:3], "we buy"])
     options = ["--source-file", str(tmp_path / "other.en")]
     options += ["--reference-file", str(tmp_path / "test.es")]
@@ -123,7 +123,7 @@ def test_what_was_not_translated_from_the_same_sources_is_refused(saved, tmp_pat
         run("compare", saved[0], write(tmp_path / "short", FIRST[:2]), *FAST)
 
 
-def test_what_cannot_be_compared_is_refused(saved, tmp_path, monkeypatch):
+def test_inputs_that_cannot_be_compared_are_refused(saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="only one system is given"):
         run("compare", saved[0])

@@ -49,7 +49,7 @@ def test_a_run_of_another_split_is_refused(home, trained, tmp_path):
     assert record["sentences"] == 9
 
 
-def test_a_corpus_that_moved_is_that_of_all_runs(home, trained, corpus, tmp_path):
+def test_the_new_location_of_a_corpus_applies_to_all_runs(home, trained, corpus, tmp_path):
     other = Path(shutil.copytree(trained, tmp_path / "other"))
     config = (other / "config.toml").read_text("utf-8")
     (other / "config.toml").write_text(config.replace(str(corpus), "/no/longer/here.tsv"), "utf-8")
@@ -73,7 +73,7 @@ def test_other_sentences_need_no_corpus(home, trained, corpus, tmp_path):
     assert json.loads(out)["by_rarest_word"]
 
 
-def test_saved_translations_say_which_sentences_a_run_translates(home, trained, tmp_path):
+def test_saved_translations_determine_the_sentences_to_translate(home, trained, tmp_path):
     saved = {}
     tsv = tmp_path / "set.tsv"
     tsv.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()[:9]), encoding="utf-8")

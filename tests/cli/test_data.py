@@ -40,7 +40,7 @@ def test_stats(corpus):
     assert json.loads(out)["sides"] == record["sides"][::-1]
 
 
-def test_download_without_a_network_says_what_to_do(tmp_path):
+def test_a_download_without_a_network_has_a_remedy(tmp_path):
     code, out, err = s2s_process(
         *("data", "download"),
         XDG_CACHE_HOME=str(tmp_path),

@@ -13,14 +13,14 @@ def bad(workdir):
     return workdir
 
 
-def test_a_clean_corpus_leaves_with_0(corpus):
+def test_a_clean_corpus_exits_with_0(corpus):
     code, out, err = s2s("data", "check", "--data", str(corpus))
     assert (code, err) == (0, "")
     assert "500 lines" in out
     assert "No problem was found." in out
 
 
-def test_findings_are_shown_with_their_lines_and_leave_with_1(bad):
+def test_findings_are_shown_with_their_lines_and_exit_with_1(bad):
     code, out, err = s2s_process("data", "check", "--data", "bad.tsv", COLUMNS="100")
     assert (code, err) == (1, "")
     rows = [line.strip().split(maxsplit=4) for line in out.splitlines()]
@@ -42,7 +42,7 @@ def test_json_has_every_line(bad):
     }
 
 
-def test_fix_says_what_it_did_and_its_copy_is_clean(bad):
+def test_fix_reports_its_changes_and_its_copy_is_clean(bad):
     command = ("data", "check", "--data", "bad.tsv", "--fix", "good.tsv")
     code, out, _ = s2s(*command)
     assert code == 1

@@ -28,7 +28,7 @@ def doctor(monkeypatch, trial: Trial | Exception = SOUND) -> tuple[int, list]:
     return code, json.loads(out)
 
 
-def test_a_sound_machine_needs_nothing(monkeypatch):
+def test_a_healthy_machine_gets_no_advice(monkeypatch):
     monkeypatch.setattr(health, "available_memory", lambda: 8 * 10**9)
     monkeypatch.setattr(health, "most_memory", lambda: 9 * 10**9)
     code, found = doctor(monkeypatch)
@@ -52,14 +52,14 @@ def test_a_sound_machine_needs_nothing(monkeypatch):
         (DiskError("full"), "20 updates were not made"),
     ],
 )
-def test_a_training_that_does_not_resume_exactly_is_found(trial, value, monkeypatch):
+def test_an_inexact_resumption_is_detected(trial, value, monkeypatch):
     code, found = doctor(monkeypatch, trial)
     assert code == 1
     assert value in found[-1]["value"]
     assert found[-1]["remedy"]
 
 
-def test_each_lack_has_a_remedy(monkeypatch):
+def test_each_problem_has_a_remedy(monkeypatch):
     monkeypatch.setattr(health, "available_memory", lambda: 10**9)
     monkeypatch.setattr(health, "_LEAST_DISK", 1e18)
     monkeypatch.setattr(health, "cache_problem", lambda folder: "cannot be written (no)")
@@ -72,7 +72,7 @@ def test_each_lack_has_a_remedy(monkeypatch):
     assert code == 1
 
 
-def test_why_no_gpu_is_used_is_told(monkeypatch, tmp_path):
+def test_the_reason_for_using_no_gpu_is_given(monkeypatch, tmp_path):
     monkeypatch.setattr(health, "use_device", lambda device: "CPU (A, 2 cores)")
     monkeypatch.setattr(health, "why_no_gpu", lambda: "no driver")
     monkeypatch.setattr(health, "_PCI_DEVICES", tmp_path)
@@ -85,7 +85,7 @@ def test_why_no_gpu_is_used_is_told(monkeypatch, tmp_path):
     assert found.remedy == "no driver"
 
 
-def test_a_tensorflow_that_cannot_be_imported_is_a_finding(monkeypatch):
+def test_a_tensorflow_that_cannot_be_imported_is_reported(monkeypatch):
     def fail() -> None:
         raise ImportError("libfoo.so is missing")
 
@@ -102,7 +102,7 @@ def test_a_training_that_is_killed_and_resumed_has_the_same_bits():
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_a_process_that_is_not_killed_is_told(monkeypatch):
+def test_a_process_that_is_not_killed_is_reported(monkeypatch):
     monkeypatch.setattr(trial_training, "_CHILD", "import sys; sys.exit('it broke')")
     with pytest.raises(TrialError, match="a run ended with 1 and printed: it broke"):
         trial_training._train_until_killed("folder", "cpu", "float32", "1")

@@ -9,7 +9,7 @@ from conftest import invoke, s2s, s2s_process
 from seq2seq_cli.errors import CheckpointError, UsageError
 
 
-def test_eval_searches_and_averages_as_it_is_told(home, trained):
+def test_eval_uses_the_options_of_search_and_averaging(home, trained):
     runs = ["--run", trained.name, "--run", trained.name]
     record = json.loads(invoke("eval", "--json", "--beam", "3", *runs)[0])
     assert record["search"] == "beam 3"
@@ -48,7 +48,7 @@ def test_languages_are_those_of_a_corpus_that_moved(home, corpus, tmp_path):
     assert record["bleu"] == json.loads(invoke("eval", "--json")[0])["bleu"]
 
 
-def test_a_setting_of_a_trained_run_is_of_decoding_whatever_options_there_are(home):
+def test_only_decoding_can_be_set_for_a_trained_run(home):
     with pytest.raises(UsageError, match="--set data.source_language: a trained run accepts only"):
         invoke("eval", "--set", "data.source_language=de")
 
@@ -96,7 +96,7 @@ def test_a_run_translates_other_sentences(home, tmp_path):
     assert "split" not in record
 
 
-def test_checkpoints_that_are_not_there_are_refused(home, trained):
+def test_missing_checkpoints_are_refused(home, trained):
     with pytest.raises(UsageError, match="'newest' is no checkpoint: give best, last, all"):
         invoke("eval", "--checkpoint", "newest")
     with pytest.raises(CheckpointError, match="has no checkpoint of update 7. It has: "):

@@ -46,7 +46,7 @@ def test_the_codes_of_all_errors_are_documented():
         (7, ["init", "none/my.toml"]),
     ],
 )
-def test_a_command_leaves_with_the_code_of_the_table(code, arguments, corpus):
+def test_a_command_exits_with_the_documented_code(code, arguments, corpus):
     Path("odd.tsv").write_text("I see.\tVeo.\nI see.\tVeo.\n")
     Path("bad.tsv").write_text("no columns\n")
     for name in ("begun", "held"):
@@ -64,7 +64,7 @@ def test_a_command_leaves_with_the_code_of_the_table(code, arguments, corpus):
         *((code, RunInterruptedError("stopped", code - 128)) for code in SIGNALS),
     ],
 )
-def test_a_training_leaves_with_the_code_of_its_error(
+def test_training_exits_with_the_code_of_its_error(
     code, error: S2SError, workdir, corpus, monkeypatch
 ):
     def fail(*arguments: object) -> None:

@@ -64,7 +64,7 @@ def test_the_tree_has_long_paths_with_branches_at_their_positions():
 
 
 @given(st.lists(st.tuples(st.integers(-1, 60), st.sampled_from([KEPT, DROPPED])), max_size=60))
-def test_each_hypothesis_is_there_once_within_the_width(choices):
+def test_each_hypothesis_is_shown_once_within_the_width(choices):
     search: list[SimpleNamespace] = []
     for i, (wanted, fate) in enumerate(choices):
         kept = [None, *(j for j, each in enumerate(search) if each.fate == KEPT)]
@@ -75,7 +75,7 @@ def test_each_hypothesis_is_there_once_within_the_width(choices):
     assert sorted(map(int, found)) == list(range(len(search)))
 
 
-def test_hostile_texts_are_text():
+def test_hostile_texts_are_escaped():
     neighbour = Neighbour("[red]s\x1b[0m", "[i]t", 0.5, ["s"])
     text = "\n".join(drawn(nearest=[neighbour], unseen=["[b]"], never_together=[("[c]", "\u202e")]))
     for shown in ["[b]s", "[b]a\\u202e", "[red]s\\u001b[0m", "[i]t", "[c] + \\u202e", "<1%", "25%"]:

@@ -38,7 +38,7 @@ def test_no_line_is_wider_than_the_terminal(width, queries, keys):
     assert all(cell_len(line) <= width for line in lines)
 
 
-def test_each_word_is_there_in_full_though_it_does_not_fit():
+def test_words_that_do_not_fit_are_shown_in_full():
     lines = drawn(view(["q" * 50], ["k" * 70, "kind"]), 40)
     text = "".join(lines)
     assert text.count("q") == 50

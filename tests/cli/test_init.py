@@ -32,7 +32,7 @@ def test_the_config_is_for_the_corpus_and_can_be_trained_with(corpus, workdir):
     assert [path.name for path in workdir.iterdir()] == ["s2s.toml"]
 
 
-def test_options_stand_in_the_config(corpus, workdir):
+def test_the_config_contains_the_options(corpus, workdir):
     options = ["--set", "data.columns='de en'", "--source", "de", "--target", "en"]
     options += ["--model", "decoder-only", "--set", "model.dropout=0.5", "--quiet"]
     assert s2s("init", "a b.toml", "--data", str(corpus), *options) == (0, "", "")
@@ -58,7 +58,7 @@ def test_no_file_is_overwritten(workdir):
         (["none/x.toml"], 7, "none/x.toml: cannot be written: No such file or directory"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_is_written(arguments, code, message, corpus, workdir):
+def test_wrong_input_is_reported_and_nothing_is_written(arguments, code, message, corpus, workdir):
     data = [] if "--data" in arguments else ["--data", str(corpus)]
     found, out, err = s2s("init", *arguments, *data)
     assert (found, out) == (code, "")

@@ -87,7 +87,7 @@ def options(app: Play) -> list[str]:
     return [str(listed.get_option_at_index(i).prompt) for i in range(listed.option_count)]
 
 
-def test_what_is_typed_is_translated_with_its_map_and_alternatives():
+def test_typed_text_is_translated_with_its_map_and_alternatives():
     async def script(app, pilot):
         assert "Type a sentence" in shown(app)
         await pilot.press(*"I eat", "enter")
@@ -114,7 +114,7 @@ def test_the_cursor_moves_and_the_alternatives_follow():
     drive(script, "I eat")
 
 
-def test_it_goes_on_from_a_chosen_alternative():
+def test_the_translation_continues_from_a_chosen_alternative():
     async def script(app, pilot):
         await settled(app, pilot)
         app.query_one(OptionList).focus()
@@ -126,7 +126,7 @@ def test_it_goes_on_from_a_chosen_alternative():
     assert drive(script, "I eat").asked == [("I eat", ()), ("I eat", (2,))]
 
 
-def test_escape_goes_back_to_the_sentence_and_an_empty_one_is_not_translated():
+def test_escape_returns_to_the_sentence_and_an_empty_one_is_not_translated():
     async def script(app, pilot):
         await settled(app, pilot)
         app.query_one(Translation).focus()
@@ -143,7 +143,7 @@ def test_without_a_terminal_there_is_an_error(home):
     assert "play needs a terminal" in err
 
 
-def test_without_textual_there_is_a_remedy(home, monkeypatch):
+def test_without_textual_the_error_names_the_extra(home, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, _, err = s2s("play", "I eat")
     assert code == 2

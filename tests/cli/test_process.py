@@ -52,7 +52,7 @@ def test_a_bug_shows_its_traceback():
     assert "ZeroDivisionError" in found.stderr
 
 
-def test_a_thread_that_still_works_is_waited_for():
+def test_a_running_thread_is_waited_for():
     work = "lambda: (time.sleep(0.3), print('worked'))"
     thread = f"import threading, time; threading.Thread(target={work}).start()"
     program = PROGRAM.replace("run()", f"{thread}; run()")

@@ -69,7 +69,7 @@ def test_on_a_terminal_there_is_a_prompt_with_history(home, tmp_path):
     assert (tmp_path / "s2s" / "history").read_text().count("I see one cats.") == 1
 
 
-def test_ctrl_c_at_the_prompt_leaves_with_130_and_saves_the_history(home, tmp_path):
+def test_ctrl_c_at_the_prompt_exits_with_130_and_saves_the_history(home, tmp_path):
     with translating(tmp_path, PYTHONIOENCODING="ascii") as (process, say):
         say(b"", b"> ")
         assert "él".encode() in say("él".encode() + b"\n", b"\r\n> ")

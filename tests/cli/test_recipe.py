@@ -47,7 +47,7 @@ def test_back_translations_are_those_of_translate_with_their_originals(mono, tmp
     ]
 
 
-def test_a_killed_back_translation_goes_on_to_the_same_file(mono, tmp_path, monkeypatch):
+def test_a_killed_back_translation_continues_to_the_same_file(mono, tmp_path, monkeypatch):
     monkeypatch.setattr(synthetic, "_WINDOW", 7)
     command = ["recipe", "back-translate", "--input", mono, *SAMPLED, "--output"]
     invoke(*command, str(tmp_path / "whole.tsv"))
@@ -110,7 +110,7 @@ def test_a_student_trains_on_distilled_pairs_with_the_splits_of_its_teachers(
     assert {tuple(pair) for pair in lines(output)} <= set(student.train)
 
 
-def test_the_original_pairs_stay_and_a_run_adds_its_own(home, trained, tmp_path):
+def test_the_original_pairs_are_kept_and_a_run_adds_its_own(home, trained, tmp_path):
     output = tmp_path / "made.tsv"
     (record,) = invoke(
         *("recipe", "diversify", "--forward", str(trained), "--beam", "1"),

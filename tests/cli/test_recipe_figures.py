@@ -25,7 +25,7 @@ def test_each_figure_has_its_name():
         (["new"], "s2s recipe figures needs matplotlib. Install it: pip install 's2s[plot]'"),
     ],
 )
-def test_what_is_wrong_is_refused_at_once_and_nothing_is_written(
+def test_wrong_input_is_refused_at_once_and_nothing_is_written(
     arguments, message, workdir, monkeypatch
 ):
     def imported(*args) -> None:

@@ -107,7 +107,7 @@ def test_the_keys_and_curves_of_two_runs():
         runs("diff", "001-rnn")
 
 
-def test_a_run_is_removed_after_an_answer(monkeypatch):
+def test_a_run_is_removed_after_confirmation(monkeypatch):
     with pytest.raises(UsageError, match="add --yes"):
         runs("remove", "001-rnn")
     assert Path("runs/001-rnn").is_dir()
@@ -115,7 +115,7 @@ def test_a_run_is_removed_after_an_answer(monkeypatch):
     assert sorted(path.name for path in Path("runs").iterdir()) == ["003-big"]
 
 
-def test_the_answer_no_removes_nothing(monkeypatch):
+def test_without_confirmation_nothing_is_removed(monkeypatch):
     monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda self: True)
     done = CliRunner().invoke(app, ["runs", "remove", "001-rnn"], input="n\n")
     assert done.exit_code == 1

@@ -32,7 +32,7 @@ def test_a_warning_names_the_sides_that_were_cut(home):
     ]
 
 
-def test_score_gives_a_line_for_each_line_an_empty_one_for_an_empty_one(home):
+def test_score_gives_a_line_for_each_line_and_an_empty_one_for_an_empty_one(home):
     text = b"I see one cats.\tyo\n\n \t\r\nI see one cats.\tyo\n"
     for options in ([], ["--tokens"]):
         code, out, _ = s2s("score", *options, stdin=text)

@@ -118,7 +118,7 @@ def test_score_gives_a_line_for_each_line(name, models):
 
 
 @NAMES
-def test_training_data_names_the_line_or_reads_it(name, tmp_path):
+def test_an_invalid_line_of_training_data_is_named_or_skipped(name, tmp_path):
     case = CASES[name]
     path = tmp_path / "x.tsv"
     path.write_bytes(b"\n".join([b"a\tb", b"a\tb", case.raw + b"\tx", b"a\tb", b"a\tb"]))
@@ -144,7 +144,7 @@ def read(path: Path, **settings: object):
     return corpus.pairs, reader
 
 
-def test_a_byte_order_mark_begins_no_text(models, tmp_path):
+def test_a_byte_order_mark_is_not_part_of_the_text(models, tmp_path):
     content = b"\xef\xbb\xbf" + lines(b"")
     assert answer("translate", content, by_file=True)[1][0] == "a line"
     path = tmp_path / "x.tsv"
@@ -153,7 +153,7 @@ def test_a_byte_order_mark_begins_no_text(models, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n", b"a", b"a\n", b"a\n\n", b"\r\n\r\n"])
-def test_there_are_as_many_lines_out_as_in(content, models):
+def test_there_are_as_many_output_lines_as_input_lines(content, models):
     expected = len(content.splitlines())
     assert len(answer("translate", content, by_file=True)[1]) == expected
     assert len(answer("score", content.replace(b"a", b"a\tb"), by_file=False)[1]) == expected

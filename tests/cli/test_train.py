@@ -87,7 +87,7 @@ def test_a_dry_run_of_a_resumed_training_is_refused(workdir):
         (["--resume", "--run", "none"], 4, "runs/none: no such run"),
     ],
 )
-def test_bad_input_is_named_and_nothing_is_written(arguments, code, message, workdir):
+def test_bad_input_is_reported_and_nothing_is_written(arguments, code, message, workdir):
     found, out, err = s2s("train", *arguments)
     assert (found, out) == (code, "")
     assert message in err
@@ -108,9 +108,7 @@ def test_bad_input_is_named_and_nothing_is_written(arguments, code, message, wor
         (["--run", "a\nb"], 2, r"--run 'a\nb': a run's name cannot have control characters"),
     ],
 )
-def test_what_can_be_refused_early_is_refused_without_tensorflow(
-    arguments, code, message, workdir, monkeypatch
-):
+def test_early_errors_do_not_import_tensorflow(arguments, code, message, workdir, monkeypatch):
     def imported(warn) -> None:
         raise AssertionError("TensorFlow was imported")
 
@@ -125,7 +123,7 @@ def test_what_can_be_refused_early_is_refused_without_tensorflow(
     assert message.replace("PID", str(os.getpid())) in err
 
 
-def test_an_interrupted_import_leaves_quietly_with_130(workdir, monkeypatch):
+def test_an_interrupted_import_exits_quietly_with_130(workdir, monkeypatch):
     def interrupted(warn) -> None:
         raise KeyboardInterrupt
 
@@ -144,7 +142,7 @@ def test_an_interrupted_import_leaves_quietly_with_130(workdir, monkeypatch):
         (b"a\tb\n", "leave nothing for the"),
     ],
 )
-def test_bad_data_is_named_and_no_run_is_made(content, message, workdir):
+def test_bad_data_is_reported_and_no_run_is_created(content, message, workdir):
     (workdir / "x.tsv").write_bytes(content)
     code, _, err = s2s("train", "--data", "x.tsv")
     assert code == 3
@@ -152,7 +150,7 @@ def test_bad_data_is_named_and_no_run_is_made(content, message, workdir):
     assert not (workdir / "runs").exists()
 
 
-def test_a_gpu_that_is_not_there_is_refused_with_the_reason(corpus, workdir):
+def test_a_missing_gpu_is_refused_with_the_reason(corpus, workdir):
     code, _, err = s2s_process(
         *("train", "--data", str(corpus), "--device", "gpu"),
         CUDA_VISIBLE_DEVICES="-1",

@@ -48,7 +48,7 @@ def test_output_goes_to_a_file(home, tmp_path):
         invoke("translate", SENTENCE, "--output", str(tmp_path / "none" / "x"))
 
 
-def test_a_cut_line_is_named_and_gives_one_line(home):
+def test_a_cut_line_is_reported_and_gives_one_line(home):
     code, out, err = s2s("translate", stdin=b"I see one cats.\n" + b"cats " * 600 + b"\n\n")
     assert code == 0
     assert out.count("\n") == 3
@@ -90,7 +90,7 @@ def test_json(home):
     assert record["score"] < 0
 
 
-def test_invalid_line_is_named_after_the_ones_before(home):
+def test_an_invalid_line_is_named_after_the_lines_before_it(home):
     code, out, err = s2s("translate", stdin=b"I see one cats.\n\xff\n")
     assert code == 3
     assert out.count("\n") == 1
@@ -107,7 +107,7 @@ def test_sentences_and_a_file_exclude_each_other(home):
     assert s2s("translate", "a", "--input", "b")[0] == 2
 
 
-def test_without_a_run_the_error_says_what_to_do(workdir):
+def test_without_a_run_the_error_has_a_remedy(workdir):
     code, out, err = s2s("translate", "a")
     assert (code, out) == (4, "")
     assert "no run with a checkpoint. Train one by `s2s train`" in err
@@ -119,12 +119,12 @@ def test_an_unknown_run_is_named(home):
     assert "runs/none: no such run" in err
 
 
-def test_no_traceback_unless_asked_for(workdir):
+def test_tracebacks_are_shown_only_on_request(workdir):
     assert "Traceback" not in s2s_process("translate", "a")[2]
     assert "Traceback" in s2s_process("--debug", "translate", "a")[2]
 
 
-def test_a_reader_that_leaves_is_no_error(home):
+def test_a_closed_pipe_is_not_an_error(home):
     with subprocess.Popen(
         [sys.executable, "-m", "seq2seq_cli", "translate", *["I see one cats."] * 2000],
         stdout=subprocess.PIPE,

@@ -12,7 +12,7 @@ from seq2seq_cli.errors import UsageError
 SENTENCE = "I see one cats."
 
 
-def test_n_best_gives_so_many_lines_with_falling_scores(home):
+def test_n_best_gives_n_lines_with_falling_scores(home):
     lines = invoke("translate", SENTENCE, "", "--beam", "4", "--n-best", "3", "--scores")
     assert len(lines) == 6
     scores = [float(line.split("\t")[0]) for line in lines[:3]]
@@ -27,7 +27,7 @@ def test_a_beam_finds_at_least_what_greedy_finds(home):
     assert beam["log_probability"] >= greedy["log_probability"] - 1e-4
 
 
-def test_a_seed_holds_for_samples_and_their_order_does_not_matter(home):
+def test_samples_depend_on_the_seed_and_not_on_the_order(home):
     sentences = [source for source, _ in toy_pairs()[::50]]
     sample = ["--sample", "--temperature", "3", "--json"]
 
@@ -53,7 +53,7 @@ def test_the_maximum_length_is_in_tokens(home):
     assert len(record["attention"]["target_tokens"]) == 2
 
 
-def test_a_prefix_may_repeat_itself_though_nothing_else_may(home):
+def test_a_prefix_may_contain_repeated_ngrams(home):
     options = ["--set", "decoding.no_repeat_ngram=1"]
     for beam in ("1", "3"):
         (found,) = invoke("translate", SENTENCE, "--prefix", "yo yo", "--beam", beam, *options)
@@ -73,7 +73,7 @@ def test_alignments_are_of_words_and_soft_ones_of_tokens(home):
     np.testing.assert_allclose(np.sum(soft["weights"], axis=1), 1, atol=1e-3)
 
 
-def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
+def test_an_ensemble_of_a_run_with_itself_equals_the_run(home, trained):
     alone = invoke("translate", SENTENCE, "--scores", "--run", trained.name)
     assert (
         invoke("translate", SENTENCE, "--scores", "--run", trained.name, "--run", trained.name)
@@ -155,7 +155,7 @@ def test_a_run_twice_is_an_ensemble_that_equals_it(home, trained):
         (["--input", "x"], "sentences and --input exclude each other"),
     ],
 )
-def test_bad_options_are_named(home, options, message):
+def test_bad_options_are_reported(home, options, message):
     with pytest.raises(UsageError, match=message):
         invoke("translate", SENTENCE, *options)
 

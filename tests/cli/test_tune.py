@@ -21,7 +21,7 @@ SPACE = '[space]\n"model.dropout" = {low = 0.1, high = 0.2}\n'
         (["space.toml", "new"], 2, "needs optuna. Install it: pip install 's2s[tune]'"),
     ],
 )
-def test_what_is_wrong_is_refused_at_once_and_nothing_is_written(
+def test_wrong_input_is_refused_at_once_and_nothing_is_written(
     arguments, code, message, workdir, monkeypatch
 ):
     def imported(*args) -> None:

@@ -50,7 +50,7 @@ def run(tmp_path, monkeypatch) -> Run:
     return made
 
 
-def test_a_training_that_has_ended_is_told_and_left(run):
+def test_watching_a_finished_training_ends_at_once(run):
     for entry in (START, PROGRESS, VALIDATION, DIAGNOSIS, END):
         run.append_metrics(entry)
     assert watch("001-rnn").splitlines() == LINES
@@ -75,7 +75,7 @@ def test_a_training_is_followed_to_its_end(run):
         assert time.monotonic() - began > 1
 
 
-def test_curves_are_drawn_on_a_terminal(run, monkeypatch):
+def test_curves_are_shown_on_a_terminal(run, monkeypatch):
     console = Console(width=90, height=40, force_terminal=True, record=True, color_system=None)
     monkeypatch.setattr("seq2seq_cli.cli.console.stdout", console)
     for step in range(10, 100, 10):

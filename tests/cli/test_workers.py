@@ -23,7 +23,7 @@ def several(monkeypatch, size: int = 2) -> None:
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": {"worker": addresses}, "task": task}))
 
 
-def test_the_environment_decides_unless_an_option_does(monkeypatch):
+def test_an_option_takes_precedence_over_the_environment(monkeypatch):
     several(monkeypatch)
     layers = [layer()]
     cluster = cluster_of(layers)
@@ -34,7 +34,7 @@ def test_the_environment_decides_unless_an_option_does(monkeypatch):
         assert cluster_of([layer(training__strategy=strategy), layer()]) is None
 
 
-def test_one_worker_is_none_but_shares_its_batches_as_several_do(monkeypatch):
+def test_one_worker_has_the_shards_of_several(monkeypatch):
     several(monkeypatch, size=1)
     layers = [layer(training__strategy="workers"), layer()]
     assert cluster_of(layers) is None

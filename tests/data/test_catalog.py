@@ -101,14 +101,14 @@ UNKNOWN = f"no data set of that name in TensorFlow Datasets {tfds.__version__}."
         ),
     ],
 )
-def test_a_data_set_that_does_not_exist_is_named_with_those_that_do(name, message, catalog):
+def test_an_unknown_data_set_is_an_error_that_lists_the_known_ones(name, message, catalog):
     with pytest.raises(UsageError) as caught:
         read_catalog(name, ("en", "es"))
     assert str(caught.value) == f"tfds:{name}: {message}"
 
 
 @pytest.mark.parametrize("name", ["opus/medical:9.9.9", "opus:bad", "opus/version=0.1"])
-def test_a_version_that_does_not_exist_is_refused_in_a_line(name, catalog):
+def test_an_unknown_version_is_refused_in_one_line(name, catalog):
     with pytest.raises(UsageError) as caught:
         read_catalog(name, ("en", "de"))
     message = str(caught.value).removeprefix(f"tfds:{name}: ")
@@ -125,7 +125,7 @@ def test_a_config_of_other_languages_is_refused_with_the_nearest(catalog):
     )
 
 
-def test_languages_it_has_not_are_refused(catalog):
+def test_unknown_languages_are_refused(catalog):
     ToyTranslate(data_dir=str(catalog)).download_and_prepare()
     with pytest.raises(UsageError) as caught:
         read_corpus(config("toy_translate", target_language="fr"))
@@ -135,7 +135,7 @@ def test_languages_it_has_not_are_refused(catalog):
     )
 
 
-def test_without_a_network_it_says_what_to_do_at_once(catalog, monkeypatch):
+def test_without_a_network_there_is_a_remedy_at_once(catalog, monkeypatch):
     def unreachable(*args, **kwargs):
         raise urllib.error.URLError("Network is unreachable")
 

@@ -10,7 +10,7 @@ def write(path, pairs) -> str:
     return str(path)
 
 
-def test_given_dev_and_test_are_used_and_what_train_shares_with_them_is_counted(tmp_path):
+def test_given_dev_and_test_are_used_and_shared_pairs_are_counted(tmp_path):
     train = [(f"source {i}", f"target {i}") for i in range(500)]
     dev, test = [("Source 7!", "x"), ("y", "z")], [("v", "target 9"), ("w", "w")]
     config = DataConfig(
@@ -23,7 +23,7 @@ def test_given_dev_and_test_are_used_and_what_train_shares_with_them_is_counted(
     assert corpus.shared == 2
 
 
-def test_what_is_not_given_is_split_off(tmp_path):
+def test_missing_splits_are_split_off(tmp_path):
     train = [(f"source {i}", f"target {i}") for i in range(500)]
     config = DataConfig(
         corpus=write(tmp_path / "train.tsv", train), dev=write(tmp_path / "dev.tsv", [("a", "b")])
@@ -78,7 +78,7 @@ def test_a_mixture_keeps_the_dev_and_test_that_one_corpus_brings(tmp_path):
     assert mixed.shared == 1
 
 
-def test_what_two_corpora_have_counts_once(tmp_path):
+def test_pairs_of_two_corpora_count_once(tmp_path):
     path = write(tmp_path / "a.tsv", sentences(300))
     corpus = read_corpus(DataConfig(sources=[CorpusConfig(corpus=path)] * 2))
     assert corpus.pairs == 300
@@ -124,7 +124,7 @@ def mixture(tmp_path, made, **options) -> DataConfig:
     )
 
 
-def test_pairs_only_for_training_leave_the_splits_of_the_others_as_they_are(tmp_path):
+def test_train_only_pairs_do_not_change_the_splits(tmp_path):
     alone = read_corpus(DataConfig(corpus=write(tmp_path / "real.tsv", sentences(500))))
     # Each made pair connects two sentences of the corpus, and so would change its groups.
     made = [(f"source {i}", f"target {i + 1}") for i in range(499)]
@@ -133,7 +133,7 @@ def test_pairs_only_for_training_leave_the_splits_of_the_others_as_they_are(tmp_
     assert set(alone.train) <= set(mixed.train)
 
 
-def test_no_pair_only_for_training_shares_a_sentence_with_dev_or_test(tmp_path):
+def test_no_train_only_pair_shares_a_sentence_with_dev_or_test(tmp_path):
     made = [(f"SOURCE {i}!", f"made {i}") for i in range(500)]
     made += [(f"made {i}", f"Target {i}?") for i in range(500)]
     corpus = read_corpus(mixture(tmp_path, made))
@@ -149,7 +149,7 @@ def test_no_pair_only_for_training_shares_a_sentence_with_dev_or_test(tmp_path):
     assert len(corpus.train) == 3 * (500 - held_out)
 
 
-def test_pairs_only_for_training_are_kept_from_given_dev_and_test_pairs(tmp_path):
+def test_train_only_pairs_in_given_dev_and_test_files_are_left_out(tmp_path):
     given = {
         side: write(tmp_path / f"{side}.tsv", [(f"{side} source", f"{side} target")])
         for side in ("dev", "test")
@@ -161,14 +161,14 @@ def test_pairs_only_for_training_are_kept_from_given_dev_and_test_pairs(tmp_path
     assert list(read_corpus(DataConfig(sources=[alone], **given)).train) == [("c", "d")]
 
 
-def test_a_pair_that_was_made_again_counts_once_and_as_the_original(tmp_path):
+def test_a_synthetic_copy_of_a_pair_is_used_once_as_the_original(tmp_path):
     corpus = read_corpus(mixture(tmp_path, [*sentences(500), ("a", "b"), ("a", "b")]))
     held_out = len(corpus.dev) + len(corpus.test)
     assert corpus.dropped == {"duplicate": 501}
     assert sorted(corpus.train.weights) == [0.5] + [1.0] * (500 - held_out)
 
 
-def test_a_corpus_only_for_training_brings_no_dev_and_test(tmp_path):
+def test_a_train_only_corpus_gives_no_dev_and_test(tmp_path):
     config = DataConfig(
         sources=[
             CorpusConfig(corpus="phrasebook", train_only=True),

@@ -101,7 +101,7 @@ def make_dangling(path: Path) -> None:
     ids=["pipe", "loop", "dangling"],
 )
 @pytest.mark.parametrize("ending", ["", ".en"])
-def test_what_is_no_file_is_named(make, message, ending, read, tmp_path):
+def test_a_path_that_is_not_a_file_is_named(make, message, ending, read, tmp_path):
     make(tmp_path / f"x{ending}")
     (tmp_path / "x.es").write_text("uno\n")
     with pytest.raises(DataError) as caught:

@@ -29,7 +29,7 @@ def data_of(config):
     return corpus, tokenizers, TrainingData.from_config(corpus, tokenizers, config)
 
 
-def test_each_pair_stands_in_both_directions():
+def test_each_pair_occurs_in_both_directions():
     both = Directed(pairs_with(), ["es", "en"])
     assert [*both] == [*PAIRS, *TURNED]
     assert len(both) == 14
@@ -41,7 +41,7 @@ def test_each_pair_stands_in_both_directions():
     assert [*zip(*one.take([3]), strict=True)] == [PAIRS[3]]
 
 
-def test_the_tag_of_the_language_stands_before_that_of_the_corpus():
+def test_the_tag_of_the_language_precedes_that_of_the_corpus():
     own = Tags([(), ("bt",)], np.array([0, 1, 0, 0, 1, 1, 0], np.uint16))
     both = Directed(pairs_with(tags=own, weights=np.arange(7, dtype=np.float32)), ["es", "en"])
     found = [both.tags.sequences[number] for number in both.tags.numbers]
@@ -75,15 +75,13 @@ def test_a_batch_has_both_directions_each_with_its_tag(corpus):
     assert data.pairs == 2 * len(read.train)
 
 
-def test_no_held_out_sentence_is_shown_on_either_side(corpus):
+def test_no_held_out_sentence_is_in_training_on_either_side(corpus):
     one = read_corpus(tiny_config(corpus).data)
     read, _, _ = data_of(tiny_config(corpus, data__both_directions=True))
     assert (read.dev, read.test, read.fingerprint) == (one.dev, one.test, one.fingerprint)
 
 
-def test_a_prepared_corpus_is_shown_in_both_directions_and_its_lengths_are_kept(
-    corpus, tmp_path, monkeypatch
-):
+def test_a_prepared_corpus_has_both_directions_and_its_lengths(corpus, tmp_path, monkeypatch):
     config = tiny_config(corpus, data__both_directions=True)
     _, tokenizers, expected = data_of(config)
     prepare(config, tmp_path / "prepared", processes=1)

@@ -66,12 +66,12 @@ def test_nothing_is_overwritten(tmp_path):
     assert os.listdir(tmp_path) == ["there"]
 
 
-def test_an_empty_folder_may_be_there(tmp_path):
+def test_an_existing_empty_folder_is_accepted(tmp_path):
     export(small_corpus(), ("en", "es"), tmp_path)
     assert (tmp_path / "test.en").is_file()
 
 
-def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
+def test_nothing_remains_after_a_failure(tmp_path, monkeypatch):
     def fail(corpus):
         raise OSError(28, "No space left on device")
 

@@ -47,7 +47,7 @@ def test_either_direction_of_the_columns(tsv):
     assert read(path, source="es", target="en") == [("Ve.", "Go.")]
 
 
-def test_languages_that_are_no_columns_are_refused_with_the_remedy(tsv):
+def test_languages_without_a_column_are_refused_with_a_remedy(tsv):
     path = tsv("Go.\tVa.\n")
     with pytest.raises(UsageError) as caught:
         read(path, source="fr")
@@ -66,7 +66,7 @@ def test_carriage_returns_and_byte_order_mark_are_dropped(tsv):
     assert read(tsv(b"\xef\xbb\xbfa\tb\r\nc\td\r\n")) == [("a", "b"), ("c", "d")]
 
 
-def test_lines_end_at_newline_and_nowhere_else(tsv):
+def test_lines_end_only_at_newlines(tsv):
     odd = "a\u2028b\u0085c\x0bd\x0ce\x1cf"
     assert read(tsv(f"{odd}\tx\n")) == [(odd, "x")]
 

@@ -133,7 +133,7 @@ def test_a_link_is_not_followed(target, folder):
     ],
     ids=["twice", "nearly twice", "two folders", "capitals", "a zip", "a folder", "nothing"],
 )
-def test_it_has_exactly_one_text(members, folder):
+def test_a_zip_has_exactly_one_text(members, folder):
     with pytest.raises(DataError, match="must contain exactly one .txt or .tsv file"):
         read(folder, zipped(*members))
 
@@ -147,7 +147,7 @@ def claiming(size: int) -> bytes:
     return bytes(content)
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(folder):
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(folder):
     with pytest.raises(DataError, match="unpacks from 0.0 MB to 4.0 GB, unlike any text"):
         read(folder, claiming(4_000_000_000))
 
@@ -171,7 +171,7 @@ def test_a_line_without_an_end_takes_no_memory_beyond_the_limit(kind, folder, mo
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.tsv"])
-def test_sentences_are_packed_far_below_the_limit(name, folder, monkeypatch):
+def test_sentences_compress_far_less_than_the_limit(name, folder, monkeypatch):
     monkeypatch.setattr(formats, "_LARGE", 1000)
     text = "".join(f"I see {n} cats\tveo {n} gatos\n" for n in range(2000))
     assert len(read(folder, zipped((name, text)))) == 2000
@@ -210,7 +210,7 @@ class TestDownload:
         with pytest.raises(DataError, match="is not the file that was downloaded"):
             Reader(DataConfig(corpus="tatoeba")).corpora()
 
-    def test_a_link_in_the_cache_is_replaced_and_not_written_through(self, cache, monkeypatch):
+    def test_a_link_in_the_cache_is_replaced_and_not_followed(self, cache, monkeypatch):
         cache.parent.mkdir()
         outside = cache.parent.parent / "outside"
         outside.write_bytes(b"mine")

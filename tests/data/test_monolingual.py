@@ -7,7 +7,7 @@ from seq2seq_cli.data.monolingual import MonolingualText
 from seq2seq_cli.errors import DataError
 
 
-def test_a_text_has_a_count_and_a_hash_which_gzip_does_not_change(tmp_path):
+def test_a_text_has_a_count_and_a_hash_that_do_not_depend_on_gzip(tmp_path):
     (tmp_path / "a").write_bytes(b"one\r\n\ntwo")
     (tmp_path / "b").write_bytes(gzip.compress(b"one\n\ntwo\n"))
     (tmp_path / "c").write_bytes(b"one\n\ntwos\n")
@@ -17,7 +17,7 @@ def test_a_text_has_a_count_and_a_hash_which_gzip_does_not_change(tmp_path):
     assert c.sha256 != a.sha256
 
 
-def test_a_bad_line_is_named_before_any_work_or_left_out(tmp_path):
+def test_a_bad_line_is_named_at_once_or_left_out(tmp_path):
     (tmp_path / "a").write_bytes(b"one\n\xff\ntwo\n")
     with pytest.raises(DataError, match=r"a:2: invalid UTF-8 .*--skip-bad-lines"):
         MonolingualText.read(tmp_path / "a")

@@ -63,7 +63,7 @@ def test_the_parts_of_most_batches_have_different_lengths(tokenizer):
     assert sum(mixed) > 0.7 * len(mixed)
 
 
-def test_a_batch_that_fills_slowly_does_not_come_late(tokenizer):
+def test_batches_that_fill_slowly_are_not_late(tokenizer):
     pairs = [("a", "b")] * 200 + [("I see " * 20, "yo mirar " * 20)] * 8
     limits = {"training__max_source_tokens": 200, "training__max_target_tokens": 200}
     config = tiny_config("x.tsv", training__batch_pairs=8, **limits).training
@@ -81,7 +81,7 @@ def test_skipping_gives_the_rest(tokenizer, skip):
     assert flat(data(tokenizer).batches(2, skip=skip)) == flat(data(tokenizer).batches(2))[skip:]
 
 
-def test_rows_begin_and_end_as_they_should(tokenizer):
+def test_rows_begin_and_end_with_the_right_tokens(tokenizer):
     for batch in data(tokenizer).batches(0):
         source, target, pairs = (x.numpy() for x in batch)
         assert source.shape[0] == target.shape[0]
@@ -113,7 +113,7 @@ def test_the_shapes_that_are_compiled_for_are_those_of_the_batches(tokenizer):
         assert set(made.shapes(number)) == shapes(batches[:number])
 
 
-def test_costly_shapes_are_fewer_and_padding_more(tokenizer):
+def test_expensive_shapes_give_fewer_shapes_and_more_padding(tokenizer):
     cheap, costly = (data(tokenizer, shape_cost=cost) for cost in (10, 10_000))
     assert len(shapes(costly.batches(0))) < len(shapes(cheap.batches(0)))
     assert costly.padding_share > cheap.padding_share
@@ -132,7 +132,7 @@ def test_a_batch_has_empty_rows_only_where_a_larger_shape_would_take_more_positi
             assert int(batch.pairs) * larger.min() >= rows * sum(lengths)
 
 
-def test_batches_of_so_many_pairs_have_them_at_any_length(tokenizer):
+def test_batches_by_pairs_have_the_same_number_at_any_length(tokenizer):
     found = shapes(data(tokenizer, training__batch_pairs=7).batches(0))
     assert {rows for rows, *_ in found} == {7}
     assert len(found) > 1
@@ -157,7 +157,7 @@ def test_too_long_pairs_are_left_out_and_counted(tokenizer):
     assert len(texts(tokenizer, training.batches(0))) == len(PAIRS) - 1
 
 
-def test_nothing_short_enough_is_an_error(tokenizer):
+def test_no_pair_short_enough_is_an_error(tokenizer):
     config = tiny_config("x", training__max_source_tokens=4, training__max_target_tokens=4)
     with pytest.raises(DataError, match="none of the 1 training pairs has at most 4 source"):
         TrainingData(in_memory([("I see one cats.", "x")]), tokenizer, config.training)
@@ -184,7 +184,7 @@ def sampled(tokenizer, **settings) -> TrainingData:
     return TrainingData(in_memory(PAIRS), tokenizer, config.training, sampling_alpha=0.1)
 
 
-def test_subwords_are_sampled_anew_in_each_epoch_and_alike_in_each_run(tokenizer):
+def test_samples_of_subwords_differ_between_epochs_but_not_between_runs(tokenizer):
     training = sampled(tokenizer)
     assert sorted(texts(tokenizer, training.batches(0))) == sorted(PAIRS)
     first = flat(training.batches(0))
@@ -197,14 +197,16 @@ def test_subwords_are_sampled_anew_in_each_epoch_and_alike_in_each_run(tokenizer
     assert sum(longer) > 1.1 * data(tokenizer).source_tokens
 
 
-def test_a_sample_too_long_for_its_batch_gives_way_to_the_best_segmentation(tokenizer, monkeypatch):
+def test_a_sample_too_long_for_its_batch_is_replaced_by_the_best_segmentation(
+    tokenizer, monkeypatch
+):
     monkeypatch.setattr(pipeline, "growth_by_sampling", lambda *_: np.ones(2))
     training = sampled(tokenizer)
     assert sorted(texts(tokenizer, training.batches(0))) == sorted(PAIRS)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
-def test_nearly_all_samples_fit_into_the_growth_that_is_expected_of_them(tokenizer, alpha):
+def test_nearly_all_samples_fit_in_the_expected_length(tokenizer, alpha):
     pairs, rows = in_memory(PAIRS), np.arange(len(PAIRS))
     lengths = np.stack(token_lengths(pairs, tokenizer))
     growth = growth_by_sampling(pairs, tokenizer, lengths, rows, alpha)
@@ -213,7 +215,7 @@ def test_nearly_all_samples_fit_into_the_growth_that_is_expected_of_them(tokeniz
     assert 0.9 < fits.mean() <= 1
 
 
-def test_less_sampling_needs_less_room(tokenizer):
+def test_less_sampling_needs_fewer_positions(tokenizer):
     padded = [
         TrainingData(in_memory(PAIRS), tokenizer, tiny_config("x").training, alpha).padding_share
         for alpha in (0.0, 0.9, 0.1)

@@ -47,7 +47,7 @@ def tsv(tmp_path):
     return write
 
 
-def test_dev_and_test_files_stand_apart(tsv):
+def test_dev_and_test_files_are_read_separately(tsv):
     train, dev = tsv("a\tb\n"), tsv("c\td\n", "dev.tsv")
     corpus = read(train, dev=str(dev))
     assert (corpus.pairs, corpus.dev, corpus.test) == ([("a", "b")], [("c", "d")], None)
@@ -55,7 +55,7 @@ def test_dev_and_test_files_stand_apart(tsv):
     assert "dev.tsv:1: 1 column where 2" in error_of(train, dev=str(dev))
 
 
-def test_the_phrasebook_has_its_own_dev_and_test_and_goes_either_way():
+def test_the_phrasebook_has_its_own_dev_and_test_in_both_directions():
     there = read_config(DataConfig())
     back = read_config(DataConfig(source_language="es", target_language="en"))
     shown = ("I will not inject disinfectant.", "No inyectaré desinfectante.")
@@ -65,11 +65,11 @@ def test_the_phrasebook_has_its_own_dev_and_test_and_goes_either_way():
     assert there.dropped == {}
 
 
-def test_another_seed_leaves_the_split_of_the_phrasebook_as_it_is():
+def test_the_seed_does_not_change_the_split_of_the_phrasebook():
     assert read_config(DataConfig(split_seed=1)) == read_config(DataConfig())
 
 
-def test_every_name_that_a_config_keeps_is_that_of_a_corpus():
+def test_every_name_that_configs_accept_is_a_corpus():
     assert tuple(NAMED) == CORPORA
 
 
@@ -90,7 +90,7 @@ def test_accents_are_composed(tsv):
     assert read(tsv("cafe\u0301\tcafé\n")).pairs == [("café", "café")]
 
 
-def test_an_empty_line_of_one_side_misaligns_nothing(tmp_path):
+def test_an_empty_line_on_one_side_keeps_the_alignment(tmp_path):
     (tmp_path / "train.en").write_text("a\n\nc\n")
     (tmp_path / "train.es").write_text("A\nB\nC\n")
     assert read(tmp_path / "train").pairs == [("a", "A"), ("c", "C")]

@@ -11,7 +11,7 @@ from seq2seq_cli.data.repetitions import Repetitions
     st.lists(st.sampled_from([0.25, 0.5, 1.0, 1.75, 3.0]), min_size=1, max_size=40),
     st.integers(0, 9),
 )
-def test_each_row_is_shown_as_often_as_its_weight_rounded_down_or_up(weights, seed):
+def test_each_row_occurs_as_often_as_its_weight_rounded_down_or_up(weights, seed):
     repetitions = Repetitions(np.array(weights, np.float32), np.zeros(len(weights), np.int16))
     shown = Counter(repetitions.draw(np.random.default_rng(seed)).tolist())
     for row, weight in enumerate(weights):

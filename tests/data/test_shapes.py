@@ -16,7 +16,7 @@ def positions(pairs: np.ndarray) -> int:
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=40),
     st.sampled_from([0, 3, 10, 1000]),
 )
-def test_a_shape_is_that_of_its_longest_and_no_cut_pays(lengths, cost):
+def test_shapes_are_optimal(lengths, cost):
     pairs = np.array(lengths)
     shapes, numbers = padded_shapes(pairs.T, None, cost)
     assert sorted(shapes.sum(axis=1)) == list(shapes.sum(axis=1))
@@ -35,7 +35,7 @@ def test_a_shape_is_that_of_its_longest_and_no_cut_pays(lengths, cost):
         assert len(shapes) == 1
 
 
-def test_a_weight_counts_as_so_many_pairs():
+def test_a_weight_counts_as_that_many_pairs():
     rng = np.random.default_rng(0)
     lengths, weights = rng.integers(1, 30, (2, 200)), rng.integers(1, 9, 200)
     weighted, _ = padded_shapes(lengths, weights.astype(np.float32), 500)
@@ -44,13 +44,13 @@ def test_a_weight_counts_as_so_many_pairs():
     assert len(weighted) > 4
 
 
-def test_shapes_are_few_however_little_they_cost():
+def test_the_number_of_shapes_is_limited():
     every = np.indices((60, 60)).reshape(2, -1) + 1
     shapes, _ = padded_shapes(every, None, 0)
     assert 100 < len(shapes) < 600
 
 
-def test_pairs_that_fill_no_batch_stand_in_those_of_a_larger_shape():
+def test_pairs_that_fill_no_batch_join_those_of_a_larger_shape():
     shapes = np.array([[2, 2], [2, 3], [3, 3], [4, 2], [9, 9]])
     rows = np.full(5, 10)
     moved, sizes = left_over(shapes, rows, np.array([17, 20, 34, 10, 5]))

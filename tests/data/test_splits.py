@@ -48,7 +48,7 @@ def split(pairs, dev_pairs, test_pairs, seed):
 
 
 @given(PAIRS, st.integers(0, 5))
-def test_groups_are_the_connected_components_and_stay_together(pairs, seed):
+def test_connected_components_are_in_one_split(pairs, seed):
     *sides, groups = split(pairs, 3, 3, seed)
     names = dict(zip(pairs, component_names(pairs), strict=True))
     assert groups == len(set(names.values()))
@@ -72,7 +72,7 @@ def test_the_order_of_the_corpus_changes_no_split(pairs, seed, rng):
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=40), st.integers(1, 5))
-def test_parts_and_partitions_change_nothing_and_repetitions_are_found(pairs, size):
+def test_parts_and_partitions_change_nothing_and_duplicates_are_found(pairs, size):
     keys = pair_keys(pairs)
     whole = assign([keys], 3, 3, 0)
     assert [s == REPEATED for s in whole.sides] == [p in pairs[:i] for i, p in enumerate(pairs)]
@@ -84,7 +84,7 @@ def test_parts_and_partitions_change_nothing_and_repetitions_are_found(pairs, si
     assert (parts.sides == whole.sides).all()
 
 
-def test_no_normalised_sentence_stands_on_two_sides():
+def test_no_normalised_sentence_is_in_two_splits():
     rng = random.Random(0)
     pairs = list({(f"s{rng.randrange(3000)}", f"t{rng.randrange(3000)}") for _ in range(2000)})
     *sides, _ = split(pairs, 100, 100, seed=0)
@@ -95,7 +95,7 @@ def test_no_normalised_sentence_stands_on_two_sides():
         assert not dev & test
 
 
-def test_sizes_are_about_those_asked_for():
+def test_split_sizes_are_about_the_configured_ones():
     pairs = [(f"source {i}", f"target {i}") for i in range(20_000)]
     train, dev, test, _ = split(pairs, 1000, 500, seed=0)
     assert 900 < len(dev) < 1100
@@ -113,7 +113,7 @@ def test_another_seed_gives_another_split():
     assert split(pairs, 50, 50, 0)[2] != split(pairs, 50, 50, 1)[2]
 
 
-def test_what_shares_a_sentence_is_known_by_either_side():
+def test_pairs_that_share_either_side_are_recognised():
     train = pair_keys([("a", "b"), ("C!", "d"), ("e", "¿F?"), ("x", "a")])
     held_out = pair_keys([("c", "y"), ("z", "f")])
     assert shares_a_sentence(train, held_out).tolist() == [False, True, True, False]
@@ -131,6 +131,6 @@ def test_normalise():
     assert normalise("...") == "..."
 
 
-def test_references_are_gathered_by_source():
+def test_references_are_grouped_by_source():
     pairs = [("hi", "hola"), ("go", "ve"), ("hi", "buenas")]
     assert group_references(pairs) == (["hi", "go"], [["hola", "buenas"], ["ve"]])

@@ -49,7 +49,7 @@ def read(*sources):
 
 @pytest.mark.parametrize("kind", [{"tag": "bt"}, {"train_only": True}])
 @pytest.mark.parametrize("first", [False, True])
-def test_made_data_leaves_the_splits_of_the_real_data_as_they_are(real, made, kind, first):
+def test_synthetic_data_does_not_change_the_splits(real, made, kind, first):
     alone = read(real)
     sources = [{**made, **kind}, real] if first else [real, {**made, **kind}]
     mixed = read(*sources)
@@ -58,12 +58,12 @@ def test_made_data_leaves_the_splits_of_the_real_data_as_they_are(real, made, ki
     assert mixed.groups == alone.groups
 
 
-def test_without_a_tag_made_data_is_held_out_like_any_other(real, made):
+def test_without_a_tag_synthetic_data_is_held_out_like_any_other(real, made):
     held_out = read(real, made).dev + read(real, made).test
     assert any(source.startswith(("Made", "Other")) for source, _ in held_out)
 
 
-def test_no_made_pair_shares_a_sentence_with_dev_or_test(real, made):
+def test_no_synthetic_pair_shares_a_sentence_with_dev_or_test(real, made):
     corpus = read(real, {**made, "tag": "bt"})
     held_out = corpus.dev + corpus.test
     for side in (0, 1):
@@ -74,7 +74,7 @@ def test_no_made_pair_shares_a_sentence_with_dev_or_test(real, made):
     assert corpus.dropped == {"duplicate": 105, "in dev or test": len(REAL) - copies}
 
 
-def test_made_data_that_leaks_into_given_files_is_left_out(tmp_path, real, made):
+def test_synthetic_pairs_in_given_dev_and_test_files_are_left_out(tmp_path, real, made):
     dev, test = write(tmp_path / "dev.tsv", MADE[:3]), write(tmp_path / "test.tsv", MADE[3:5])
     config = mixed_config(real, {**made, "tag": "bt"}, data__dev=dev, data__test=test)
     corpus = read_corpus(config.data)
@@ -242,7 +242,7 @@ def test_a_prepared_corpus_has_the_same_splits_and_tags(tmp_path, real, made, mo
         ([{"tag": "bt"}, {"train_only": True}], "every corpus has a tag, train_only"),
     ],
 )
-def test_what_is_wrong_with_tags_is_named(settings, message):
+def test_wrong_tags_are_reported(settings, message):
     values = Overrides()
     values.set("data.sources", [{"corpus": "a.tsv", **each} for each in settings], "test")
     with pytest.raises(UsageError, match=message):

@@ -36,7 +36,7 @@ def server(tmp_path):
         thread.join()
 
 
-def test_missing_download_says_how_to_get_it(cache):
+def test_a_missing_download_names_the_command(cache):
     with pytest.raises(DataError, match="has not been downloaded. Run `s2s data download`"):
         tatoeba.downloaded_tatoeba()
 
@@ -54,7 +54,7 @@ def test_a_download_is_checked_shows_progress_and_is_done_once(cache, server, mo
     assert tatoeba.download_tatoeba(lambda *args: None, "http://127.0.0.1:9/none") == cache
 
 
-def test_download_without_a_network_says_what_to_do(cache):
+def test_a_download_without_a_network_has_a_remedy(cache):
     with pytest.raises(DataError, match="cannot be reached") as caught:
         tatoeba.download_tatoeba(lambda *args: None, "http://127.0.0.1:9/file")
     assert "--data PATH/spa-eng.zip" in str(caught.value)
@@ -67,7 +67,7 @@ def test_a_cache_that_cannot_be_made_is_a_disk_error(cache, server):
         tatoeba.download_tatoeba(lambda *args: None, f"{server}/file")
 
 
-def test_a_disk_that_fills_up_is_a_disk_error_and_nothing_is_left(cache, server, monkeypatch):
+def test_a_full_disk_is_a_disk_error_and_nothing_remains(cache, server, monkeypatch):
     def full(path):
         raise OSError(28, "No space left on device")
 

@@ -29,7 +29,7 @@ def depth(nodes: list[Node], number: int) -> int:
 
 @pytest.mark.parametrize("options", [{}, {"length_penalty": 1.0}, {"coverage_penalty": 0.2}])
 @pytest.mark.parametrize("kind", MODELS)
-def test_the_tree_holds_what_the_search_finds(kind, options):
+def test_the_tree_contains_what_the_search_finds(kind, options):
     model = MODELS[kind](both(12), seed=3)
     config = DecodingConfig(beam=3, n_best=2, precision="float32", **options)
     recorded = RecordedSearch(model, config)
@@ -77,7 +77,7 @@ def test_totals_are_log_probabilities():
         assert node.total == pytest.approx(logs[allowed.index(node.token)], abs=1e-5)
 
 
-def test_each_search_has_a_tree_of_its_own_and_several_sentences_have_none():
+def test_each_search_has_its_own_tree_and_several_sentences_have_none():
     recorded = RecordedSearch(small_rnn(both(12), seed=3), DecodingConfig(beam=2))
     recorded(SOURCE, [5])
     before = list(recorded.nodes)

@@ -30,14 +30,14 @@ def with_tokenizers(monkeypatch, run: Run, **changed) -> None:
     monkeypatch.setattr(loading, "load_run", load)
 
 
-def test_runs_of_other_target_vocabularies_make_no_ensemble(trained, monkeypatch):
+def test_an_ensemble_needs_one_target_vocabulary(trained, monkeypatch):
     second = Run(trained)
     with_tokenizers(monkeypatch, second, target=Words(["▁a"]))
     with pytest.raises(UsageError, match="an ensemble needs the same target vocabulary"):
         loading.load_ensemble([Run(trained), second], fail)
 
 
-def test_members_of_an_ensemble_read_the_source_each_in_its_own_tokens(trained, monkeypatch):
+def test_each_member_of_an_ensemble_uses_its_own_source_tokenizer(trained, monkeypatch):
     single = load_run(Run(trained), fail)
     pieces = single.tokenizers.source
 

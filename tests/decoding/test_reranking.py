@@ -82,7 +82,7 @@ class Reversed:
         return [Score(self.logs[text], ["x", "</s>"], [0, 0]) for text, _ in pairs]
 
 
-def test_a_translation_from_which_the_source_follows_rises_and_equals_keep_their_order():
+def test_re_ranking_raises_translations_that_predict_the_source():
     found = [Translation(text, score) for text, score in zip("abab", (-1, -2, -3, -4), strict=True)]
     scorer = Reversed({"a": -5.0, "b": -3.0})
     config = DecodingConfig(beam=4, n_best=3, rerank="x", length_penalty=0)

@@ -24,7 +24,7 @@ def test_scoring_in_batches_changes_no_score(trained):
     assert scorer.score([]) == []
 
 
-def test_a_line_without_a_translation_is_named_after_those_before_it(trained):
+def test_a_line_without_a_translation_is_an_error_after_the_lines_before_it(trained):
     loaded = load_run(Run(trained), fail)
     scorer = Scorer(loaded.model, loaded.tokenizers, loaded.decoding)
     lines = score_lines(scorer, io.BytesIO(b"a\tb\nc\n"), "x")

@@ -102,7 +102,7 @@ class TestEveryModelAndStrategy:
         plain = Search(model, DecodingConfig(length_penalty=0.0, **config), True, False)
         assert_equal(one(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))
 
-    def test_lengths_are_kept(self, one):
+    def test_minimum_and_maximum_lengths_are_respected(self, one):
         minimum = np.array([3, 40, 7, 20, 1, 0], np.int32)
         found = one(SOURCE, LENGTHS, minimum)
         lengths = (found.ids_BNT.numpy() != PAD).sum(-1)
@@ -138,7 +138,7 @@ def test_a_beam_of_one_equals_greedy(model, greedy):
     assert_equal(one(SOURCE, LENGTHS), greedy(SOURCE, LENGTHS))
 
 
-def test_attention_is_over_the_source_and_over_the_tokens_that_there_are(beam):
+def test_attention_is_given_for_each_token_over_the_source(beam):
     found = beam(SOURCE, LENGTHS)
     sums = found.attention_BNTS.numpy().sum(-1)
     np.testing.assert_allclose(sums, found.ids_BNT.numpy() != PAD, atol=1e-5)
@@ -146,7 +146,7 @@ def test_attention_is_over_the_source_and_over_the_tokens_that_there_are(beam):
     assert (found.attention_BNTS.numpy() * on_padding).max() == 0
 
 
-def test_no_ngram_comes_twice():
+def test_no_ngram_occurs_twice():
     model = MODELS["transformer"]()
 
     def repeats(size, **config):
@@ -171,7 +171,7 @@ def test_a_penalty_for_repetition_makes_more_different_tokens():
 
 
 @pytest.mark.parametrize("config", [{}, {"beam": 3}, {"sample": True}])
-def test_log_probabilities_are_the_model_s_whatever_penalises_repetition(config):
+def test_penalties_for_repetition_do_not_change_log_probabilities(config):
     model = MODELS["transformer"]()
     found = search(model, repetition_penalty=1.5, **config)(SOURCE, LENGTHS)
     ids = found.ids_BNT[:, 0]
@@ -182,7 +182,7 @@ def test_log_probabilities_are_the_model_s_whatever_penalises_repetition(config)
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 @pytest.mark.few_cases(1)
-def test_bfloat16_rounds_log_probabilities_and_no_more(make):
+def test_bfloat16_only_rounds_log_probabilities(make):
     model, prefix = make(), tf.constant([[5, 6, 7, 8], [9, 9, 4, 10]])
     exact, rounded = (
         search(model, precision=precision)(SOURCE[:2], [4, 4], prefix_BP=prefix).log_probability_BN
@@ -217,7 +217,7 @@ def test_ensembles_average_probabilities():
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_members_of_an_ensemble_may_read_other_sources():
+def test_members_of_an_ensemble_may_have_different_sources():
     members = [noisy(small_rnn(Vocabularies(vocabulary, 30)), 1) for vocabulary in (30, 40)]
     sources = SOURCE[:2], np.array([[39, 5, EOS, PAD], [7, EOS, PAD, PAD]], np.int32)
     width = SOURCE.shape[1]

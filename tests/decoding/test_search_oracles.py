@@ -164,7 +164,7 @@ def test_samples_are_as_frequent_as_they_are_probable(config):
     assert chi_squared < freedom + 4 * np.sqrt(2 * freedom)
 
 
-def test_a_seed_holds_and_another_draws_otherwise():
+def test_a_seed_gives_the_same_samples_and_another_seed_others():
     source = tf.ones([50, 3], tf.int32)
 
     def drawn(seed):

@@ -41,7 +41,7 @@ def test_a_trained_model_translates(translator):
     assert right / len(pairs) > 0.9
 
 
-def test_empty_gives_empty_and_order_is_kept(translator):
+def test_empty_sentences_stay_empty_and_order_is_kept(translator):
     sentences = ["", "I see one cats.", "  ", "they have many books.", "\t"]
     texts = [t.text for t in translator.translate(sentences)]
     alone = [translator.translate([s])[0].text for s in sentences]
@@ -49,7 +49,7 @@ def test_empty_gives_empty_and_order_is_kept(translator):
     assert [bool(t) for t in texts] == [False, True, False, True, False]
 
 
-def test_nothing_gives_nothing(translator):
+def test_no_input_gives_no_output(translator):
     assert translator.translate([]) == []
     assert translator.translate([""]) == [Translation("")]
 
@@ -65,7 +65,7 @@ def test_batches_change_no_translation(trained, translator, batch):
     assert [t.text for t in other.translate(sentences)] == [t.text for t in expected]
 
 
-def test_a_source_over_the_maximum_is_cut_and_says_so(translator):
+def test_a_source_over_the_maximum_is_cut_and_reported(translator):
     short, long = translator.translate(["I see one cats.", "cats " * 600])
     assert not short.cut
     assert long.cut
@@ -77,7 +77,7 @@ def test_scores_are_log_probabilities(translator):
     assert nonsense.score < known.score <= 0
 
 
-def test_unicode_of_every_kind_gives_one_line_each(translator):
+def test_any_unicode_text_gives_one_line(translator):
     strange = ["🙂" * 9, "a\u2028b", "日本語", "¿¡ñ", "</s>", "a\x0bb", "\ufffd", "a\nb"]
     found = translator.translate(strange)
     assert len(found) == len(strange)
@@ -88,25 +88,25 @@ def lines(translator, data: bytes):
     return list(translate_lines(translator, io.BytesIO(data), "stdin"))
 
 
-def test_bytes_that_no_line_of_text_has_do_not_come_out(translator, monkeypatch):
+def test_translations_contain_no_control_bytes(translator, monkeypatch):
     target = translator._tokenizers.target
     monkeypatch.setattr(target, "detokenize", lambda ids: ["a\0b\nc"] * len(ids))
     assert translator.translate([SENTENCE])[0].text == "a\ufffdb c"
 
 
-def test_one_line_out_for_each_line_in(translator):
+def test_each_input_line_gives_one_output_line(translator):
     found = lines(translator, b"\xef\xbb\xbfI see one cats.\r\n\n\nwe eat two apples.")
     assert [number for number, _, _ in found] == [1, 2, 3, 4]
     assert [line for _, line, _ in found] == ["I see one cats.", "", "", "we eat two apples."]
     assert [bool(t.text) for _, _, t in found] == [True, False, False, True]
 
 
-def test_unicode_line_separators_end_no_line(translator):
+def test_unicode_line_separators_do_not_end_a_line(translator):
     assert len(lines(translator, "a\u2028b\u0085c\n".encode())) == 1
 
 
 @pytest.mark.parametrize("bad", [b"\xff\xfe", b"a\0b"])
-def test_a_line_that_is_not_text_is_named_after_those_before_it(translator, bad):
+def test_an_invalid_line_is_an_error_after_the_lines_before_it(translator, bad):
     found = []
     with pytest.raises(DataError, match=r"stdin:3: .* The lines before it have been translated"):
         for item in translate_lines(translator, io.BytesIO(b"a\nb\n" + bad + b"\nc\n"), "stdin"):
@@ -159,7 +159,7 @@ def test_unknown_words_are_copied_from_the_source():
     ("sentences", "sizes"),
     [(8, [8]), (20, [16, 4]), (100, [50, 50]), (300, [128, 128, 44])],
 )
-def test_batches_are_of_like_length_the_longest_first_and_several(monkeypatch, sentences, sizes):
+def test_batches_have_similar_lengths_and_the_longest_come_first(monkeypatch, sentences, sizes):
     monkeypatch.setattr("seq2seq_cli.decoding.encoding.parts_at_once", lambda: 2)
     lengths = {i: 1 + i * 7 % 5 for i in range(sentences)}
     found = list(batches(lengths, DecodingConfig(batch_sentences=128, batch_tokens=10_000)))
@@ -170,7 +170,7 @@ def test_batches_are_of_like_length_the_longest_first_and_several(monkeypatch, s
         assert len(batch) * max(lengths[i] for i in batch) <= 30
 
 
-def test_an_endless_line_takes_no_endless_memory(trained):
+def test_an_endless_line_needs_limited_memory(trained):
     class Endless(io.RawIOBase):
         blocks = 40
 

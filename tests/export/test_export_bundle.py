@@ -34,7 +34,7 @@ def write(path, content):
     return path
 
 
-def test_a_bundle_stands_wherever_a_run_is_taken(bundle, home, trained):
+def test_a_bundle_is_accepted_wherever_a_run_is(bundle, home, trained):
     sentence = "we want two books."
     by_run = invoke("translate", "--run", str(trained), sentence, "--scores", "--beam", "3")
     assert invoke("translate", "--run", str(bundle), sentence, "--scores", "--beam", "3") == by_run
@@ -68,9 +68,7 @@ def test_an_output_that_exists_is_refused(home, trained, bundle):
     assert bundle.read_bytes() == before
 
 
-def test_an_export_that_translates_otherwise_is_refused_and_leaves_nothing(
-    trained, tmp_path, monkeypatch
-):
+def test_an_export_with_other_translations_is_refused_and_removed(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(
         Bundle, "program", lambda self, path, loaded: lambda texts, beam: ["x"] * len(texts)
     )
@@ -90,7 +88,7 @@ def test_the_promised_share_is_exact():
         compare(program(2), ["x"] * 200, wanted, 0.995)
 
 
-def test_a_bundle_is_not_changed(bundle, home):
+def test_commands_that_change_a_run_refuse_a_bundle(bundle, home):
     for arguments in (
         ("runs", "remove", str(bundle), "--yes"),
         ("runs", "rename", str(bundle), "x"),
@@ -111,7 +109,7 @@ def test_a_name_outside_the_run_is_refused(bundle, tmp_path, name):
         bundles.unpack(path)
 
 
-def test_a_changed_byte_is_noticed(bundle, tmp_path):
+def test_a_changed_byte_is_detected(bundle, tmp_path):
     content = contents(bundle)
     changed = {**content, "config.toml": content["config.toml"].replace(b"1", b"2", 1)}
     with pytest.raises(CheckpointError, match=r"config\.toml is not what"):
@@ -119,7 +117,7 @@ def test_a_changed_byte_is_noticed(bundle, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["config.toml", "manifest.json", "tokenizer/tokenizer.json"])
-def test_what_a_bundle_lacks_is_named(bundle, tmp_path, name):
+def test_a_missing_part_of_a_bundle_is_named(bundle, tmp_path, name):
     content = contents(bundle)
     del content[name]
     with pytest.raises(CheckpointError, match="lacks"):
@@ -139,7 +137,7 @@ def test_a_cut_bundle_is_refused_without_much_memory(bundle, tmp_path, length):
         tracemalloc.stop()
 
 
-def test_a_huge_claim_is_refused(tmp_path):
+def test_a_bundle_that_claims_a_huge_size_is_refused(tmp_path):
     header = json.dumps(
         {"config.toml": {"dtype": "U8", "shape": [2**40], "data_offsets": [0, 2**40]}}
     ).encode()

@@ -52,7 +52,7 @@ def usual():
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.few_cases(2)
-def test_greedy_and_beam_search_translate_alike_in_float32(name, tmp_path):
+def test_float32_translations_equal_those_of_the_run(name, tmp_path):
     loaded = random_model(**MODELS[name])
     program = exported(loaded, "float32", tmp_path / "a")
     expected = FORMAT.expected(loaded, SOURCES)
@@ -61,9 +61,7 @@ def test_greedy_and_beam_search_translate_alike_in_float32(name, tmp_path):
 
 
 @pytest.mark.parametrize("quantization", ["int8", "int16", "bfloat16"])
-def test_a_quantization_makes_the_weights_smaller_and_leaves_them_usable(
-    usual, tmp_path, quantization
-):
+def test_quantization_makes_the_weights_smaller_and_still_translates(usual, tmp_path, quantization):
     sizes = {}
     for each in ("float32", quantization):
         program = exported(usual, each, tmp_path / each)
@@ -90,7 +88,7 @@ def test_the_code_of_the_card_translates_without_s2s(usual, tmp_path):
     assert printed[:8] == expected[:8]  # the maximum length differs
 
 
-def test_what_ctranslate2_has_no_layers_for_is_refused():
+def test_models_without_layers_in_ctranslate2_are_refused():
     for kind in ("rnn", "decoder_only"):
         loaded = random_model(model__kind=kind)
         with pytest.raises(UsageError, match="supports only Transformers with an encoder"):

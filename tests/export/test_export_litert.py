@@ -48,19 +48,19 @@ def assert_alike(loaded, path):
     compare(FORMAT.program(path, loaded), TEXTS, expected, 1.0)
 
 
-def test_a_transformer_translates_as_the_run_does(usual):
+def test_a_transformer_translates_like_its_run(usual):
     assert_alike(*usual)
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.few_cases(1)
-def test_other_models_do_so_too(name, tmp_path):
+def test_other_models_translate_like_their_runs(name, tmp_path):
     loaded = random_model(decoding__max_source_tokens=20, **MODELS[name])
     FORMAT.write(loaded, Run(tmp_path), {}, "float32", tmp_path / "a")
     assert_alike(loaded, tmp_path / "a")
 
 
-def test_int8_makes_the_model_smaller_and_leaves_it_usable(usual, tmp_path):
+def test_int8_makes_the_model_smaller_and_still_translates(usual, tmp_path):
     loaded, path = usual
     FORMAT.write(loaded, Run(tmp_path), {}, "int8", tmp_path / "a")
     before, after = ((folder / "model.tflite").stat().st_size for folder in (path, tmp_path / "a"))

@@ -60,7 +60,7 @@ def functions(loaded):
 
 class TestEveryModel:
     @pytest.mark.few_cases(3)
-    def test_greedy_decoding_is_that_of_the_translator(self, loaded, functions):
+    def test_greedy_translations_equal_those_of_the_translator(self, loaded, functions):
         found = functions["translate"](text=tf.constant(TEXTS))
         config = DecodingConfig(length_penalty=0, **LIMITS)
         wanted = loaded.translator(config, compiled=False).translate(TEXTS)
@@ -87,7 +87,7 @@ class TestEveryModel:
                     expected = [getattr(each, key) for each in wanted]
                     np.testing.assert_allclose(found[name][b, :size], expected, atol=1e-4)
 
-    def test_scores_are_those_of_the_scorer(self, loaded, functions):
+    def test_scores_equal_those_of_the_scorer(self, loaded, functions):
         texts, translations = [*SOURCES[:3], "", *ODD[1:]], [*SOURCES[4:7], "yo", *ODD[1:]]
         found = functions["score"](text=tf.constant(texts), translation=tf.constant(translations))[
             "log_probability"
@@ -149,7 +149,7 @@ def exported(trained, tmp_path_factory):
     return path
 
 
-def test_the_folder_is_laid_out_for_tensorflow_serving(exported):
+def test_the_folder_has_the_layout_of_tensorflow_serving(exported):
     assert sorted(each.name for each in exported.iterdir()) == [
         "1",
         "README.md",
@@ -219,7 +219,7 @@ def test_numbers_that_make_no_search_are_refused(exported, values, message):
         search(text=tf.constant(["we want two books."]), **arguments)
 
 
-def test_texts_and_translations_are_as_many(exported):
+def test_there_are_as_many_translations_as_texts(exported):
     score = tf.saved_model.load(str(exported / "1")).signatures["score"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="must have one string per text"):
         score(text=tf.constant(["a", "b"]), translation=tf.constant(["a"]))

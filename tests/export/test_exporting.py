@@ -30,14 +30,14 @@ def test_types_of_weights_that_a_format_lacks_are_refused(tmp_path, kind, quanti
 
 
 @pytest.mark.parametrize("kind", ["ctranslate2", "litert"])
-def test_a_package_that_lacks_is_named_with_the_extra(tmp_path, monkeypatch, kind):
+def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, kind):
     monkeypatch.setitem(sys.modules, FORMATS[kind].package, None)
     with pytest.raises(UsageError, match=rf"pip install 's2s\[{kind}\]'"):
         check_output(tmp_path / "a", kind, None)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_no_format_overwrites_or_makes_parents(tmp_path, kind):
+def test_no_format_overwrites_or_creates_parent_folders(tmp_path, kind):
     suffix = FORMATS[kind].suffix
     (tmp_path / f"a{suffix}").touch()
     with pytest.raises(UsageError, match="exists already"):

@@ -34,7 +34,7 @@ def test_invalid_utf8_is_read_as_the_replacement_character():
 
 
 @pytest.mark.parametrize("most", [4, 6, 100])
-def test_sentences_are_cut_as_by_the_translator(most):
+def test_sentences_are_cut_as_in_the_translator(most):
     tokenizer = Bytes().with_tags(["2es"]).beginning_with(["2es"])
     texts = ["a", "abc", "abcd", "abcde", "abcdefghi"]
     ids_BS, lengths_B = encoded(tokenizer, tf.constant(texts), most)

@@ -76,7 +76,7 @@ def violated(kind: type[RNN]) -> set[str]:
     }
 
 
-def test_all_hold_for_a_sound_model():
+def test_a_correct_model_passes_all_invariants():
     assert not violated(RNN)
 
 
@@ -91,7 +91,7 @@ def test_all_hold_for_a_sound_model():
         (GivesNoNumber, {"stepping", "reordering", "attention"}),
     ],
 )
-def test_a_broken_model_breaks_its_invariants_and_no_other(kind, broken):
+def test_a_broken_model_fails_only_the_invariants_it_breaks(kind, broken):
     assert violated(kind) == broken
 
 

@@ -203,7 +203,7 @@ def test_variables_have_unique_stable_paths(choices):
 
 
 @pytest.mark.parametrize("wiring", WIRINGS, ids=str)
-def test_a_row_of_padding_gives_no_nan(wiring):
+def test_a_row_of_only_padding_gives_no_nan(wiring):
     model = make(wiring=wiring)
     source, target = tf.constant([[PAD, PAD], [5, 3]]), tf.constant([[PAD, PAD], [2, 6]])
     with tf.GradientTape() as tape:

@@ -100,7 +100,7 @@ def test_every_source_token_matters(model):
     assert_every_source_token_matters(model, SOURCE, TARGET)
 
 
-def test_room_for_more_steps_changes_nothing(one_of_each):
+def test_a_larger_capacity_changes_nothing(one_of_each):
     memory = one_of_each.encode(SOURCE)
     state = one_of_each.initial_state(memory, TARGET.shape[1] + 3)
     logits = []
@@ -124,7 +124,7 @@ def test_compiled_equals_not_compiled(one_of_each, training):
         np.testing.assert_allclose(compiled(SOURCE, TARGET), plain, atol=1e-5)
 
 
-def test_memory_and_state_lead_with_the_batch(model):
+def test_memory_and_state_have_the_batch_as_first_axis(model):
     memory = model.encode(SOURCE)
     state = model.initial_state(memory, 8)
     for tensor in [*memory.values(), *(s for s in state.values() if s.shape.rank)]:
@@ -162,7 +162,7 @@ def test_without_training_nothing_is_dropped(one_of_each):
     ],
     ids=lambda config: config.label,
 )
-def test_without_a_seed_no_weight_is_drawn(config):
+def test_building_without_a_seed_draws_no_weights(config):
     models = (build_model(config, both(VOCABULARY), seed) for seed in (1, 2, None))
     for one, other, undrawn in zip(*(m.trainable_variables for m in models), strict=True):
         assert one.path == undrawn.path

@@ -74,7 +74,7 @@ def by_steps(model: Seq2Seq) -> tuple[tf.Tensor, tf.Tensor]:
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.few_cases(8)
-def test_models_equal_the_textbook(name):
+def test_models_equal_the_reference(name):
     model = randomised(MODELS[name]())
     assert_same(
         lambda: model((SOURCE, TARGET)),
@@ -88,7 +88,7 @@ def test_models_equal_the_textbook(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_attention_maps_equal_the_textbook_in_every_layer_and_head(name):
+def test_attention_maps_equal_the_reference_in_every_layer_and_head(name):
     model = randomised(MODELS[name]())
     found = model.attention_maps(SOURCE, TARGET)
     expected = textbook_outputs(model, SOURCE, TARGET)
@@ -111,7 +111,7 @@ def _real(kind: str, weights_BHTS: tf.Tensor) -> np.ndarray:
     return weights_BHTS * queries[:, tf.newaxis, :, tf.newaxis] if is_of_source else weights_BHTS
 
 
-def test_the_textbook_is_for_single_models():
+def test_the_reference_refuses_ensembles():
     with pytest.raises(TypeError, match="Received: Ensemble"):
         textbook_outputs(Ensemble([MODELS["transformer"]()]), SOURCE, TARGET)
 
@@ -119,7 +119,7 @@ def test_the_textbook_is_for_single_models():
 # XLA compiles parts of an update, which takes seconds.
 @pytest.mark.parametrize("name", ["gru bahdanau", "transformer"])
 @pytest.mark.few_cases(1)
-def test_training_has_the_loss_and_the_gradient_of_the_textbook(name):
+def test_loss_and_gradient_of_training_equal_the_reference(name):
     model = randomised(MODELS[name]())
     settings = {"compile": "auto", "label_smoothing": 0.1, "gradient_clip_norm": 1e9}
     config = tiny_config("x", **{f"training__{key}": value for key, value in settings.items()})

@@ -96,7 +96,7 @@ def test_gradients_reach_every_weight_and_are_the_same_compiled(default):
         assert np.abs(one).max() > 1e-7 or variable.name == "key_bias", variable.path
 
 
-def test_a_source_of_padding_alone_gives_no_nan(default):
+def test_a_source_of_only_padding_gives_no_nan(default):
     source = tf.constant([[PAD, PAD], [5, EOS]])
     target = tf.constant([[PAD, PAD], [BOS, 6]])
     with tf.GradientTape() as tape:
@@ -136,7 +136,7 @@ def test_tying_shares_tables_where_ids_mean_the_same(architecture, tied, joint, 
     assert model((SOURCE, TARGET % 12)).shape == (3, 4, vocabularies.target)
 
 
-def test_longer_sentences_than_learned_positions_share_the_last():
+def test_positions_after_the_last_learned_one_share_it():
     model = build(Transformer, positions="learned")
     long = tf.concat([tf.fill([1, 29], 7), [[EOS]]], axis=1)
     assert np.isfinite(model((long, tf.fill([1, 30], 4)))).all()
@@ -165,7 +165,7 @@ def test_decoder_only_equals_one_pass_of_its_stack():
 
 
 @pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
-def test_products_in_bfloat16_round_logits_and_gradients_and_no_more(architecture):
+def test_products_in_bfloat16_only_round_logits_and_gradients(architecture):
     def run(dtype):
         with computing(precision=dtype), tf.GradientTape() as tape:
             logits = tf.cast(model((SOURCE, TARGET)), tf.float32)

@@ -152,7 +152,7 @@ def test_compiled_equals_not_compiled(name):
     assert invariants.compilation(model, SOURCE, TARGET) < 2e-5
 
 
-def test_models_equal_the_textbook(model):
+def test_models_equal_the_reference(model):
     assert_same(
         lambda: model((SOURCE, TARGET)),
         lambda: textbook_outputs(model, SOURCE, TARGET).logits_BTV,
@@ -192,7 +192,7 @@ def test_every_source_token_matters(model):
 
 
 @pytest.mark.few_cases(8)
-def test_weights_have_paths_of_their_own_and_all_are_bounded(name, model):
+def test_weights_have_unique_paths_and_bounded_values(name, model):
     paths = [variable.path for variable in model.variables]
     assert len(set(paths)) == len(paths)
     assert paths == [variable.path for variable in make(name).variables]
@@ -201,7 +201,7 @@ def test_weights_have_paths_of_their_own_and_all_are_bounded(name, model):
 
 
 @pytest.mark.few_cases(6)
-def test_a_beam_of_one_is_greedy_and_a_wider_one_scores_as_teacher_forcing(model):
+def test_a_beam_of_one_is_greedy_and_scores_equal_teacher_forcing(model):
     longest = np.full(len(SOURCE), 6, np.int32)
     memory, token = model.encode(SOURCE), tf.fill([len(SOURCE)], BOS)
     state, chosen = model.initial_state(memory, 6), []
@@ -224,7 +224,7 @@ def test_a_beam_of_one_is_greedy_and_a_wider_one_scores_as_teacher_forcing(model
         )
 
 
-def test_layers_that_share_their_weights_drop_other_units_at_each_depth():
+def test_layers_with_shared_weights_have_different_dropout():
     model = make("shared stacks", dropout=0.5)
     model.dropout_key.set(1, 2)
     x = tf.ones([2, 5, 8])

@@ -43,7 +43,7 @@ def test_each_variant_is_trained_scored_and_written(done):
     assert rows[0].bleu_signature in table
 
 
-def test_what_has_been_done_is_not_done_again(done, corpus, monkeypatch):
+def test_finished_variants_are_not_trained_again(done, corpus, monkeypatch):
     folder, rows = done
 
     def fail(*args, **kwargs):
@@ -53,7 +53,7 @@ def test_what_has_been_done_is_not_done_again(done, corpus, monkeypatch):
     assert ablate(configs(corpus), folder, ignore) == rows
 
 
-def test_what_was_interrupted_goes_on(done, corpus):
+def test_an_interrupted_ablation_continues(done, corpus):
     folder, rows = done
     (folder / "rnn" / "result.json").unlink()
     (again, _) = ablate(configs(corpus), folder, ignore)

@@ -36,7 +36,7 @@ def test_the_translation_is_the_source_of_the_final_training(make, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made.tsv", "mono.es"]
 
 
-def test_the_output_is_a_corpus_that_trains_beside_another(make, corpus):
+def test_the_output_can_be_added_to_another_corpus(make, corpus):
     made = make(b"".join(b"uno dos %d\n" % i for i in range(30)))
     real = CorpusConfig(corpus=str(corpus))
     source = CorpusConfig(corpus=str(made.path), columns=made.columns, train_only=True)
@@ -46,13 +46,13 @@ def test_the_output_is_a_corpus_that_trains_beside_another(make, corpus):
     assert len(mixed.train) == len(alone.train) + 30
 
 
-def test_lines_that_give_no_pair_are_counted(make):
+def test_lines_without_a_pair_are_counted(make):
     made = make(b"uno\n\n\xff\n  \ndos\n", skip_bad_lines=True)
     assert made.path.read_text() == "uno\tuno\ndos\tdos\n"
     assert (made.sentences, made.left_out) == (5, {"empty": 2, "bad line": 1})
 
 
-def test_an_interrupted_recipe_goes_on_only_with_the_same_input_run_and_search(make):
+def test_an_interrupted_recipe_continues_only_with_the_same_input_run_and_search(make):
     text = b"a b\nc d\ne f\n"
     with pytest.raises(KeyboardInterrupt):
         make(text, ScriptedTranslator(turned, 1))
@@ -71,7 +71,7 @@ def test_an_interrupted_recipe_goes_on_only_with_the_same_input_run_and_search(m
     assert translator.seen == [(2, "e f")]
 
 
-def test_what_is_complete_is_not_made_again(make):
+def test_a_complete_output_is_not_made_again(make):
     made = make(b"a\n")
     with pytest.raises(UsageError, match=r"made\.tsv: exists already"):
         make(b"a\n")

@@ -33,7 +33,7 @@ def written(made) -> list[tuple[str, ...]]:
     return [tuple(line.split("\t")) for line in made.path.read_text().splitlines()]
 
 
-def test_all_of_the_training_side_is_translated_and_nothing_of_dev_and_test(make, corpus):
+def test_only_the_training_sources_are_translated(make, corpus):
     teacher = ScriptedTranslator(made_up)
     made, read = make(corpus, teacher)
     assert [text for _, text in teacher.seen] == [source for source, _ in read.train]
@@ -84,7 +84,7 @@ def test_the_closest_to_any_reference_is_chosen_from_the_beam(make, corpus):
     assert closest_to_reference(sentence, ["x", "y"]) == ["x"]
 
 
-def test_there_must_be_several_translations_to_choose_the_closest_from():
+def test_closest_to_reference_needs_a_beam():
     with pytest.raises(UsageError, match="the search finds one. Give --beam 5"):
         search_of(tiny_config("x").decoding, closest=True)
     assert search_of(tiny_config("x", decoding__beam=4).decoding, closest=True).n_best == 4
@@ -92,7 +92,7 @@ def test_there_must_be_several_translations_to_choose_the_closest_from():
     assert search_of(beam, closest=False).n_best == 1
 
 
-def test_an_interrupted_distillation_goes_on(make, corpus):
+def test_an_interrupted_distillation_continues(make, corpus):
     with pytest.raises(KeyboardInterrupt):
         make(corpus, ScriptedTranslator(made_up, 1))
     with pytest.raises(UsageError, match="closest to the reference: False there, True now"):

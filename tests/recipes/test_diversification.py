@@ -59,7 +59,7 @@ def test_the_originals_come_first_and_each_run_adds_its_pairs(make, runs):
     assert made.columns == "en es"
 
 
-def test_a_pair_that_two_runs_make_is_there_once(make, runs):
+def test_a_pair_made_by_two_runs_occurs_once(make, runs):
     train = list(read_corpus(runs[0][1].data).train)
     targets = dict(train)
     made = make(
@@ -71,7 +71,7 @@ def test_a_pair_that_two_runs_make_is_there_once(make, runs):
     assert made.left_out == {"duplicate": 2 * len(train)}
 
 
-def test_only_the_training_side_is_translated_and_nothing_made_is_of_dev_or_test(make, runs):
+def test_only_the_training_side_is_translated_and_no_dev_or_test_sentence_is_made(make, runs):
     read = read_corpus(runs[0][1].data)
     source, target = read.dev[0]
     held_out = {text for pair in [*read.dev, *read.test] for text in pair}
@@ -86,7 +86,7 @@ def test_only_the_training_side_is_translated_and_nothing_made_is_of_dev_or_test
     assert made.left_out == {"in dev or test": 2 * len(read.train)}
 
 
-def test_stages_that_are_complete_are_not_made_again(make):
+def test_completed_stages_are_not_repeated(make):
     first = [ScriptedTranslator(lambda text: "a"), ScriptedTranslator(lambda text: "b", 0)]
     with pytest.raises(KeyboardInterrupt):
         make(*first)
@@ -97,6 +97,6 @@ def test_stages_that_are_complete_are_not_made_again(make):
     assert rest[1].seen
 
 
-def test_a_run_of_the_same_direction_is_no_backward_run(runs, tmp_path):
+def test_a_backward_run_of_the_same_direction_is_refused(runs, tmp_path):
     with pytest.raises(UsageError, match="must translate from es to en"):
         diversify(runs[:1], runs[:1], tmp_path / "x.tsv", print)

@@ -7,7 +7,7 @@ from seq2seq_cli.recipes.pairs_log import PairsLog, tsv_line
 PAIRS = [("a b", "ä"), ("c", "d\u2028e")]
 
 
-def test_what_is_appended_is_there_when_the_log_is_opened_again(tmp_path):
+def test_a_reopened_log_has_what_was_appended(tmp_path):
     log = PairsLog(tmp_path / "x.tsv")
     log.append(2, PAIRS, {"empty": 1})
     log.append(3, [("f", "g")], {"empty": 1, "too long": 2})
@@ -20,7 +20,7 @@ def test_what_is_appended_is_there_when_the_log_is_opened_again(tmp_path):
     assert PairsLog(tmp_path / "x.tsv").position.is_complete
 
 
-def test_what_was_written_without_its_position_is_removed(tmp_path, monkeypatch):
+def test_a_line_without_a_recorded_position_is_removed(tmp_path, monkeypatch):
     log = PairsLog(tmp_path / "x.tsv")
     log.append(2, PAIRS)
     whole = log.path.read_bytes()
@@ -54,5 +54,5 @@ def test_a_position_that_cannot_be_read_is_refused(tmp_path):
         PairsLog(tmp_path / "x.tsv")
 
 
-def test_a_line_has_two_columns_whatever_is_in_the_sentences():
+def test_a_line_has_two_columns_for_any_sentences():
     assert tsv_line((" a\tb\nc\0 ", "e\u0301\r")) == "a b c\N{REPLACEMENT CHARACTER}\té\n"

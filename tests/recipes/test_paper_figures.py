@@ -54,7 +54,7 @@ def test_every_model_of_every_figure_has_a_config():
     assert configs["additive-luong-0"].model.wiring == "luong"
 
 
-def test_values_that_a_model_cannot_have_are_named():
+def test_values_that_a_model_cannot_have_are_reported():
     wide = changed_config(Config(), {"model.decoder_units": 100}, "--set")
     with pytest.raises(UsageError, match=r"model\.decoder_units"):
         configs_of(["scores"], wide, 1)
@@ -70,7 +70,7 @@ def test_a_model_of_several_figures_is_trained_once(made):
 
 
 @pytest.mark.slow
-def test_numbers_are_those_of_the_runs(made):
+def test_the_figures_have_the_numbers_of_the_runs(made):
     folder, figures = made
     rows = {row["name"]: row for row in json.loads((folder / "results.json").read_text())}
     (scores,) = [figure for figure in figures if figure.name == "scores"]
@@ -87,7 +87,7 @@ def test_numbers_are_those_of_the_runs(made):
 
 
 @pytest.mark.slow
-def test_groups_of_lengths_have_all_sentences_of_the_split(made, corpus):
+def test_the_length_groups_contain_all_sentences_of_the_split(made, corpus):
     _, figures = made
     (lengths,) = [figure for figure in figures if figure.name == "lengths"]
     counts = {
@@ -110,7 +110,7 @@ def test_figures_are_written_with_their_tables(made):
 
 
 @pytest.mark.slow
-def test_the_same_call_trains_nothing_again(made, corpus, monkeypatch):
+def test_a_second_call_trains_nothing(made, corpus, monkeypatch):
     folder, figures = made
 
     def fail(*args, **kwargs):

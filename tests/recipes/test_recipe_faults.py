@@ -108,7 +108,7 @@ def test_no_fault_loses_a_block_or_leaves_a_part_of_the_output():
     assert f"| {count:,} |" in PAGE
 
 
-def test_there_may_be_a_fault_in_going_on_after_a_fault():
+def test_a_second_fault_during_recovery_loses_nothing():
     begin, count = scenarios()[0], 0
     for first in list(faults(begin.operations()))[::7]:
         disk, recipe = begin.run(first)

@@ -17,7 +17,7 @@ def read(tmp_path, text: str):
     return read_space(path, BASE)
 
 
-def test_keys_are_quoted_or_not_and_take_lists_and_ranges(tmp_path):
+def test_keys_may_be_quoted_and_take_lists_or_ranges(tmp_path):
     space = read(
         tmp_path,
         'model.dropout = {low = 0, high = 0.4}\n"model.units" = [16, 32]\nmodel.norm = ["pre", '
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
     assert str(tmp_path / "space.toml") in str(raised.value)
 
 
-def test_all_problems_are_named_at_once(tmp_path):
+def test_all_problems_are_reported_together(tmp_path):
     with pytest.raises(UsageError, match="dropot(.|\n)*low must be less"):
         read(tmp_path, "model.dropot = [1, 2]\nmodel.dropout = {low = 0.3, high = 0.2}")
 

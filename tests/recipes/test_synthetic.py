@@ -29,7 +29,7 @@ def translated(path, translator, sentences=SENTENCES, choice=None) -> PairsLog:
 
 
 @pytest.mark.parametrize("calls", range(4))
-def test_an_interrupted_log_becomes_the_same_and_nothing_is_translated_twice(
+def test_an_interrupted_log_ends_the_same_and_nothing_is_translated_twice(
     calls, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(synthetic, "_WINDOW", 3)
@@ -44,7 +44,7 @@ def test_an_interrupted_log_becomes_the_same_and_nothing_is_translated_twice(
     assert [*first.seen, *second.seen] == [(i, s.text) for i, s in enumerate(SENTENCES)]
 
 
-def test_progress_counts_all_sentences_and_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_progress_counts_all_sentences_and_continues_after_an_interruption(tmp_path, monkeypatch):
     monkeypatch.setattr(synthetic, "_WINDOW", 4)
     with pytest.raises(KeyboardInterrupt):
         translated(tmp_path / "x.tsv", ScriptedTranslator(turned, 1))
@@ -54,7 +54,7 @@ def test_progress_counts_all_sentences_and_goes_on_where_it_was(tmp_path, monkey
     assert shown == [4, 8, 10]
 
 
-def test_what_is_cut_or_not_translated_to_its_end_is_left_out_and_counted():
+def test_cut_or_unfinished_translations_are_left_out_and_counted():
     translations = [
         Translation("x", ids=(5, EOS), cut=True),
         Translation("x", ids=(5, 6)),
@@ -85,7 +85,7 @@ def test_no_pair_shares_a_sentence_with_the_held_out_pairs():
     assert left_out == {"in dev or test": 2}
 
 
-def test_the_table_is_one_that_a_config_takes(tmp_path):
+def test_a_config_accepts_the_printed_table(tmp_path):
     made = SyntheticCorpus(tmp_path / 'a "b".tsv', "de en", 1, 1, {})
     (tmp_path / "c.toml").write_text(
         '[data]\nsource_language = "de"\ntarget_language = "en"\n'
@@ -99,7 +99,7 @@ def test_the_table_is_one_that_a_config_takes(tmp_path):
     assert made.to_toml("bt").endswith('tag = "bt"\n')
 
 
-def test_sizes_of_batches_are_no_settings_of_the_search():
+def test_batch_sizes_are_not_settings_of_the_search():
     one, other = (
         tiny_config("x", decoding__batch_tokens=size, decoding__batch_sentences=size).decoding
         for size in (5, 6)

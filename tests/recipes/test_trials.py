@@ -8,7 +8,7 @@ from seq2seq_cli.recipes.trials import Trial, TrialFile, best_of
 ASKED = {"space": {"model.dropout": [0.1, 0.2]}, "config": {"training.steps": 5}}
 
 
-def test_trials_are_read_as_they_were_written(tmp_path):
+def test_trials_are_read_back_unchanged(tmp_path):
     file = TrialFile(tmp_path, ASKED)
     first = Trial(0, {"model.dropout": 0.1}, "done", 2.5, (1.0, 2.5), 10, 3.5, "so")
     for trial in (Trial(0, {"model.dropout": 0.1}), first, Trial(1, {"model.dropout": 0.2})):
@@ -16,7 +16,7 @@ def test_trials_are_read_as_they_were_written(tmp_path):
     assert TrialFile(tmp_path, ASKED).trials == [first, Trial(1, {"model.dropout": 0.2})]
 
 
-def test_another_tuning_is_refused_and_each_difference_named(tmp_path):
+def test_other_settings_of_a_tuning_are_refused_with_each_difference(tmp_path):
     TrialFile(tmp_path, ASKED).put(Trial(0, {}))
     before = (tmp_path / "tuning.json").read_bytes()
     other = {"space": {"model.dropout": [0.1]}, "config": {"training.steps": 6}}
@@ -33,7 +33,7 @@ def test_a_damaged_file_is_named_and_kept(tmp_path, content):
     assert (tmp_path / "tuning.json").read_text() == content
 
 
-def test_the_best_is_of_those_that_came_to_their_end():
+def test_the_best_trial_is_a_completed_one():
     trials = [
         Trial(0, {}, "done", 2.0),
         Trial(1, {}, "stopped", 9.0),

@@ -75,7 +75,7 @@ def test_trials_draw_from_the_space_and_the_base_config_comes_first(trainings, t
     assert best.dev_bleu > trials[0].dev_bleu
 
 
-def test_the_best_config_is_one_that_a_training_takes(trainings, tmp_path):
+def test_training_accepts_the_best_config(trainings, tmp_path):
     trials = tune(BASE, SPACE, tmp_path, 5, ignore)
     written = load_config(Overrides.read(tmp_path / "best.toml"))
     assert written == tuning.config_of(BASE, best_of(trials).values)
@@ -84,7 +84,7 @@ def test_the_best_config_is_one_that_a_training_takes(trainings, tmp_path):
     assert {"model.dropout", "model.encoder_units", "dev BLEU", "8", "24"} <= texts
 
 
-def test_a_trial_below_the_median_is_stopped_and_no_early_one(trainings, tmp_path):
+def test_a_trial_below_the_median_is_stopped_but_not_an_early_one(trainings, tmp_path):
     trials = tune(BASE, SPACE, tmp_path, 14, ignore)
     stopped = [trial for trial in trials if trial.state == "stopped"]
     assert stopped
@@ -99,7 +99,7 @@ def test_a_trial_below_the_median_is_stopped_and_no_early_one(trainings, tmp_pat
         assert "below the median" in trial.reason
 
 
-def test_the_same_command_goes_on_as_if_it_had_not_been_interrupted(trainings, tmp_path):
+def test_an_interrupted_tuning_continues_with_the_same_result(trainings, tmp_path):
     whole = tune(BASE, SPACE, tmp_path / "whole", 8, ignore)
     began = trainings.began.copy()
     stop = RunInterruptedError("saved", signal.SIGTERM)
@@ -128,7 +128,7 @@ def test_a_trial_that_fails_does_not_end_the_others(trainings, tmp_path):
     assert tune(tiny_config("x", model__dropout=0.0), space, tmp_path, 99, ignore) == trials
 
 
-def test_all_that_fail_are_an_error(trainings, tmp_path):
+def test_a_tuning_whose_trials_all_fail_is_an_error(trainings, tmp_path):
     trainings.fails = dict.fromkeys(range(2), DivergedError("not finite"))
     with pytest.raises(UsageError, match=r"all trials failed:\n  trial-000: not finite"):
         tune(BASE, SPACE, tmp_path, 2, ignore)
@@ -145,7 +145,7 @@ def test_another_space_base_or_seed_is_refused(trainings, tmp_path):
             tune(base, space, tmp_path, 2, ignore, seed)
 
 
-def test_real_trainings_are_tuned(corpus, tmp_path):
+def test_tuning_works_with_real_trainings(corpus, tmp_path):
     base = tiny_config(corpus, training__steps=4, training__validate_every_steps=2)
     events: list = []
     trials = tune(base, SPACE, tmp_path, 2, events.append)

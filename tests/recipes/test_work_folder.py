@@ -12,7 +12,7 @@ def interrupted(output, settings):
         raise KeyboardInterrupt
 
 
-def test_the_folder_stays_after_an_interruption_and_goes_with_the_work(tmp_path):
+def test_the_folder_remains_after_an_interruption_and_is_removed_at_the_end(tmp_path):
     output = tmp_path / "x.tsv"
     interrupted(output, {"beam": 4})
     with work_folder(output, {"beam": 4}) as folder:
@@ -20,7 +20,7 @@ def test_the_folder_stays_after_an_interruption_and_goes_with_the_work(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_settings_are_named_with_both_values(tmp_path):
+def test_other_settings_are_reported_with_both_values(tmp_path):
     output = tmp_path / "x.tsv"
     interrupted(output, {"beam": 4, "top_k": None, "seed": 1})
     with (
@@ -43,7 +43,7 @@ def test_damaged_settings_are_refused(tmp_path):
         pass
 
 
-def test_a_folder_of_something_else_is_neither_used_nor_removed(tmp_path):
+def test_a_foreign_folder_is_neither_used_nor_removed(tmp_path):
     (tmp_path / "x.tsv.partial").mkdir()
     (tmp_path / "x.tsv.partial" / "mine").write_text("1")
     with (

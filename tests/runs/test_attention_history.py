@@ -19,11 +19,11 @@ def history(tmp_path) -> AttentionHistory:
     return found
 
 
-def test_snapshots_come_back_in_the_order_of_their_updates(history):
+def test_snapshots_are_read_in_the_order_of_updates(history):
     assert history.read() == [snapshot(90), snapshot(900), snapshot(100_000_000)]
 
 
-def test_a_resumed_training_forgets_what_comes_later_and_what_was_cut_off(history, tmp_path):
+def test_a_resumed_training_removes_later_and_truncated_snapshots(history, tmp_path):
     history.write(snapshot(901))
     (tmp_path / "attention/.step-00000050.json.partial").write_text("{")
     history.forget_after(900)
@@ -32,7 +32,7 @@ def test_a_resumed_training_forgets_what_comes_later_and_what_was_cut_off(histor
     assert sorted(path.name for path in (tmp_path / "attention").iterdir()) == names
 
 
-def test_what_is_damaged_or_of_other_sentences_is_left_out_with_a_warning(history, tmp_path):
+def test_damaged_or_foreign_snapshots_are_left_out_with_a_warning(history, tmp_path):
     history.write(snapshot(91, "dos"))
     (tmp_path / "attention/step-00000900.json").write_text('{"step": 900}')
     warnings = []
@@ -43,7 +43,7 @@ def test_what_is_damaged_or_of_other_sentences_is_left_out_with_a_warning(histor
     ]
 
 
-def test_nothing_kept_is_nothing(tmp_path):
+def test_without_snapshots_nothing_is_read(tmp_path):
     history = AttentionHistory(tmp_path / "attention")
     history.forget_after(0)
     assert history.read() == []

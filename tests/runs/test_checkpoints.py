@@ -52,7 +52,7 @@ def fail(message: str) -> None:
     raise AssertionError(message)
 
 
-def test_what_was_saved_is_restored(tmp_path):
+def test_a_saved_checkpoint_is_restored(tmp_path):
     path = save(tmp_path, 12, scale=3.0)
     model, optimizer = variables(0), variables(0)
     saved = Checkpoint(path)
@@ -64,12 +64,12 @@ def test_what_was_saved_is_restored(tmp_path):
     assert saved.state == checkpoint_state(12)
 
 
-def test_nothing_of_tensorflow_is_imported():
+def test_tensorflow_is_not_imported():
     code = "import sys, seq2seq_cli.runs.checkpoints; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_newest_whole_one_is_found_and_damaged_ones_are_named(tmp_path):
+def test_the_newest_valid_one_is_found_and_damaged_ones_are_named(tmp_path):
     for step in (5, 10, 200):
         save(tmp_path, step)
     damage(tmp_path / "step-00000200")
@@ -81,13 +81,13 @@ def test_the_newest_whole_one_is_found_and_damaged_ones_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("find", [checkpoints.newest_valid, checkpoints.best_valid])
-def test_where_there_is_none_the_training_can_go_on(tmp_path, find):
+def test_training_can_continue_without_a_checkpoint(tmp_path, find):
     with pytest.raises(CheckpointError, match="no checkpoint yet. Go .*: s2s train --resume --run"):
         find(tmp_path / "checkpoints", fail)
 
 
 @pytest.mark.parametrize("find", [checkpoints.newest_valid, checkpoints.best_valid])
-def test_where_all_are_damaged_each_is_named_and_the_remedy_too(tmp_path, find):
+def test_if_all_are_damaged_each_is_named_with_a_remedy(tmp_path, find):
     root = tmp_path / "checkpoints"
     for step in (1, 2):
         damage(save(root, step))
@@ -148,7 +148,7 @@ def test_the_best_is_that_of_the_highest_dev_bleu(tmp_path):
     assert len(told) == 1
 
 
-def test_the_newest_is_used_when_none_was_validated(tmp_path):
+def test_the_newest_is_used_if_none_was_validated(tmp_path):
     save(tmp_path, 1)
     save(tmp_path, 2)
     assert checkpoints.best_valid(tmp_path, fail).path.name == "step-00000002"
@@ -178,7 +178,7 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path):
 
 
 @pytest.mark.parametrize("name", [checkpoints.MODEL, checkpoints.STATE, checkpoints.MANIFEST])
-def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, name):
+def test_a_full_disk_changes_nothing(tmp_path, monkeypatch, name):
     write = files.write
 
     def full(path, parts):
@@ -194,7 +194,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, name):
     checkpoints.newest_valid(tmp_path, fail)
 
 
-def test_what_a_killed_process_left_is_no_checkpoint_and_is_cleared(tmp_path):
+def test_partial_files_of_a_killed_process_are_ignored_and_removed(tmp_path):
     partial = tmp_path / ".partial-step-00000009"
     partial.mkdir(parents=True)
     (partial / "model.safetensors").write_bytes(b"half")
@@ -217,7 +217,7 @@ def test_manifest_has_a_hash_of_each_file(tmp_path):
     assert sorted(hashes) == ["model.safetensors", "optimizer.safetensors", "state.json"]
 
 
-def test_each_file_is_read_once_however_often_it_is_asked_for(tmp_path, monkeypatch):
+def test_each_file_is_read_only_once(tmp_path, monkeypatch):
     save(tmp_path, 1)
     read = []
     monkeypatch.setattr(files, "blocks", spying(files.blocks, read))
@@ -239,7 +239,7 @@ def spying(function, arguments: list):
     return spy
 
 
-def test_as_many_of_the_best_are_kept_as_wanted(tmp_path):
+def test_the_configured_number_of_best_checkpoints_is_kept(tmp_path):
     for step, bleu in enumerate((5.0, 9.0, None, 7.0, 8.0, 1.0, None), start=1):
         save(tmp_path, step, bleu=bleu)
     (tmp_path / "step-00000005" / "state.json").write_bytes(b"{")
@@ -259,7 +259,7 @@ CLOCKS = {
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-def test_the_order_of_checkpoints_is_that_of_updates_whatever_the_clock_says(tmp_path, clock):
+def test_checkpoints_are_ordered_by_updates_and_not_by_the_clock(tmp_path, clock):
     for step, shift in zip((1, 2, 3), (0, *CLOCKS[clock]), strict=True):
         now = 1_700_000_000 + shift
         saved_at = datetime.fromtimestamp(now, timezone.utc).isoformat()
@@ -273,7 +273,7 @@ def test_the_order_of_checkpoints_is_that_of_updates_whatever_the_clock_says(tmp
     assert [checkpoints.step_of(p) for p in checkpoints.checkpoints(tmp_path)] == [3, 2]
 
 
-def test_the_order_is_that_of_numbers_and_other_names_are_no_checkpoints(tmp_path):
+def test_checkpoints_are_ordered_by_number_and_other_names_ignored(tmp_path):
     for name in (
         "step-99999999",
         "step-100000000",
@@ -286,7 +286,7 @@ def test_the_order_is_that_of_numbers_and_other_names_are_no_checkpoints(tmp_pat
     assert found == ["step-100000000", "step-99999999"]
 
 
-def test_arrays_are_those_that_the_library_reads(tmp_path):
+def test_the_library_reads_the_same_arrays(tmp_path):
     arrays = {
         "é/kernel": np.arange(6, dtype=np.float32).reshape(2, 3).T,
         "steps": np.int64(7),
@@ -307,7 +307,7 @@ def test_arrays_are_those_that_the_library_reads(tmp_path):
         np.testing.assert_array_equal(file.array("flags"), arrays["flags"])
 
 
-def test_a_valid_one_stays_for_each_damaged_one(tmp_path):
+def test_a_damaged_checkpoint_does_not_count_as_kept(tmp_path):
     for step in (1, 2, 3, 4):
         save(tmp_path, step)
     damage(tmp_path / "step-00000003")

@@ -38,12 +38,12 @@ def found() -> str:
     return used
 
 
-def test_whole_checkpoints_are_used(disk):
+def test_valid_checkpoints_are_used(disk):
     assert found() == "step-00000002"
 
 
 @pytest.mark.parametrize("name", [checkpoints.MANIFEST, checkpoints.STATE])
-def test_any_bit_of_the_small_files(disk, name):
+def test_a_flipped_bit_of_the_small_files_is_detected(disk, name):
     path = NEWEST / name
     for position in range(files.size(path)):
         for bit in range(8):
@@ -54,7 +54,7 @@ def test_any_bit_of_the_small_files(disk, name):
 
 
 @pytest.mark.parametrize("name", [checkpoints.MODEL, checkpoints.OPTIMIZER])
-def test_a_byte_at_thousands_of_positions_of_the_arrays(disk, name):
+def test_a_changed_byte_of_the_arrays_is_detected(disk, name):
     path = NEWEST / name
     positions = np.random.default_rng(0).choice(files.size(path), POSITIONS // 2, replace=False)
     for position in positions.tolist():
@@ -67,7 +67,7 @@ def test_a_byte_at_thousands_of_positions_of_the_arrays(disk, name):
 @pytest.mark.parametrize(
     "name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"]
 )
-def test_a_file_may_be_cut_or_longer_or_missing(disk, name):
+def test_a_truncated_extended_or_missing_file_is_detected(disk, name):
     path = NEWEST / name
     whole = files.read(path)
     for length in range(0, len(whole), BLOCK):
@@ -81,7 +81,7 @@ def test_a_file_may_be_cut_or_longer_or_missing(disk, name):
     assert found() == "step-00000001"
 
 
-def test_a_resumed_training_keeps_the_damaged_one_under_another_name(disk):
+def test_a_resumed_training_renames_the_damaged_checkpoint(disk):
     disk.flip(NEWEST / checkpoints.MODEL, -1, 1)
     run, told = Run(ROOT.parent), []
     newest = run.resumable_checkpoint(told.append)

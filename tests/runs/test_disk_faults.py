@@ -37,12 +37,12 @@ def test_the_simulated_disk_has_the_functions_of_the_real_one():
 
 
 @pytest.mark.parametrize("scenario", NUMBERED)
-def test_without_a_fault_all_is_there(scenario):
+def test_without_a_fault_everything_is_saved(scenario):
     try_fault(scenario, NO_FAULT)
 
 
 @pytest.mark.parametrize("scenario", NUMBERED)
-def test_any_operation_may_fail_once_or_from_then_on(scenario):
+def test_any_operation_may_fail_once_or_permanently(scenario):
     single = list(faults(scenario.operations()))
     for fault in single:
         try_fault(scenario, fault)
@@ -50,7 +50,7 @@ def test_any_operation_may_fail_once_or_from_then_on(scenario):
 
 
 @pytest.mark.parametrize("scenario", NUMBERED)
-def test_there_may_be_a_fault_in_recovering_from_a_fault(scenario):
+def test_a_second_fault_may_occur_during_recovery(scenario):
     chance = random.Random(scenario.name)
     first = list(faults(scenario.operations()))
     for _ in range(DOUBLE * MORE):

@@ -83,7 +83,9 @@ MAKERS: dict[str, Callable[[Path, str], None]] = {
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
-def test_what_a_command_makes_is_whole_or_absent_whatever_fails(maker, tmp_path, monkeypatch):
+def test_the_output_of_a_command_is_complete_or_absent_after_any_fault(
+    maker, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     calls, fails_at = 0, -1
 
@@ -114,7 +116,7 @@ def test_what_a_command_makes_is_whole_or_absent_whatever_fails(maker, tmp_path,
         assert os.listdir(folder) == []
 
 
-def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_replaced_is_unchanged(tmp_path, monkeypatch):
     path = tmp_path / "x"
     path.write_text("before")
 
@@ -127,7 +129,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path, monkeypatch):
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"x": "before"}
 
 
-def test_what_a_link_points_to_is_written_and_a_pipe_gets_the_content(tmp_path):
+def test_the_target_of_a_link_is_written_and_a_pipe_gets_the_content(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there" / "file")
     for content in (b"new", b"newer"):

@@ -108,7 +108,7 @@ def test_there_are_enough_cases():
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_arrays_that_are_not_the_models(checkpoint, name):
+def test_arrays_that_do_not_fit_the_model_are_refused(checkpoint, name):
     forge(checkpoint, MODEL, ARRAYS[name])
     tracemalloc.start()
     try:
@@ -121,7 +121,7 @@ def test_arrays_that_are_not_the_models(checkpoint, name):
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_their_average_is_an_error_or_an_average_of_what_is_there(checkpoint, name):
+def test_the_average_of_hostile_checkpoints_is_an_error_or_valid(checkpoint, name):
     """Without a model to compare with, arrays of other names and dtypes are as good as any."""
     forge(checkpoint, MODEL, ARRAYS[name])
     run = Run(Path("runs/x"))
@@ -169,7 +169,7 @@ MANIFESTS = {
 
 
 @pytest.mark.parametrize("name", MANIFESTS)
-def test_manifests_that_name_something_else(checkpoint, name):
+def test_manifests_with_other_names_are_refused(checkpoint, name):
     Path("runs/secret").write_bytes(b"")
     content = MANIFESTS[name](checkpoint)
     text = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -188,14 +188,14 @@ STATES = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_states_that_are_none(checkpoint, name):
+def test_invalid_states_are_refused(checkpoint, name):
     forge(checkpoint, STATE, STATES[name])
     with pytest.raises(CheckpointError, match="step-00000001: "):
         Checkpoint(checkpoint).verify_all()
     assert not Path("trapped").exists()
 
 
-def test_a_state_of_another_update(checkpoint):
+def test_the_state_of_another_update_is_refused(checkpoint):
     checkpoint = checkpoint.rename(checkpoint.with_name("step-00000009"))
     with pytest.raises(CheckpointError, match="state.json is of step-00000001. Was the folder"):
         Checkpoint(checkpoint).verify_all()
@@ -211,14 +211,14 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("file", [MODEL, OPTIMIZER, STATE, MANIFEST])
-def test_what_is_no_file_is_not_opened(checkpoint, name, file):
+def test_only_regular_files_are_opened(checkpoint, name, file):
     (checkpoint / file).unlink()
     FILES[name](checkpoint / file)
     with pytest.raises(CheckpointError, match=f"damaged: {file} is unreadable"):
         Checkpoint(checkpoint).verify_all()
 
 
-def test_links_are_removed_and_not_followed(checkpoint):
+def test_links_are_removed_but_not_followed(checkpoint):
     outside = Path("outside")
     outside.mkdir()
     (outside / "kept").write_text("x")
@@ -229,7 +229,7 @@ def test_links_are_removed_and_not_followed(checkpoint):
     assert list(Path("runs/x/checkpoints").iterdir()) == []
 
 
-def test_the_command_line_leaves_with_4(checkpoint):
+def test_the_command_exits_with_4(checkpoint):
     forge(checkpoint, MODEL, ARRAYS["a huge shape"])
     (checkpoint / MANIFEST).write_text(json.dumps(MANIFESTS["an absolute path"](checkpoint)))
     code, out, err = s2s("checkpoints", "verify", "x")

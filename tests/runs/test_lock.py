@@ -32,7 +32,7 @@ for _ in sys.stdin:
 """
 
 
-def test_of_racing_processes_one_wins_and_the_others_name_it(tmp_path):
+def test_one_of_several_racing_processes_wins_and_the_others_name_it(tmp_path):
     command = [sys.executable, "-c", RACER, str(tmp_path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
     racers = [subprocess.Popen(command, **pipes) for _ in range(3)]
@@ -53,7 +53,7 @@ def test_of_racing_processes_one_wins_and_the_others_name_it(tmp_path):
         racer.stdout.close()
 
 
-def test_of_racing_threads_one_at_a_time_is_inside(tmp_path):
+def test_racing_threads_enter_one_at_a_time(tmp_path):
     inside, most, refused = 0, 0, 0
     barrier = threading.Barrier(4)
 
@@ -103,7 +103,7 @@ def test_a_lock_file_that_cannot_be_read_is_still_a_lock(tmp_path, content):
 
 
 @pytest.mark.parametrize("content", ["", "99999", '{"pid": 99999999, "host": "x", "since": "y"}'])
-def test_what_a_dead_process_left_is_no_lock(tmp_path, content):
+def test_the_lock_file_of_a_dead_process_is_no_lock(tmp_path, content):
     (tmp_path / LOCK).write_text(content)
     assert not is_locked(tmp_path)
     with locked(tmp_path):

@@ -15,7 +15,7 @@ AGAIN = 5  # of so many states one loses power again while the next process reco
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_what_was_not_synced_may_be_lost_zeroed_or_cut(scenario):
+def test_unsynced_data_may_be_lost_zeroed_or_truncated(scenario):
     states = 0
     for text, disk, training in power_losses(scenario, losses=LOSSES + MORE):
         states += 1
@@ -25,7 +25,7 @@ def test_what_was_not_synced_may_be_lost_zeroed_or_cut(scenario):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_power_may_be_lost_again_while_the_next_process_goes_on(scenario):
+def test_power_may_be_lost_again_while_the_next_process_continues(scenario):
     states = 0
     for number, (text, disk, training) in enumerate(power_losses(scenario)):
         if number % AGAIN:

@@ -38,19 +38,19 @@ class TestFolders:
         Path("runs/041-other").mkdir()
         assert new_run(None, "rnn").name == "042-rnn"
 
-    def test_a_name_is_below_runs_and_a_path_is_a_path(self, tmp_path):
+    def test_a_name_means_a_folder_in_runs_and_a_path_any_folder(self, tmp_path):
         assert new_run("mine", "x").path == Path("runs/mine")
         assert new_run(str(tmp_path / "elsewhere"), "x").path == tmp_path / "elsewhere"
         assert new_run("sub/folder", "x").path == Path("sub/folder")
 
-    def test_a_folder_with_something_in_it_is_not_taken(self):
+    def test_a_folder_that_is_not_empty_is_refused(self):
         run = new_run("mine", "x")
         new_run("mine", "x")  # empty still
         (run.path / "file").touch()
         with pytest.raises(UsageError, match="runs/mine: exists already. It is not a run's folder"):
             new_run("mine", "x")
 
-    def test_a_run_is_not_begun_again_but_gone_on_with(self, corpus):
+    def test_an_existing_run_is_not_started_again(self, corpus):
         run = new_run("mine", "x")
         run.write(tiny_config(corpus), {})
         with pytest.raises(UsageError, match="exists already. Go on .* s2s train --resume --run r"):
@@ -58,7 +58,7 @@ class TestFolders:
         with pytest.raises(UsageError, match="exists already"):  # who was slower, once it may write
             run.write(tiny_config(corpus), {})
 
-    def test_a_folder_whose_training_ended_before_its_config_was_written_is_taken(self):
+    def test_a_folder_without_a_config_is_reused(self):
         run = new_run("mine", "x")
         run.tokenizer.mkdir()
         with run.lock():
@@ -68,13 +68,13 @@ class TestFolders:
         assert new_run("mine", "x").path == run.path
 
     @pytest.mark.parametrize("name", ["", " ", ".", "..", "...", "a/..", "a\nb", "\x1b[1m", "/"])
-    def test_names_that_no_folder_should_have_are_refused(self, name):
+    def test_unsafe_names_are_refused(self, name):
         for use in (find_run, lambda name: new_run(name, "x")):
             with pytest.raises(UsageError, match="a run's name"):
                 use(name)
         assert not Path("runs").exists()
 
-    def test_a_name_that_no_file_system_takes_is_refused(self):
+    def test_a_name_that_the_file_system_rejects_is_refused(self):
         with pytest.raises(UsageError, match="is too long"):
             new_run("a" * 256, "x")
 
@@ -91,22 +91,22 @@ class TestFolders:
         new_run(None, "empty")
         assert find_run(None).name == "002-b"
 
-    def test_no_run_is_an_error_that_says_what_to_do(self):
+    def test_no_run_is_an_error_with_a_remedy(self):
         with pytest.raises(CheckpointError, match="no run with a checkpoint. Train one by"):
             find_run(None)
 
-    def test_an_unknown_run_lists_those_there_are(self):
+    def test_an_unknown_run_is_an_error_that_lists_the_runs(self):
         new_run("mine", "x")
         with pytest.raises(CheckpointError, match=r"runs/yours: no such run. Runs in .*: mine"):
             find_run("yours")
 
-    def test_a_folder_that_is_no_run_is_named(self, tmp_path):
+    def test_a_folder_that_is_not_a_run_is_named(self, tmp_path):
         (tmp_path / "runs" / "folder" / "other").mkdir(parents=True)
         with pytest.raises(CheckpointError, match="is not a run's folder"):
             find_run("folder").config()
 
 
-def test_config_comes_back(tmp_path, corpus):
+def test_the_config_is_read_back_unchanged(tmp_path, corpus):
     run = Run(tmp_path / "r")
     config = tiny_config(corpus)
     run.write(config, {"a": b"one", "b": b"two"})
@@ -117,7 +117,7 @@ def test_config_comes_back(tmp_path, corpus):
     }
 
 
-def test_metrics_of_later_steps_are_forgotten(tmp_path):
+def test_metrics_of_later_steps_are_removed(tmp_path):
     run = Run(tmp_path)
     for step in (1, 2, 3):
         run.append_metrics({"step": step})
@@ -127,7 +127,7 @@ def test_metrics_of_later_steps_are_forgotten(tmp_path):
     assert run.metrics() == [{"step": 1}, {"step": 2}]
 
 
-def test_broken_lines_of_metrics_are_dropped_with_a_notice(tmp_path):
+def test_broken_lines_of_metrics_are_skipped_with_a_warning(tmp_path):
     run = Run(tmp_path)
     run.append_metrics({"step": 1})
     broken = b'{"st\n\xff\n[]\n{"loss": 1}\n{"step": "x"}\n\n'
@@ -165,7 +165,7 @@ def put(key: str, value: object) -> Overrides:
     return overrides
 
 
-def test_resuming_takes_the_same_config_or_none(tmp_path, corpus):
+def test_resuming_accepts_the_same_config_or_none(tmp_path, corpus):
     run = Run(tmp_path)
     config = tiny_config(corpus)
     run.write(config, {})
@@ -191,13 +191,13 @@ def test_resuming_may_change_the_device(tmp_path, corpus):
     assert resumed_config(run, put("training.device", "cpu")).training.device == "cpu"
 
 
-def test_defaults_stand_in_the_config(trained):
+def test_the_config_contains_the_defaults(trained):
     options = Overrides()
     options.set("decoding.beam", 4, "--beam")
     assert Run(trained).config(options).decoding.beam == 4
 
 
-def test_the_next_folder_is_named_without_being_made(workdir):
+def test_the_next_folder_is_named_without_being_created(workdir):
     assert next_path(None, "x") == Path("runs/001-x")
     assert list(workdir.iterdir()) == []
     assert new_run(None, "x").path == Path("runs/001-x")

@@ -43,7 +43,7 @@ VALIDATION = entry("validation", 20, dev_bleu=7.5)
 END = entry("end", 30, reason="the training is complete")
 
 
-def test_figures_of_a_run_that_ended(tmp_path):
+def test_a_finished_run_has_its_figures(tmp_path):
     worse = entry("validation", 30, dev_bleu=2.0)
     run = make_run(tmp_path / "a", TRAINING, VALIDATION, worse, END, model__attention="dot")
     found = summarise(run)
@@ -56,7 +56,7 @@ def test_figures_of_a_run_that_ended(tmp_path):
     assert found.size == sum(path.stat().st_size for path in files)
 
 
-def test_on_what_a_run_was_trained(tmp_path):
+def test_a_run_names_its_training_data(tmp_path):
     versions = {"tensorflow": "2.21.0", "keras": "3.15.1"}
     computation = {"device": "CPU (2 cores)", "precision": "bfloat16", "versions": versions}
     cases = {
@@ -76,7 +76,7 @@ def test_a_run_without_an_end_is_interrupted(tmp_path):
     assert summarise(older).state == "done"
 
 
-def test_an_average_of_checkpoints_is_done(tmp_path):
+def test_an_average_of_checkpoints_counts_as_finished(tmp_path):
     found = summarise(make_run(tmp_path / "a"))
     assert (found.state, found.problem) == ("done", "an average of checkpoints")
     new = Run(tmp_path / "b")
@@ -85,7 +85,7 @@ def test_an_average_of_checkpoints_is_done(tmp_path):
     assert summarise(new).state == "interrupted"
 
 
-def test_a_run_that_another_process_holds_is_in_training(tmp_path):
+def test_a_run_locked_by_another_process_is_in_training(tmp_path):
     run = make_run(tmp_path / "a", TRAINING)
     code = (
         "import sys; from pathlib import Path; from seq2seq_cli.runs.run import Run\n"
@@ -109,7 +109,7 @@ def test_a_run_that_another_process_holds_is_in_training(tmp_path):
         (lambda run: next(run.checkpoints.glob("*/state.json")).write_text("{}"), "state.json"),
     ],
 )
-def test_a_damaged_run_says_what_is_damaged(tmp_path, damage, problem):
+def test_a_damaged_run_names_the_damage(tmp_path, damage, problem):
     run = make_run(tmp_path / "a", TRAINING, END)
     damage(run)
     found = summarise(run)
@@ -117,14 +117,14 @@ def test_a_damaged_run_says_what_is_damaged(tmp_path, damage, problem):
     assert problem in found.problem
 
 
-def test_folders_that_are_no_runs_are_left_out(tmp_path):
+def test_folders_that_are_not_runs_are_left_out(tmp_path):
     make_run(tmp_path / "b")
     make_run(tmp_path / "a")
     (tmp_path / "other").mkdir()
     assert [run.name for run in all_runs(tmp_path)] == ["a", "b"]
 
 
-def test_keys_that_differ(tmp_path):
+def test_differing_keys_are_listed(tmp_path):
     one = config(model__attention="dot", training__seed=1)
     other = config(model__kind="transformer", training__seed=1)
     found = differing_keys([one, other, one])
@@ -134,12 +134,12 @@ def test_keys_that_differ(tmp_path):
     assert differing_keys([one, one]) == {}
 
 
-def test_keys_that_differ_from_the_defaults_of_the_kind():
+def test_keys_that_differ_from_the_defaults_are_listed():
     assert changed_keys(config(model__kind="transformer")) == {"model.kind": "transformer"}
     assert changed_keys(config(training__seed=3)) == {"training.seed": 3}
 
 
-def test_the_end_is_dropped_when_the_training_goes_on(tmp_path):
+def test_the_record_of_the_end_is_removed_when_training_continues(tmp_path):
     run = make_run(tmp_path / "a", TRAINING, VALIDATION, END)
     run.go_back_to(30, lambda text: None)
     kinds = [

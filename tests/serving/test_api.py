@@ -50,7 +50,7 @@ def test_options_reach_the_search(shared):
     assert [each["text"] for each in answer["translations"][0]["others"]] == ["2", "3"]
 
 
-def test_samples_are_not_joined_with_those_of_other_requests(shared):
+def test_samples_of_different_requests_are_not_batched_together(shared):
     asked = {"text": ["a", "b"], "sample": True, "temperature": 2.0, "seed": 3}
     for _ in range(2):
         assert shared.post("/v1/translate", asked)[0] == 200
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_named(shared, asked, message):
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b'"text"', b"[" * 100_000])
-def test_what_is_no_json_is_refused(shared, body):
+def test_invalid_json_is_refused(shared, body):
     status, _, answer = shared.raw("POST", "/v1/translate", body, content_type="application/json")
     assert status in (400, 422)
     assert json.loads(answer)["error"]
@@ -157,7 +157,7 @@ def test_metrics_count_by_route(shared):
     assert "process_resident_memory_bytes" in text or sys.platform != "linux"
 
 
-def test_ready_says_when_all_is_warm():
+def test_ready_reports_when_the_warm_up_is_done():
     engine = ScriptedEngine()
     engine.warm.clear()
     with running(engine) as server:
@@ -183,7 +183,7 @@ def test_requests_that_arrive_together_are_translated_together():
         assert [len(items) for _, items in engine.batches] == [1, 32]
 
 
-def test_a_lone_client_waits_little():
+def test_a_single_client_waits_little():
     with running() as server:
         server.post("/v1/translate", {"text": "a"})
         times = []

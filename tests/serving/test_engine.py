@@ -39,21 +39,21 @@ def model(trained):
     "options",
     [{}, {"beam": 3}, {"beam": 4, "n_best": 2}, {"prefix": "ellos"}, {"beam": 3, "prefix": "yo"}],
 )
-def test_translations_are_those_of_the_python_interface(shared, model, options):
+def test_translations_equal_those_of_the_python_interface(shared, model, options):
     _, answer = shared.post("/v1/translate", {"text": SENTENCES, **options})
     found = [each["text"] for each in answer["translations"]]
     expected = model.translate(SENTENCES, **options)
     assert found == [each[0] if options.get("n_best") else each for each in expected]
 
 
-def test_samples_follow_from_the_seed(shared, model):
+def test_samples_depend_only_on_the_seed(shared, model):
     options = {"sample": True, "temperature": 3.0, "seed": 1}
     _, answer = shared.post("/v1/translate", {"text": SENTENCES[:8], **options})
     found = [each["text"] for each in answer["translations"]]
     assert found == model.translate(SENTENCES[:8], **options)
 
 
-def test_scores_and_attention_are_those_of_the_python_interface(shared, model):
+def test_scores_and_attention_equal_those_of_the_python_interface(shared, model):
     sentence, translation = SENTENCES[0], model.translate(SENTENCES[0])
     asked = {"source_text": sentence, "translation": translation}
     (found,) = shared.post("/v1/score", asked)[1]["scores"]
@@ -91,7 +91,7 @@ def test_a_beam_wider_than_the_vocabulary_or_a_long_prefix_is_refused(shared):
     assert "prefix has" in answer["error"]
 
 
-def test_the_command_serves_until_sigterm_and_finishes_what_it_accepted(home, trained):
+def test_the_command_serves_until_sigterm_and_finishes_accepted_requests(home, trained):
     command = [sys.executable, "-m", "seq2seq_cli", "serve", "--run", trained.name, "--port", "0"]
     command += ["--batch", "4", "--access-log"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

@@ -26,7 +26,7 @@ def test_the_client_translates(client, shared):
     assert shared.engine.batches[-1][0].run == "002-b"
 
 
-def test_lines_stay_lines(client):
+def test_each_line_is_translated_to_a_line(client):
     assert client.translate("a\n\nb c\n") == "A\n\nB C"
     assert client.translate("") == ""
 
@@ -84,6 +84,6 @@ def test_wrong_requests_are_refused(shared, asked, status):
     assert answer["error"]
 
 
-def test_a_form_that_is_no_text_is_refused(shared):
+def test_a_form_that_is_not_text_is_refused(shared):
     assert shared.raw("POST", "/translate", b"q=\xff")[0] == 400
     assert shared.raw("POST", "/detect", b"{", content_type="application/json")[0] == 400

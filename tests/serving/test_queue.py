@@ -86,7 +86,7 @@ def results(futures):
     return [future.result(SECONDS) for future in futures]
 
 
-def test_what_waits_is_computed_together_and_each_gets_its_own(queue_of):
+def test_waiting_items_are_computed_together_and_get_their_own_results(queue_of):
     compute = Counting()
     queue = queue_of(compute)
     blocked(queue, compute)
@@ -96,7 +96,7 @@ def test_what_waits_is_computed_together_and_each_gets_its_own(queue_of):
     assert compute.batches == [("a", [0]), ("a", [1, 2, 3, 4])]
 
 
-def test_a_lone_item_waits_at_most_the_delay(queue_of):
+def test_a_single_item_waits_at_most_the_delay(queue_of):
     compute = Counting(waits=False)
     queue = queue_of(compute, delay=0.2)
     began = time.monotonic()
@@ -107,7 +107,7 @@ def test_a_lone_item_waits_at_most_the_delay(queue_of):
     assert time.monotonic() - began < 5  # a full batch does not wait
 
 
-def test_those_who_were_answered_may_ask_again_before_the_next_batch(queue_of):
+def test_the_next_batch_waits_for_items_that_follow_results(queue_of):
     compute = Counting()
     queue = queue_of(compute, batch=100, delay=0.5)
     first = blocked(queue, compute)
@@ -122,7 +122,7 @@ def test_those_who_were_answered_may_ask_again_before_the_next_batch(queue_of):
     assert time.monotonic() - began < 2  # and not 4, as all have asked again
 
 
-def test_the_oldest_goes_with_those_of_its_key_and_of_like_length(queue_of):
+def test_a_batch_has_items_of_the_same_key_and_similar_length(queue_of):
     compute = Counting()
     queue = queue_of(compute, batch=3)
     blocked(queue, compute)
@@ -133,7 +133,7 @@ def test_the_oldest_goes_with_those_of_its_key_and_of_like_length(queue_of):
     assert compute.batches[1:] == [("a", [50, 51, 52]), ("a", [9, 8]), ("b", [50])]
 
 
-def test_of_equal_lengths_the_oldest_goes_first(queue_of):
+def test_the_oldest_of_equal_length_goes_first(queue_of):
     compute = Counting()
     queue = queue_of(compute, batch=1)
     blocked(queue, compute)
@@ -167,7 +167,7 @@ def test_cancelled_items_are_not_computed_and_take_no_capacity(queue_of):
     assert compute.batches[1:] == [("a", [3, 4])]
 
 
-def test_an_error_reaches_its_own_batch_alone(queue_of):
+def test_an_error_affects_only_its_own_batch(queue_of):
     compute = Counting(waits=False)
     queue = queue_of(compute)
     (wrong,) = queue.submit("a", [-1], [1])
@@ -176,7 +176,7 @@ def test_an_error_reaches_its_own_batch_alone(queue_of):
     assert results(queue.submit("a", [4], [1])) == [8]
 
 
-def test_several_batches_are_computed_at_the_same_time_each_item_once(queue_of):
+def test_several_batches_are_computed_at_once_and_each_item_once(queue_of):
     compute = Counting()
     queue = queue_of(compute, batch=2, workers=2)
     futures = [blocked(queue, compute)]
@@ -189,7 +189,7 @@ def test_several_batches_are_computed_at_the_same_time_each_item_once(queue_of):
     assert sorted(i for _, items in compute.batches for i in items) == [*range(40)]
 
 
-def test_closing_finishes_what_was_accepted(queue_of):
+def test_closing_finishes_accepted_items(queue_of):
     compute = Counting()
     queue = queue_of(compute, delay=60)
     futures = queue.submit("a", [1], [1])
@@ -200,7 +200,7 @@ def test_closing_finishes_what_was_accepted(queue_of):
         queue.submit("a", [1], [1])
 
 
-def test_batches_are_told(queue_of):
+def test_each_batch_is_reported(queue_of):
     told = []
     queue = queue_of(Counting(waits=False), on_batch=lambda *batch: told.append(batch))
     results(queue.submit("a", [1, 2], [1, 1]))

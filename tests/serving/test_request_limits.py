@@ -30,7 +30,7 @@ def held_engine():
         ({"text": "a" * 10_000_000}, "more than 1,000 bytes"),
     ],
 )
-def test_too_much_is_413(asked, message):
+def test_too_large_a_request_is_413(asked, message):
     with running(limits=Limits(body_bytes=1000, sentences=5, characters=100)) as server:
         try:
             status, answer = server.post("/v1/translate", asked)
@@ -62,7 +62,7 @@ def test_a_full_queue_is_503_and_says_when_to_try_again():
         assert [each.result()[0] for each in asked] == [200] * 3
 
 
-def test_what_takes_too_long_is_504_and_is_not_computed():
+def test_a_request_that_takes_too_long_is_504_and_not_computed():
     engine = held_engine()
     with running(engine, Limits(seconds=0.3), batch=1) as server:
         assert server.post("/v1/translate", TEXT)[0] == 504
@@ -72,7 +72,7 @@ def test_what_takes_too_long_is_504_and_is_not_computed():
     assert [items for _, items in engine.batches] == [["a"], ["b"]]
 
 
-def test_what_a_client_that_left_asked_for_is_not_computed():
+def test_the_request_of_a_disconnected_client_is_not_computed():
     engine = held_engine()
     with running(engine, batch=1) as server:
         sockets = [server.connection() for _ in range(2)]
@@ -90,7 +90,7 @@ def test_what_a_client_that_left_asked_for_is_not_computed():
     assert [items for _, items in engine.batches] == [["left 0"], ["b"]]
 
 
-def test_slow_headers_and_slow_bodies_are_ended():
+def test_slow_headers_and_bodies_are_ended():
     with running(limits=Limits(upload_seconds=0.5)) as server:
         slow = [server.connection() for _ in range(200)]
         for each in slow[:100]:
@@ -106,7 +106,7 @@ def test_slow_headers_and_slow_bodies_are_ended():
             each.close()
 
 
-def test_headers_that_trickle_are_ended_in_later_requests_too():
+def test_slow_headers_are_ended_in_later_requests_too():
     with running(limits=Limits(upload_seconds=0.5)) as server:
         slow = server.connection()
         slow.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -126,7 +126,7 @@ def test_headers_that_trickle_are_ended_in_later_requests_too():
         slow.close()
 
 
-def test_streams_are_few():
+def test_the_number_of_streams_is_limited():
     engine = held_engine()
     asked = {"text": "a b", "stream": True}
     with (
@@ -169,7 +169,7 @@ def test_every_answer_has_the_security_headers(path):
     assert not [name for name in headers if name.startswith("access-control")]
 
 
-def test_other_sites_may_use_it_where_they_are_named():
+def test_other_sites_may_use_the_api_only_if_they_are_named():
     with running(origins=["https://a.example"]) as server:
         for origin, allowed in (("https://a.example", "https://a.example"), ("https://b", None)):
             headers = server.raw("GET", "/v1/models", origin=origin)[1]
@@ -191,7 +191,7 @@ def test_an_error_of_the_translator_is_500_and_shows_and_logs_no_text(caplog):
         assert text not in messages
 
 
-def test_stopping_finishes_what_was_accepted():
+def test_stopping_finishes_accepted_requests():
     engine = held_engine()
     answers = []
     with running(engine) as server:

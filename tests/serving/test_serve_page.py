@@ -51,7 +51,7 @@ def words(page, side, line=0):
     return page.locator(".line").nth(line).locator(f".strip.{side} button")
 
 
-def test_it_translates_while_somebody_types(shared, open_server):
+def test_the_page_translates_while_the_user_types(shared, open_server):
     page = open_server(shared)
     typed(page, "a bc\nd")
     assert words(page, "query").all_inner_texts() == ["A", "BC", "</s>"]
@@ -60,7 +60,7 @@ def test_it_translates_while_somebody_types(shared, open_server):
     assert page.locator(".line").count() == 0
 
 
-def test_the_address_has_a_text(shared, open_server):
+def test_the_page_translates_the_text_of_its_address(shared, open_server):
     page = open_server(shared, "a & b+c")
     assert page.locator("#text").input_value() == "a & b+c"
     assert open_server(shared, "5%").locator("#text").input_value() == "5%"
@@ -73,7 +73,7 @@ def test_beams_above_the_limit_cannot_be_chosen(open_server):
     assert found == ["1", "2", "4", "5"]
 
 
-def test_words_light_those_that_they_looked_at(shared, open_server):
+def test_hovering_over_a_word_highlights_what_it_attends_to(shared, open_server):
     page = open_server(shared, "a bc")
     page.wait_for_selector(".line")
     words(page, "query").nth(1).hover()
@@ -82,7 +82,7 @@ def test_words_light_those_that_they_looked_at(shared, open_server):
     assert "looked at “bc”" in page.locator(".detail").inner_text()
 
 
-def test_an_alternative_goes_on_from_its_word(shared, open_server):
+def test_an_alternative_continues_from_its_word(shared, open_server):
     page = open_server(shared, "a bc d")
     page.wait_for_selector(".line")
     words(page, "query").nth(1).click()
@@ -94,7 +94,7 @@ def test_an_alternative_goes_on_from_its_word(shared, open_server):
     assert work.prefix == "A otra"
 
 
-def test_alternatives_are_reached_by_the_keyboard(shared, open_server):
+def test_alternatives_are_reachable_by_keyboard(shared, open_server):
     page = open_server(shared, "a bc")
     page.wait_for_selector(".line")
     words(page, "query").first.focus()
@@ -109,7 +109,7 @@ def test_alternatives_are_reached_by_the_keyboard(shared, open_server):
     assert words(page, "query").all_inner_texts()[:2] == ["A", "otra"]
 
 
-def test_the_controls_reach_the_search(shared, open_server):
+def test_the_controls_set_the_options_of_the_search(shared, open_server):
     page = open_server(shared, "a")
     page.wait_for_selector(".line")
     changed(page, lambda: page.locator("#beam").select_option("5"))
@@ -122,7 +122,7 @@ def test_the_controls_reach_the_search(shared, open_server):
     assert found[-1].decoding.seed == 1
 
 
-def test_the_direction_is_swapped(shared, open_server):
+def test_a_button_swaps_the_direction(shared, open_server):
     page = open_server(shared, "a")
     page.wait_for_selector(".line")
     changed(page, lambda: page.locator("#swap").click())
@@ -131,7 +131,7 @@ def test_the_direction_is_swapped(shared, open_server):
     assert found[-1].run == "002-b"
 
 
-def test_the_translation_is_copied(shared, open_server):
+def test_a_button_copies_the_translation(shared, open_server):
     page = open_server(shared, "a b", permissions=["clipboard-read", "clipboard-write"])
     page.wait_for_selector(".line")
     page.locator("#copy").click()
@@ -150,7 +150,7 @@ def test_a_key_is_asked_for(open_server):
         assert words(page, "query").first.inner_text() == "A"
 
 
-def test_hostile_texts_are_text(shared, open_server):
+def test_hostile_texts_are_escaped(shared, open_server):
     page = open_server(shared)
     typed(page, "<img/src=x/onerror=document.title=1> \u202eabc </bdi> " + "w" * 3000)
     assert page.locator("main img").count() == 0

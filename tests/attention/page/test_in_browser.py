@@ -12,7 +12,7 @@ PROBABLE = "probability"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_numbers_are_those_of_python(open_page, kind):
+def test_the_page_shows_the_numbers_of_python(open_page, kind):
     page = open_page(kind)
     attention = run(kind, kind, PAIRS).attentions[1]
     for which in attention.kinds:
@@ -40,7 +40,7 @@ def test_numbers_are_those_of_python(open_page, kind):
 
 @pytest.mark.parametrize(("side", "other"), [("query", "key"), ("key", "query")])
 @pytest.mark.parametrize("way", ["pointer", "keyboard"])
-def test_a_word_lights_those_of_the_other_line_by_their_weights(open_page, side, other, way):
+def test_hovering_over_a_word_highlights_the_other_side_by_weight(open_page, side, other, way):
     page = open_page("transformer")
     view = run("x", "transformer", PAIRS).attentions[0].view()
     weights = view.weights[1] if side == "query" else view.weights[:, 1]
@@ -64,7 +64,7 @@ def test_a_word_lights_those_of_the_other_line_by_their_weights(open_page, side,
     assert set(words(page, other).evaluate_all("all => all.map((w) => w.dataset.weight)")) == {""}
 
 
-def test_a_word_is_held_by_enter_and_let_go_by_escape(open_page):
+def test_enter_selects_a_word_and_escape_deselects_it(open_page):
     page = open_page("rnn")
     words(page, "query").nth(1).press("Enter")
     assert page.url.endswith("#word=0q1")
@@ -80,7 +80,7 @@ def test_a_word_is_held_by_enter_and_let_go_by_escape(open_page):
     assert "#" not in page.url
 
 
-def test_a_link_opens_the_very_view(open_page):
+def test_a_link_opens_the_same_view(open_page):
     page = open_page("transformer")
     changed(page, lambda: page.get_by_role("radio", name="Decoder").check(force=True))
     changed(page, lambda: page.locator("#layer").select_option("1"))
@@ -107,13 +107,13 @@ def test_a_link_opens_the_very_view(open_page):
 @pytest.mark.parametrize(
     "fragment", ["sentence=99&kind=x&layer=-1&head=9&word=9q99&sort=1", "%%%", "sentence=<b>"]
 )
-def test_a_broken_link_shows_something(open_page, fragment):
+def test_a_broken_link_shows_the_default_view(open_page, fragment):
     page = open_page("transformer", fragment)
     assert page.locator(".word").count() > 4
 
 
 @pytest.mark.parametrize("graphic", ["matrix", "lines"])
-def test_the_drawing_shows_and_answers_the_pointer(open_page, graphic):
+def test_the_drawing_is_visible_and_reacts_to_the_pointer(open_page, graphic):
     page = open_page("rnn", f"graphic={graphic}")
     box = page.locator(".graphic canvas").bounding_box()
     colours = page.evaluate(
@@ -132,7 +132,7 @@ def test_the_drawing_shows_and_answers_the_pointer(open_page, graphic):
     assert "idle" in page.locator(".detail").get_attribute("class")
 
 
-def test_a_small_picture_chooses_its_layer_and_head(open_page):
+def test_a_thumbnail_selects_its_layer_and_head(open_page):
     page = open_page("transformer")
     page.locator("details.all-heads summary").click()
     page.wait_for_function("() => document.querySelectorAll('.heads button').length === 8")
@@ -141,7 +141,7 @@ def test_a_small_picture_chooses_its_layer_and_head(open_page):
     assert page.url.endswith("#layer=1&head=2")
 
 
-def test_sentences_are_searched_and_sorted(open_page):
+def test_sentences_can_be_searched_and_sorted(open_page):
     page = open_page("rnn")
     texts = page.locator("#list .one-line:first-child")
     assert texts.all_inner_texts() == [source for source, _ in PAIRS]
@@ -162,7 +162,7 @@ def test_sentences_are_searched_and_sorted(open_page):
         )
 
 
-def test_another_sentence_leaves_the_list_as_it_is(open_page):
+def test_selecting_a_sentence_does_not_change_the_list(open_page):
     page = open_page("rnn", "sort=longest")
     page.evaluate(
         """() => {
@@ -179,7 +179,7 @@ def test_another_sentence_leaves_the_list_as_it_is(open_page):
     page.wait_for_function("window.changes > 0")
 
 
-def test_two_runs_stand_side_by_side(open_page):
+def test_two_runs_are_shown_side_by_side(open_page):
     page = open_page("two", "kind=encoder")
     boxes = [panel.bounding_box() for panel in page.locator(".panel").all()]
     assert boxes[0]["y"] == boxes[1]["y"]
@@ -223,7 +223,7 @@ def test_a_page_without_explanations_has_no_tab_for_them(open_page):
     assert page.locator(".words").first.is_visible()
 
 
-def test_one_sentence_needs_no_list(open_page):
+def test_a_page_with_one_sentence_has_no_list(open_page):
     page = open_page("single")
     assert not page.locator("#list").is_visible()
     assert not page.locator("#after").is_visible()

@@ -8,7 +8,7 @@ from seq2seq_cli.attention.page.page import attention_page
 pytest_plugins = ["browser"]
 
 
-def test_five_hundred_sentences_are_listed_and_a_long_one_is_drawn_in_parts(open_page, tmp_path):
+def test_a_page_of_five_hundred_sentences_draws_a_long_one_in_parts(open_page, tmp_path):
     pairs = [(f"{source} {n}", target) for n in range(167) for source, target in PAIRS][:500]
     pairs[7] = LONG
     path = tmp_path / "many.html"

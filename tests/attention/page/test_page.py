@@ -29,7 +29,7 @@ class Elements(HTMLParser):
             self.found[-1] = (tag, attributes, text + data)
 
 
-def test_the_numbers_are_the_weights():
+def test_the_page_contains_the_weights():
     found = attention(PAIRS[0], "transformer")
     layers = [layer for weights in found.maps.values() for layer in weights]
     for text, layer in zip(packed(found).split(" "), layers, strict=True):
@@ -38,7 +38,7 @@ def test_the_numbers_are_the_weights():
         np.testing.assert_array_equal(numbers, layer.ravel())
 
 
-def test_nothing_is_loaded_from_elsewhere():
+def test_the_page_loads_nothing_from_other_hosts():
     html = attention_page([run("a", "rnn", PAIRS)], "Attention")
     elements = Elements(html).found
     for tag, attributes, _ in elements:
@@ -51,7 +51,7 @@ def test_nothing_is_loaded_from_elsewhere():
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
 
 
-def test_hostile_texts_make_no_elements():
+def test_hostile_texts_create_no_elements():
     hostile = ("x</title><script>1</script>", "</script><i>")
     kept = Elements(attention_page([run("a", "rnn", [PAIRS[0]])], "t")).found
     found = Elements(attention_page([run(HOSTILE[0], "rnn", [hostile, HOSTILE])], HOSTILE[0])).found
@@ -61,7 +61,7 @@ def test_hostile_texts_make_no_elements():
     assert json.loads(data)["sentences"][1]["source"] == HOSTILE[0]
 
 
-def test_improbable_tokens_are_no_infinity():
+def test_improbable_tokens_have_finite_numbers():
     found = attention(PAIRS[0], "rnn")
     found.log_probabilities[:2] = -np.inf, np.nan
     html = attention_page([ReadRun("a", "b", [found])], "t")

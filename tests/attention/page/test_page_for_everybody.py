@@ -6,7 +6,7 @@ from page_actions import axe_script, changed, words
 pytest_plugins = ["browser"]
 
 
-def test_all_is_reached_by_the_keyboard(open_page):
+def test_every_control_is_reachable_by_keyboard(open_page):
     page = open_page("transformer")
     seen = []
     for _ in range(30):
@@ -35,7 +35,7 @@ def test_all_is_reached_by_the_keyboard(open_page):
     assert page.locator("#position").inner_text() == "2 of 3"
 
 
-def test_hostile_texts_are_text(open_page):
+def test_hostile_texts_are_escaped(open_page):
     page = open_page("two", "sentence=2")
     assert page.title() == "two"
     source = words(page, "key").all_inner_texts()
@@ -62,7 +62,7 @@ def test_nothing_is_wider_than_the_window(open_page, width, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, fragment
 
 
-def test_the_theme_is_switched(open_page):
+def test_a_button_switches_the_theme(open_page):
     page = open_page("rnn", color_scheme="light")
     background = "() => getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(background)
@@ -83,7 +83,7 @@ def test_the_theme_is_switched(open_page):
     ],
 )
 @pytest.mark.few_cases(4)
-def test_axe_finds_nothing(open_page, name, fragment, scheme):
+def test_axe_finds_no_violations(open_page, name, fragment, scheme):
     script = axe_script()
     page = open_page(name, fragment, color_scheme=scheme, bypass_csp=True)
     page.locator("details").evaluate_all("all => all.forEach((each) => { each.open = true; })")

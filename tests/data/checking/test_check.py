@@ -96,7 +96,7 @@ class TestSingleLines:
     def test_a_file_of_three_columns_is_judged_by_most_of_its_lines(self, tsv):
         assert found(checked(tsv("a\tb\nc\td\tx\ne\tf\tx\n"))) == {"columns": [1]}
 
-    def test_a_byte_order_mark_is_one_only_inside(self, tsv):
+    def test_only_a_byte_order_mark_inside_a_line_is_a_finding(self, tsv):
         findings = checked(tsv(b"\xef\xbb\xbfa\tb\r\n\xef\xbb\xbfc\td\r\n"))
         assert found(findings) == {"control": [2]}
 
@@ -121,7 +121,7 @@ class TestFiles:
         assert findings.findings[0].examples == ["p.es ends after line 2"]
         assert findings.files[0].lines == 3
 
-    def test_what_cannot_be_read_at_all_is_an_error(self, tsv, tmp_path):
+    def test_an_unreadable_corpus_is_an_error(self, tsv, tmp_path):
         with pytest.raises(DataError, match=r"none: no such file, nor .*none.en with"):
             checked(tmp_path / "none")
         with pytest.raises(DataError, match="pairs.tsv: the file has no lines"):
@@ -158,7 +158,7 @@ class TestSeveralFiles:
             ("dev", "in test", [3], [1]),
         ]
 
-    def test_characters_that_train_never_has(self, tsv):
+    def test_characters_missing_in_train_are_found(self, tsv):
         train = tsv("abc d\txyz\n")
         findings = checked(train, dev=str(tsv("ab\txxxñxxxxxx\n", "dev.tsv")))
         rates = {unseen.language: (unseen.rate, unseen.characters) for unseen in findings.unseen}
@@ -253,7 +253,7 @@ class TestFix:
         assert found(checked(out)) == {}
         assert read_corpus(DataConfig(corpus=str(out))).dropped == {}
 
-    def test_good_lines_stand_unchanged_and_what_was_done_is_counted(self, tsv, tmp_path):
+    def test_good_lines_are_unchanged_and_changes_are_counted(self, tsv, tmp_path):
         path = tsv("a\tb\tx\r\nÃ©\tc\x07d\ty\n e \tf\tz\na\tb\tq\nbad\n\n")
         findings = checked(path, tmp_path / "out.tsv")
         assert (tmp_path / "out.tsv").read_bytes() == "a\tb\tx\né\tcd\ty\n e \tf\tz\n".encode()
@@ -279,7 +279,7 @@ class TestFix:
         checked(tsv("a\tb\nc\n"), tmp_path / "out.tsv.gz")
         assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()) == b"a\tb\n"
 
-    def test_nothing_is_overwritten_and_nothing_half_written_stays(self, tsv, tmp_path):
+    def test_nothing_is_overwritten_and_no_partial_file_remains(self, tsv, tmp_path):
         path = tsv("a\tb\nc\n")
         with pytest.raises(UsageError, match=r"--fix .*pairs.tsv exists already"):
             checked(path, path)
@@ -288,7 +288,7 @@ class TestFix:
         assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.tsv", "pairs.tsv"]
 
 
-def test_the_stages_of_a_check_are_told(tsv, tmp_path):
+def test_the_stages_of_a_check_are_reported(tsv, tmp_path):
     told = []
     config = DataConfig(corpus=str(tsv("a\tb\n")), dev=str(tsv("c\td\n", "dev.tsv")))
     check(config, tmp_path / "out.tsv", lambda *counts: told.append(counts))

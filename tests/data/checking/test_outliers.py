@@ -12,7 +12,7 @@ def test_extreme_ratios():
     assert np.flatnonzero(extreme_ratios(lengths)).tolist() == [7, 8]
 
 
-def test_languages_are_not_told_apart_by_what_a_line_itself_taught():
+def test_a_line_is_not_judged_by_what_it_taught_itself():
     languages = Languages()
     sides = (["aaa bbb"] * 50, ["xxx yyy"] * 50)
     sides[0].append("xxx yyy bcdfghjklmnpqrstvwz01")

@@ -64,13 +64,13 @@ def test_the_corpus_that_is_shipped_is_what_the_grammar_composes(book, side, tmp
     assert same, "run python data/phrasebook/build.py, and commit what it writes"
 
 
-def test_files_hold_no_time_and_no_name(tmp_path):
+def test_files_contain_no_time_and_no_name(tmp_path):
     Phrasebook([("Go.", "Ve.")], [], []).write(tmp_path)
     header = (tmp_path / "train.tsv.gz").read_bytes()[:8]
     assert header == b"\x1f\x8b\x08\0\0\0\0\0"
 
 
-def test_no_pair_stands_twice(book):
+def test_no_pair_occurs_twice(book):
     pairs = everything(book)
     assert len(set(pairs)) == len(pairs)
     assert len({english for english, _ in book.train}) == len(book.train)
@@ -83,7 +83,7 @@ def test_translations_of_a_source_are_adjacent(book):
         assert len(starts) == len({english for english, _ in side})
 
 
-def test_no_sentence_of_dev_or_test_stands_on_another_side(book):
+def test_no_sentence_of_dev_or_test_is_in_another_split(book):
     sides = [book.train, book.dev, book.test]
     for column in (0, 1):
         seen = [{normalise(pair[column]) for pair in side} for side in sides]
@@ -92,7 +92,7 @@ def test_no_sentence_of_dev_or_test_stands_on_another_side(book):
         assert not seen[1] & seen[2]
 
 
-def test_held_out_combinations_do_not_stand_in_train(book, sentences):
+def test_held_out_combinations_are_not_in_train(book, sentences):
     def combinations(side):
         return [set(sentences[e].combinations) for e, _ in side if e in sentences]
 
@@ -101,7 +101,7 @@ def test_held_out_combinations_do_not_stand_in_train(book, sentences):
         assert all(found - trained for found in combinations(side))
 
 
-def test_train_shows_the_parts_of_what_is_held_out(book, sentences):
+def test_train_has_the_parts_of_held_out_combinations(book, sentences):
     trained = Counter(word for english, _ in book.train for word in split_words(english))
     for english, _ in book.dev + book.test:
         for combination in sentences[english].combinations:
@@ -110,7 +110,7 @@ def test_train_shows_the_parts_of_what_is_held_out(book, sentences):
                 assert word.isdigit() or sum(trained[form] for form in forms) >= 3, combination
 
 
-def test_every_word_of_dev_and_test_stands_in_train(book):
+def test_every_word_of_dev_and_test_is_in_train(book):
     trained = {w for pair in book.train for text in pair for w in split_words(text)}
     for side in (book.dev, book.test):
         canonical = {}
@@ -135,7 +135,7 @@ def test_every_lexeme_is_frequent_in_train(book, lexicon):
         assert sum(counts[form.split()[0]] for form in forms) >= 15, verb.base
 
 
-def test_shown_sentence_is_held_out(book):
+def test_the_example_sentence_is_held_out(book):
     assert (SHOWN[2], "No inyectaré desinfectante.") in book.test
     assert SHOWN[2] not in dict(book.train)
     both = [e for e, _ in book.train if "inject" in e and "disinfectant" in e]
@@ -144,7 +144,7 @@ def test_shown_sentence_is_held_out(book):
     assert any("disinfectant" in e for e, _ in book.train)
 
 
-def test_phrases_stand_in_train_only(book, lexicon):
+def test_phrases_are_only_in_train(book, lexicon):
     assert set(lexicon.phrases) <= set(book.train)
 
 
@@ -207,7 +207,7 @@ def test_a_question_and_its_statement_are_the_same_words():
         ("She eats bread.", ["Ella come pan."]),
     ],
 )
-def test_what_english_leaves_open_has_every_translation(english, expected):
+def test_ambiguous_english_has_every_translation(english, expected):
     words = Lexicon()
     subject = english.removesuffix(" bread.").rpartition(" ")[0].lower()
     bread = noun_phrase(next(n for n in words.nouns if n.en == "bread"), "")
@@ -218,7 +218,7 @@ def test_what_english_leaves_open_has_every_translation(english, expected):
     assert sentence.translations() == expected
 
 
-def test_gender_that_english_leaves_open_is_open_for_each_person():
+def test_gender_is_ambiguous_for_each_person():
     words = Lexicon()
     neighbor = noun_phrase(next(n for n in words.nouns if n.en == "neighbor"), "my")
     greet = next(v for v in words.verbs if v.english.base == "greet")

@@ -50,13 +50,13 @@ def words() -> list[list[str]]:
     return [sorted(column - {""}) for column in columns]
 
 
-def test_every_english_word_stands_in_the_dictionary(words):
+def test_every_english_word_is_in_the_dictionary(words):
     hunspell = dictionary("en_US")
     unknown = [w for w in words[0] if not (hunspell.lookup(w) or hunspell.lookup(w.lower()))]
     assert unknown == []
 
 
-def test_every_spanish_word_stands_in_the_dictionary(words):
+def test_every_spanish_word_is_in_the_dictionary(words):
     hunspell = dictionary("es_ES")
 
     def known(word: str, clitics: int = 2) -> bool:
@@ -72,7 +72,7 @@ def test_every_spanish_word_stands_in_the_dictionary(words):
     assert [w for w in words[1] if w not in NAMES and not known(w)] == []
 
 
-def test_every_form_in_the_tables_stands_in_the_dictionary():
+def test_every_form_in_the_tables_is_in_the_dictionary():
     english, spanish = dictionary("en_US"), dictionary("es_ES")
     lexicon = Lexicon()
     for noun in lexicon.nouns:

@@ -52,15 +52,15 @@ def check_same(config: Config, folder: Path, options: str = IN_MEMORY) -> None:
     assert not list(folder.glob(".*"))
 
 
-def test_the_folder_is_that_of_the_plain_way(tmp_path, small_chunks):
+def test_the_folder_equals_that_of_the_local_preparation(tmp_path, small_chunks):
     check_same(tiny_config(write(tmp_path / "toy.tsv", PAIRS)), tmp_path)
 
 
-def test_the_phrasebook_is_prepared_as_in_the_plain_way(tmp_path, prepared_here):
+def test_the_phrasebook_is_prepared_as_by_the_local_preparation(tmp_path, prepared_here):
     check_same(tiny_config("phrasebook", tokenizer__kind="bytes"), tmp_path)
 
 
-def test_mixtures_are_prepared_as_in_the_plain_way(tmp_path, small_chunks):
+def test_mixtures_are_prepared_as_by_the_local_preparation(tmp_path, small_chunks):
     made = {"corpus": write(tmp_path / "made", [*MADE, ("x", "y"), ("x", "y"), ("", "z")])}
     tagged = {"corpus": write(tmp_path / "tagged", PAIRS[200:260]), "tag": "bt", "weight": 2}
     sources = [
@@ -75,7 +75,7 @@ def test_mixtures_are_prepared_as_in_the_plain_way(tmp_path, small_chunks):
     assert dropped["empty"] == 1
 
 
-def test_a_corpus_with_its_own_dev_and_test_pairs_is_prepared_as_in_the_plain_way(
+def test_a_corpus_with_its_own_dev_and_test_pairs_is_prepared_as_locally(
     tmp_path, monkeypatch, small_chunks
 ):
     pairs = {"train": PAIRS, "dev": [*PAIRS[:9], ("a", "")], "test": [("new", "nuevo")]}
@@ -86,7 +86,7 @@ def test_a_corpus_with_its_own_dev_and_test_pairs_is_prepared_as_in_the_plain_wa
     assert read_corpus(config.data).dropped["empty"] == 1
 
 
-def test_given_dev_and_test_pairs_are_kept_as_in_the_plain_way(tmp_path, small_chunks):
+def test_given_dev_and_test_pairs_are_kept_as_locally(tmp_path, small_chunks):
     (tmp_path / "toy.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS) + "bad\n")
     given = {
         "data__dev": write(tmp_path / "dev.tsv", [*PAIRS[:20], PAIRS[0]]),
@@ -123,7 +123,7 @@ def test_splits_are_those_of_the_local_algorithm(sources, targets, train_only, t
     assert groups == expected.groups
 
 
-def test_a_bad_line_is_named_and_nothing_is_left(tmp_path, small_chunks):
+def test_a_bad_line_is_named_and_nothing_remains(tmp_path, small_chunks):
     (tmp_path / "x.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS) + "one\n")
     config = tiny_config(None, data__sources=[{"corpus": write(tmp_path / "y.tsv", PAIRS)},
                                               {"corpus": str(tmp_path / "x.tsv")}])  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_bad_line_is_named_and_nothing_is_left(tmp_path, small_chunks):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.tsv", "y.tsv"]
 
 
-def test_a_full_disk_is_a_disk_error_and_nothing_is_left(tmp_path, monkeypatch, small_chunks):
+def test_a_full_disk_is_a_disk_error_and_nothing_remains(tmp_path, monkeypatch, small_chunks):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
@@ -195,7 +195,7 @@ def test_worker_processes_write_the_same(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_all_processes_and_leaves_nothing(number, tmp_path):
+def test_a_signal_ends_all_processes_and_nothing_remains(number, tmp_path):
     write(tmp_path / "toy.tsv", [(f"{i} {s}", f"{i} {t}") for i in range(400) for s, t in PAIRS])
     process = start(tmp_path)
     wait_for(lambda: list(tmp_path.glob(".out.partial/chunks/*.keys.npy")))

@@ -77,7 +77,7 @@ def test_a_chain_takes_few_rounds(order):
     assert rounds <= 3 * np.log2(40)
 
 
-def test_a_star_is_left_as_it_is():
+def test_a_star_is_not_changed():
     star = [(7, source << 54) for source in range(1000)]
     found, rounds = components(star, 3)
     assert found == [0] * 1000

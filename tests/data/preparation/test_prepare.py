@@ -38,7 +38,7 @@ def opened(config: Config, path, **options):
     return read_corpus(config.data.moved_to(str(path)).model_copy(update=options))
 
 
-def test_it_is_the_corpus_that_is_read_without_it(config, prepared):
+def test_a_prepared_corpus_equals_the_original(config, prepared):
     found, expected = opened(config, prepared), read_corpus(config.data)
     assert list(found.train) == list(expected.train)
     for name in ("dev", "test", "fingerprint", "dropped", "groups", "description"):
@@ -48,7 +48,7 @@ def test_it_is_the_corpus_that_is_read_without_it(config, prepared):
     assert len(list(prepared.glob("pairs-train.array_record-*"))) == 6
 
 
-def test_a_turned_corpus_has_the_same_splits_and_fingerprint(config, tmp_path, small_chunks):
+def test_a_reversed_corpus_has_the_same_splits_and_fingerprint(config, tmp_path, small_chunks):
     turned = {"source_language": "es", "target_language": "en"}
     config = config.model_copy(update={"data": config.data.model_copy(update=turned)})
     found, expected = prepare(config, tmp_path / "turned"), read_corpus(config.data)
@@ -76,14 +76,14 @@ def test_tensorflow_datasets_reads_it_without_this_project(config, prepared):
     assert builder.info.splits["train"].num_examples == len(rows)
 
 
-def test_it_goes_either_way(config, prepared):
+def test_both_directions_can_be_read(config, prepared):
     turned = opened(config, prepared, source_language="es", target_language="en")
     there = opened(config, prepared)
     assert turned.test == [(t, s) for s, t in there.test]
     assert turned.train.take([5]) == there.train.take([5])[::-1]
 
 
-def test_numbers_of_tokens_are_counted_once_for_a_vocabulary(config, prepared):
+def test_token_counts_are_stored_for_a_vocabulary(config, prepared):
     train = opened(config, prepared).train
     tokenizers = Tokenizers.load(prepared / "tokenizer")
     source = train.known_lengths(0, tokenizers.source.fingerprint)
@@ -93,7 +93,7 @@ def test_numbers_of_tokens_are_counted_once_for_a_vocabulary(config, prepared):
     assert train.known_lengths(0, "0" * 64) is None
 
 
-def test_another_vocabulary_than_the_prepared_one_is_learned_anew(config, prepared):
+def test_another_vocabulary_is_learned_again(config, prepared):
     other = config.tokenizer.model_copy(update={"vocabulary_size": 350})
     assert opened(config, prepared).vocabulary(other) is None
 
@@ -128,7 +128,7 @@ def test_pairs_only_for_training_are_kept_as_in_memory(tmp_path, small_chunks):
     assert found.train.weights.tolist() == expected.train.weights.tolist()
 
 
-def test_what_exists_is_not_overwritten(config, prepared):
+def test_existing_files_are_not_overwritten(config, prepared):
     with pytest.raises(UsageError) as caught:
         prepare(config, prepared)
     assert str(caught.value) == (
@@ -136,7 +136,7 @@ def test_what_exists_is_not_overwritten(config, prepared):
     )
 
 
-def test_nothing_is_left_of_a_preparation_that_fails(config, tmp_path, monkeypatch, small_chunks):
+def test_nothing_remains_of_a_failed_preparation(config, tmp_path, monkeypatch, small_chunks):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
@@ -146,7 +146,7 @@ def test_nothing_is_left_of_a_preparation_that_fails(config, tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bad_line_is_named_and_nothing_is_left(tmp_path, small_chunks):
+def test_a_bad_line_is_named_and_nothing_remains(tmp_path, small_chunks):
     (tmp_path / "x.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS) + "one\n")
     with pytest.raises(DataError, match=r"x\.tsv:509: 1 column where 2 are expected"):
         prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out")
@@ -159,7 +159,7 @@ def test_a_corpus_too_small_is_refused(tmp_path, small_chunks):
         prepare(tiny_config(tmp_path / "x.tsv"), tmp_path / "out")
 
 
-def test_other_settings_than_the_prepared_ones_are_refused(config, prepared):
+def test_other_settings_are_refused(config, prepared):
     with pytest.raises(UsageError) as caught:
         opened(config, prepared, split_seed=3)
     assert str(caught.value) == (
@@ -198,7 +198,7 @@ def test_a_broken_link_where_the_folder_would_be_is_refused_at_once(config, tmp_
         prepare(config, tmp_path / "out")
 
 
-def test_a_folder_name_that_no_disk_takes_is_a_disk_error(config, tmp_path):
+def test_a_folder_name_that_the_disk_rejects_is_a_disk_error(config, tmp_path):
     with pytest.raises(DiskError, match="cannot be written: File name too long"):
         prepare(config, tmp_path / ("x" * 300))
 

@@ -57,7 +57,7 @@ class TestEveryKind:
     def tokenizer(self, kind, by_kind):
         return by_kind[kind].source
 
-    def test_sentences_of_the_corpus_come_back(self, tokenizer):
+    def test_sentences_of_the_corpus_are_restored(self, tokenizer):
         ids = ids_of(tokenizer, *SOURCES, *TARGETS)
         assert tokenizer.detokenize(ids) == [*SOURCES, *TARGETS]
 
@@ -68,7 +68,7 @@ class TestEveryKind:
         assert tf.reduce_max(ids) < tokenizer.vocabulary_size
 
     @pytest.mark.parametrize("special", SPECIAL)
-    def test_special_tokens_written_in_a_text_stay_text(self, special, tokenizer):
+    def test_special_tokens_written_in_a_text_are_text(self, special, tokenizer):
         texts = (special, f"I see {special} cats.", f"{special}{special} ", f"x{special}x")
         for row in ids_of(tokenizer, *texts):
             assert not {PAD, BOS, EOS} & set(row[:-1])
@@ -78,7 +78,7 @@ class TestEveryKind:
         assert tokenizer.detokenize([[BOS, *ids, *ids, PAD]]) == ["I see one cats."]
         assert tokenizer.detokenize([[PAD, EOS, *ids], []]) == ["", ""]
 
-    def test_no_text_is_eos_alone(self, tokenizer):
+    def test_an_empty_text_is_only_eos(self, tokenizer):
         assert ids_of(tokenizer, "") == [[EOS]]
         assert tokenizer.tokenize(tf.constant([], tf.string)).to_list() == []
 
@@ -138,14 +138,14 @@ class TestEveryKind:
 @pytest.mark.parametrize("kind", EXACT_KINDS)
 @settings(max_examples=500)
 @given(text=TEXT)
-def test_every_text_comes_back_exactly(kind, by_kind, text):
+def test_every_text_is_restored_exactly(kind, by_kind, text):
     tokenizer = by_kind[kind].source
     assert tokenizer.detokenize(ids_of(tokenizer, text)) == [text]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(parts=st.lists(st.one_of(st.sampled_from(SPECIAL), TEXT), max_size=6))
-def test_special_tokens_in_any_text_stay_text(kind, by_kind, parts):
+def test_special_tokens_in_any_text_are_text(kind, by_kind, parts):
     text = "".join(parts)
     tokenizer = by_kind[kind].source
     (ids,) = ids_of(tokenizer, text)
@@ -160,7 +160,7 @@ def test_special_tokens_in_any_text_stay_text(kind, by_kind, parts):
     [" a", "a ", "  a   b  ", " ", "▁", "▁ ▁", "\ue000\ue001", "a\nb\r\tc\x00", "e\u0301", "\ufb01",
      "\u00a0a\u3000", "\u2028", "\ufeffa", "\ufffd", "日本 🙂", " ⁇ ", "<0x41>", "\u2585"],
 )  # fmt: skip
-def test_texts_that_tokenizers_often_change_come_back(kind, by_kind, text):
+def test_texts_that_tokenizers_often_change_are_restored(kind, by_kind, text):
     tokenizer = by_kind[kind].source
     assert tokenizer.detokenize(ids_of(tokenizer, text)) == [text]
 
@@ -181,7 +181,7 @@ def test_bytes_are_those_of_utf8(by_kind):
     assert tokenizer.detokenize([[4 + 0xC3]]) == ["\ufffd"]
 
 
-def test_sizes_and_kinds_are_told():
+def test_sizes_and_kinds_are_described():
     def told(**values) -> str:
         return str(train_tokenizers(SOURCES, TARGETS, TokenizerConfig(**values)))
 
@@ -224,7 +224,7 @@ def test_an_index_of_another_kind_is_named(by_kind, tmp_path):
 
 
 @given(st.integers(0, 300), st.integers(1, 300))
-def test_spread_takes_evenly_and_at_most_so_many(size, at_most):
+def test_spread_selects_evenly_and_at_most_the_given_number(size, at_most):
     taken = spread(range(size), at_most)
     assert len(taken) == min(size, at_most)
     gaps = {b - a for a, b in itertools.pairwise(taken)}

@@ -81,7 +81,7 @@ def test_sentencepiece_alone_restores_the_text_with_this_model(tokenizer, text):
 
 
 class TestSampling:
-    def test_the_seed_determines_it_whatever_was_drawn_before(self, tokenizer):
+    def test_samples_depend_only_on_the_seed(self, tokenizer):
         first = tokenizer.sample(SENTENCES[:20], 0.3, 5)
         assert tokenizer.sample(SENTENCES[:20], 0.3, 6) != first
         assert tokenizer.sample(SENTENCES[:20], 0.3, 5) == first
@@ -137,7 +137,7 @@ class TestForeignModel:
             assert [i == UNK or tokenizer.pieces([i])[0] for i in ids[:-1]] == known
             assert tokenizer.detokenize([ids]) == [oracle.decode(theirs)]
 
-    def test_special_ids_are_ours_and_no_piece_is_lost(self, model, special):
+    def test_special_ids_are_fixed_and_no_piece_is_lost(self, model, special):
         oracle = sentencepiece.SentencePieceProcessor(model_proto=model)
         own = {oracle.pad_id(), oracle.unk_id(), oracle.bos_id(), oracle.eos_id()}
         theirs = [oracle.id_to_piece(i) for i in range(oracle.get_piece_size()) if i not in own]
@@ -159,5 +159,5 @@ def test_a_foreign_model_keeps_its_own_normaliser():
     assert tokenizer.detokenize([ids_of(tokenizer, "see 日")]) == ["see  ⁇ "]
 
 
-def test_a_model_of_another_type_tells_its_kind():
+def test_a_model_of_another_type_reports_its_kind():
     assert SentencePiece(foreign_model(model_type="char")).kind == "char"

@@ -56,7 +56,7 @@ class TestEveryKind:
         assert ids_of(towards.source, "") == [[size + 1, 3]]
         assert towards.source.sample(["I"], 0.5, 1)[0][0] == size + 1
 
-    def test_a_tag_written_in_a_text_stays_text(self, plain, tagged):
+    def test_a_tag_written_in_a_text_is_text(self, plain, tagged):
         for row in ids_of(tagged.source, "<bt>", "<2es> <bt> a", "<bt"):
             assert max(row) < plain.source.vocabulary_size
 
@@ -64,14 +64,14 @@ class TestEveryKind:
         row = ids_of(tagged.towards("es").source, SENTENCE)
         assert tagged.source.detokenize(row) == [SENTENCE]
 
-    def test_one_vocabulary_stays_one(self, plain, tagged):
+    def test_a_shared_vocabulary_remains_shared(self, plain, tagged):
         assert tagged.joint
         assert tagged.towards("es").joint
         assert tagged.vocabularies == plain.vocabularies._replace(
             source=tagged.source.vocabulary_size, target=tagged.target.vocabulary_size, tags=3
         )
 
-    def test_tags_come_back_from_the_files(self, tagged, tmp_path):
+    def test_tags_are_read_back_from_the_files(self, tagged, tmp_path):
         for name, content in tagged.files().items():
             (tmp_path / name).write_bytes(content)
         loaded = Tokenizers.load(tmp_path)
@@ -85,7 +85,7 @@ class TestEveryKind:
         assert plain.with_tags([]).files() == plain.files()
 
 
-def test_other_tags_in_the_files_are_damage(by_kind, tmp_path):
+def test_wrong_tags_in_the_files_are_damage(by_kind, tmp_path):
     files = by_kind["words"].with_tags(["bt"]).files()
     index = json.loads(files["tokenizer.json"])
     for tags in (["tb"], "bt", [1], []):

@@ -94,7 +94,7 @@ def test_unk_written_in_a_text_is_not_the_unknown_word():
 
 
 class TestWordPiece:
-    def test_size_is_at_most_what_was_asked_for(self, wordpiece):
+    def test_the_size_is_at_most_the_configured_one(self, wordpiece):
         assert 80 <= wordpiece.vocabulary_size <= 150
 
     def test_pieces_are_the_longest_from_the_left(self):
@@ -111,7 +111,7 @@ class TestWordPiece:
             expected = oracle.tokenize(words_of(sentence)).flat_values.numpy().tolist()
             assert ids_of(wordpiece, sentence) == [*expected, EOS]
 
-    def test_case_and_accents_stay(self, wordpiece):
+    def test_case_and_accents_are_kept(self, wordpiece):
         ids = ids_of(wordpiece, "Ñandú ñandú")
         assert UNK not in ids
         assert wordpiece.detokenize([ids]) == ["Ñandú ñandú"]
@@ -119,14 +119,14 @@ class TestWordPiece:
     def test_only_the_character_that_is_not_known_is_unknown(self, wordpiece):
         assert wordpiece.detokenize([ids_of(wordpiece, "I see日 cats.")]) == ["I see<unk> cats."]
 
-    def test_a_word_never_seen_is_spelled(self, wordpiece):
+    def test_an_unseen_word_is_split_into_pieces(self, wordpiece):
         ids = ids_of(wordpiece, "stoneware")
         assert UNK not in ids
         assert wordpiece.detokenize([ids]) == ["stoneware"]
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'["a"]', b"\xff"])
-def test_what_is_no_vocabulary_is_an_error(data):
+def test_an_invalid_vocabulary_file_is_an_error(data):
     with pytest.raises(ValueError):  # noqa: PT011 (json's own errors among them)
         read_vocabulary(data)
 

@@ -180,7 +180,7 @@ def test_attention_by_hand():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_query_gives_what_several_give(kind):
+def test_a_single_query_equals_one_of_several(kind):
     key_units = 3 if "dot" in kind else 5
     layer, rng = make_attention(kind, 3, key_units), np.random.default_rng(0)
     queries, keys, values = normal(rng, 2, 6, 3), normal(rng, 2, 7, key_units), normal(rng, 2, 7, 8)
@@ -209,7 +209,7 @@ def test_half_precision_is_weighted_in_float32(kind, dtype):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_padding_alone_gives_zeros_and_finite_gradients(kind):
+def test_only_padding_gives_zeros_and_finite_gradients(kind):
     layer, rng = make_attention(kind, 3, 3), np.random.default_rng(0)
     query, values = normal(rng, 1, 2, 3), normal(rng, 1, 4, 3)
     with tf.GradientTape() as tape:
@@ -222,7 +222,7 @@ def test_padding_alone_gives_zeros_and_finite_gradients(kind):
         assert np.isfinite(gradient).all()
 
 
-def test_causal_queries_see_nothing_after_their_place():
+def test_causal_queries_see_no_later_positions():
     layer, rng = make_attention("additive", 3, 3), np.random.default_rng(0)
     states = normal(rng, 2, 4, 3)
     mask = tf.constant([[True] * 4, [False, True, True, True]])
@@ -232,7 +232,7 @@ def test_causal_queries_see_nothing_after_their_place():
     np.testing.assert_allclose(tf.reduce_sum(weights, -1), visible.any(-1), atol=1e-6)
 
 
-def test_a_query_without_a_place_cannot_be_causal():
+def test_a_causal_query_needs_a_position():
     with pytest.raises(ValueError, match="causal=True needs queries of shape BTD"):
         LuongAttention("dot", 2, 2)(tf.ones([1, 2]), tf.ones([1, 3, 2]), causal=True)
 
@@ -257,23 +257,23 @@ def test_padding_gets_no_weight_and_the_rest_sums_to_one():
     np.testing.assert_allclose(weights, [[0, 0, 1], [0.5, 0.5, 0]], atol=1e-7)
 
 
-def test_source_of_padding_alone_gives_zeros():
+def test_a_source_of_only_padding_gives_zeros():
     weights = attention_weights(tf.constant([[1.0, 2.0]]), tf.constant([[False, False]]))
     np.testing.assert_array_equal(weights, [[0.0, 0.0]])
 
 
-def test_weights_are_float32_whatever_the_scores():
+def test_weights_are_float32_for_scores_of_any_dtype():
     scores = tf.constant([[1.0, 2.0]], tf.bfloat16)
     assert attention_weights(scores, tf.constant([[True, True]])).dtype == tf.float32
 
 
-def test_attend_takes_the_mean_that_the_weights_say():
+def test_attend_returns_the_weighted_mean():
     values = tf.constant([[[1.0, 2.0], [3.0, 6.0]]])
     np.testing.assert_allclose(attend(tf.constant([[0.5, 0.5]]), values), [[2.0, 4.0]])
 
 
 @pytest.mark.parametrize("rank", [2, 3])
-def test_a_mask_of_the_queries_is_that_of_keras(rank):
+def test_a_query_mask_equals_that_of_keras(rank):
     query = tf.random.stateless_normal([2, 3, 4], [1, 2])
     values = tf.random.stateless_normal([2, 5, 4], [3, 4])
     mask, query_mask = tf.sequence_mask([5, 2], 5), tf.sequence_mask([1, 3], 3)

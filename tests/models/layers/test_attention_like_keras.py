@@ -84,7 +84,7 @@ def concat(use_scale: bool, **options) -> tuple:
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 @pytest.mark.parametrize("use_scale", [False, True])
 @pytest.mark.parametrize("make", [additive, dot, concat])
-def test_scales_dropout_and_masks_are_those_of_keras(make, use_scale, dropout):
+def test_scales_dropout_and_masks_equal_those_of_keras(make, use_scale, dropout):
     options = {"dropout": dropout, "seed": 7} if dropout else {}
     layer, oracle, weights, oracle_weights = make(use_scale, **options)
 
@@ -138,7 +138,7 @@ def multi_head(groups: int | None, dropout: float) -> tuple[MultiHeadAttention, 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 @pytest.mark.parametrize("groups", [None, 4, 2, 1])
-def test_heads_and_groups_are_those_of_keras(groups, dropout):
+def test_heads_and_groups_equal_those_of_keras(groups, dropout):
     layer, oracle = multi_head(groups, dropout)
     mask = MASK[:, tf.newaxis] & (normal(BATCH, QUERIES, KEYS) < 1)
     mask |= tf.one_hot(tf.zeros([BATCH, QUERIES], tf.int32), KEYS, True, False)
@@ -162,7 +162,7 @@ def test_heads_and_groups_are_those_of_keras(groups, dropout):
 
 
 @pytest.mark.parametrize("groups", [None, 2])
-def test_a_masked_query_has_no_output_and_changes_no_other(groups):
+def test_a_masked_query_gives_zeros_and_changes_no_other_query(groups):
     layer, oracle = multi_head(groups, 0.0)
     outputs, weights = layer(QUERY, KEY, VALUE, MASK, query_mask=QUERY_MASK)
     theirs = oracle(QUERY, VALUE, KEY, attention_mask=MASK[:, tf.newaxis])
@@ -173,6 +173,6 @@ def test_a_masked_query_has_no_output_and_changes_no_other(groups):
     assert weights.shape == (BATCH, 4, QUERIES, KEYS)
 
 
-def test_heads_of_keys_that_do_not_divide_those_of_queries_are_an_error():
+def test_key_heads_that_do_not_divide_the_query_heads_are_an_error():
     with pytest.raises(ValueError, match="key_value_heads=3, heads=4"):
         MultiHeadAttention(8, 4, key_value_heads=3)

@@ -60,13 +60,13 @@ def test_sinusoids_by_hand():
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
-def test_learned_positions_are_rows_of_a_table_the_last_for_all_later_ones():
+def test_learned_positions_are_rows_of_a_table_and_later_ones_share_the_last():
     layer = Positions("learned", 4, 3, seed=0)
     vectors = layer(tf.constant([[0, 2, 3, 50]])).numpy()[0]
     np.testing.assert_array_equal(vectors, layer.table.numpy()[[0, 2, 2, 2]])
 
 
-def test_embeddings_are_scaled_and_logits_are_not():
+def test_only_embeddings_are_scaled_and_not_logits():
     layer = Embeddings(Vocabularies(5, 5), 4, tied=True, seed=0)
     table = layer.target_table.numpy()
     np.testing.assert_allclose(layer.embed_source(tf.constant([3])), table[[3]] * 2)

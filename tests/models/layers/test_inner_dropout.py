@@ -60,14 +60,14 @@ def test_units_are_dropped_between_the_activation_and_the_second_product(activat
 
 
 @both_stacks
-def test_every_feed_forward_network_drops_its_own_units(make):
+def test_each_feed_forward_network_has_its_own_dropout(make):
     found = dropouts(make(inner_dropout=0.1))
     assert len({site for _, site in found}) == len(found)
     assert sum(owner is FeedForward for owner, _ in found) == 2
 
 
 @both_stacks
-def test_a_rate_of_0_leaves_all_other_masks_as_they_were(make):
+def test_a_rate_of_0_changes_no_other_mask(make):
     found = dropouts(make())
     # Each attention has two and each feed-forward network one; the embeddings have two or one.
     assert sorted(site for _, site in found) == [*range(10 if make is small_transformer else 7)]
@@ -77,7 +77,7 @@ def test_a_rate_of_0_leaves_all_other_masks_as_they_were(make):
 
 
 @both_stacks
-def test_the_masks_are_of_the_update_and_of_the_part_of_a_batch(make):
+def test_masks_depend_on_the_update_and_the_part_of_the_batch(make):
     model = make(inner_dropout=0.5)
     first = logits(model)
     np.testing.assert_array_equal(logits(model), first)

@@ -12,7 +12,7 @@ def encoded(model, update: int, training: bool) -> np.ndarray:
     return model.encode(SOURCE, training=training)["keys_0"].numpy()
 
 
-def test_each_layer_is_left_out_in_its_share_of_the_updates():
+def test_each_layer_is_dropped_at_its_rate():
     def outputs(layers: list[int]) -> np.ndarray:
         model = small_transformer(encoder_layers=2)
         model.encoder = [model.encoder[i] for i in layers]
@@ -34,14 +34,14 @@ def test_each_layer_is_left_out_in_its_share_of_the_updates():
         assert abs(count / 100 - share) < 0.15
 
 
-def test_no_layer_is_left_out_of_translations():
+def test_no_layer_is_dropped_in_translation():
     plain = encoded(small_transformer(encoder_layers=2), 0, training=False)
     model = small_transformer(encoder_layers=2, encoder_layer_drop=0.9)
     for update in range(5):
         np.testing.assert_array_equal(encoded(model, update, training=False), plain)
 
 
-def test_layers_are_left_out_of_graphs_too_and_then_have_no_gradient():
+def test_dropped_layers_have_no_gradient_in_graphs():
     model = small_transformer(encoder_layers=1, encoder_layer_drop=0.5)
     kernel = model.encoder[0].feed_forward.inner_kernel
 

@@ -140,7 +140,7 @@ def attention_inputs(seed: int = 0, dtype: tf.DType = tf.float32) -> list[tf.Ten
     return [tf.constant(rng.normal(size=(2, n, 8)), dtype) for n in (4, 5, 5)]
 
 
-def test_a_single_query_gives_what_several_give():
+def test_a_single_query_equals_one_of_several():
     query, key, value = attention_inputs()
     mask = tf.sequence_mask([5, 3], 5)
     layer = MultiHeadAttention(8, 2, seed=0)

@@ -17,7 +17,7 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean(rate):
     assert not np.array_equal(dropped, other_site)
 
 
-def test_a_penalty_is_the_gradient_of_the_mean_square_norm_off_the_padding():
+def test_a_penalty_is_the_gradient_of_the_mean_square_norm_without_padding():
     values = tf.random.stateless_normal([2, 3, 4], seed=[1, 2])
     mask = tf.constant([[True, True, False], [True, False, False]])
     with tf.GradientTape(persistent=True) as tape:
@@ -31,7 +31,7 @@ def test_a_penalty_is_the_gradient_of_the_mean_square_norm_off_the_padding():
     np.testing.assert_allclose(tape.gradient(loss, values), tape.gradient(plain, values), atol=1e-6)
 
 
-def test_a_penalty_of_nothing_but_padding_is_none():
+def test_a_batch_of_only_padding_has_no_penalty():
     values = tf.ones([1, 2, 3])
     with tf.GradientTape() as tape:
         tape.watch(values)
@@ -39,7 +39,7 @@ def test_a_penalty_of_nothing_but_padding_is_none():
     np.testing.assert_array_equal(tape.gradient(loss, values), tf.ones([1, 2, 3]))
 
 
-def test_shards_of_a_batch_drop_other_units():
+def test_shards_of_a_batch_have_different_dropout():
     key = DropoutKey()
     key.set(1, 2)
     layer, ones = Dropout(0.5, key, 3), tf.ones([4, 50])

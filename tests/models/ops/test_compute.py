@@ -43,7 +43,7 @@ def loss_and_gradients(model, fuses: bool, dtype: str) -> list[tf.Tensor]:
     ids=["transformer", "post-norm", "decoder-only"],
 )
 @pytest.mark.few_cases(3)
-def test_fused_is_what_is_not_fused(make, dtype, bound):
+def test_fused_operations_equal_unfused_ones(make, dtype, bound):
     model = make()
     plain, fast = (loss_and_gradients(model, fuses, dtype) for fuses in (False, True))
     for a, b in zip(plain, fast, strict=True):
@@ -51,7 +51,7 @@ def test_fused_is_what_is_not_fused(make, dtype, bound):
     assert any(tf.reduce_max(abs(gradient)) > 0.1 for gradient in plain[1:])
 
 
-def test_fused_is_one_operation_where_compute_says_so():
+def test_operations_are_fused_where_compute_allows_it():
     @fused
     def polynomial(x, power):
         return x**power + x + inner(x)
@@ -74,7 +74,7 @@ def test_fused_is_one_operation_where_compute_says_so():
     assert not operations(True) & {"Pow", "Mul", "AddV2"}
 
 
-def test_a_block_changes_what_it_names_and_nothing_after_it():
+def test_a_context_changes_its_settings_only_inside():
     with computing(precision="bfloat16", shard=2):
         with computing(fuse=True):
             assert current() == Compute("bfloat16", True, 2, 1.0)

@@ -156,7 +156,7 @@ def outputs_and_gradients(f, inputs):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_and_its_gradient_are_the_textbooks(name):
+def test_an_operation_and_its_gradient_equal_the_reference(name):
     fast, plain, inputs = OPERATIONS[name]
     expected = outputs_and_gradients(plain, inputs)
     for fuse in (None, False, True):
@@ -182,7 +182,7 @@ def test_every_fast_operation_is_tested():
                     assert tested, f"{path.name}: {node.name}"
 
 
-def test_nothing_fast_stands_outside_of_ops():
+def test_all_fast_operations_are_in_ops():
     package = Path(ops.__file__).parents[2]
     for path in package.rglob("*.py"):
         if path.parent != Path(ops.__file__).parent:
@@ -191,7 +191,7 @@ def test_nothing_fast_stands_outside_of_ops():
                 assert word not in text, f"{path}: {word}"
 
 
-def test_adam_is_the_textbooks():
+def test_adam_equals_the_reference():
     betas, alpha = (0.9, 0.98), 0.01
     theta, m, v = normal(3, 2), tf.zeros([3, 2]), tf.zeros([3, 2])
     weight, moments = tf.Variable(theta), (tf.Variable(m), tf.Variable(v))
@@ -204,7 +204,7 @@ def test_adam_is_the_textbooks():
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_adam_with_bfloat16_moments_is_the_textbooks_until_it_rounds():
+def test_adam_with_bfloat16_moments_equals_the_reference_up_to_rounding():
     betas, alpha, g, theta = (0.9, 0.98), 0.01, normal(3, 2, seed=1), normal(3, 2)
     zeros = tf.zeros([3, 2], tf.bfloat16)
     keys_22 = tf.constant([[1, 2], [3, 4]])
@@ -222,7 +222,7 @@ def test_adam_with_bfloat16_moments_is_the_textbooks_until_it_rounds():
             np.testing.assert_allclose(tf.cast(found, tf.float32), wanted, rtol=2**-7)
 
 
-def test_random_integers_are_even_and_depend_on_key_and_counter_alone():
+def test_random_integers_are_uniform_and_depend_only_on_key_and_counter():
     key = tf.constant([7], tf.int64)
     found = random_integers(key, [1, 2], [10_000]).numpy()
     assert abs((found < 0).mean() - 0.5) < 0.02
@@ -234,7 +234,7 @@ def test_random_integers_are_even_and_depend_on_key_and_counter_alone():
         assert (found == other.numpy()).mean() < 0.01
 
 
-def test_random_bytes_are_even_and_depend_on_key_and_counter_alone():
+def test_random_bytes_are_uniform_and_depend_only_on_key_and_counter():
     key, shape = tf.constant([7], tf.int64), tf.constant([100, 256])
     found = random_bytes(key, [1, 2], shape).numpy()
     np.testing.assert_array_equal(found, random_bytes(key, [1, 2], shape))
@@ -246,7 +246,7 @@ def test_random_bytes_are_even_and_depend_on_key_and_counter_alone():
         assert (found == other.numpy()).mean() < 0.02
 
 
-def test_a_penalty_changes_the_gradient_alone():
+def test_a_penalty_changes_only_the_gradient():
     h, weights = normal(3, 4), normal(3, 1) ** 2
     with tf.GradientTape() as tape:
         tape.watch(h)
@@ -292,7 +292,7 @@ def test_attention_to_shared_and_own_keys_is_that_to_all():
 
 
 @pytest.mark.parametrize("width", [1, 64, 65, 128, 263])
-def test_the_maximum_is_found_wherever_it_stands(width):
+def test_the_maximum_is_found_at_any_position(width):
     np.testing.assert_array_equal(_maximum(tf.eye(width)), 1)
 
 

@@ -9,7 +9,7 @@ from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.ops.products import batched_matmul, dense, einsum
 
 
-def test_products_of_small_matrices_are_not_rounded_and_others_are():
+def test_only_products_of_large_matrices_are_rounded():
     x, one = tf.constant([[[1 + 2**-12]]]), tf.ones([1, 1, 1])
     with computing(precision="bfloat16"):
         assert batched_matmul(x, one) == x

@@ -78,7 +78,7 @@ def test_a_factor_that_is_not_one_of_the_factors_is_refused():
         scan(bad, [random(5, 3, 4)], [random(3, 4)], {"kernel": random(4, 4)})
 
 
-def test_in_bfloat16_what_is_in_a_loop_is_exact_and_gradients_of_kernels_are_rounded():
+def test_in_bfloat16_loops_are_exact_and_gradients_of_kernels_rounded():
     exact = results_and_gradients(by_scan)
     with computing(precision="bfloat16"):
         rounded = results_and_gradients(by_scan)

@@ -50,7 +50,7 @@ def test_a_number_becomes_one_of_its_neighbours_and_bfloat16_numbers_stay():
     np.testing.assert_array_equal(round_by(found.astype(np.float32), (5, 6)), found)
 
 
-def test_infinity_and_nan_stay():
+def test_infinity_and_nan_are_unchanged():
     found = round_by(np.float32([np.inf, -np.inf, np.nan])).astype(np.float32)
     np.testing.assert_array_equal(found, [np.inf, -np.inf, np.nan])
 
