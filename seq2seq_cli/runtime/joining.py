@@ -168,11 +168,11 @@ def _reach_chief(cluster: Cluster, wait: Wait) -> Channel:
         try:
             channel = Channel(socket.create_connection(cluster.host_and_port(0), _ANSWER), chief)
         except OSError:
+            whom = chief
             time.sleep(_PAUSE)
             continue
         try:
             channel.send(worker=cluster.index, hello=_hello(cluster))
-            whom = chief
             while True:
                 wait(whom)
                 message = channel.read(_PAUSE)

@@ -147,21 +147,35 @@ def test_a_stranger_at_the_port_is_rejected(impatient):
             pass
 
 
-def test_a_chief_that_does_not_wait_is_named(impatient):
-    chief, other = clusters(2)
-    with socket.create_server(chief.host_and_port(0)) as server:
-        server.settimeout(5)
+@contextmanager
+def another_program(address: tuple[str, int], delay: float) -> Iterator[None]:
+    """Answer each connection to the address after a delay, with what is not a message."""
+    with socket.create_server(address) as server, ThreadPoolExecutor(1) as pool:
 
         def answer() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    with server.accept()[0] as connection:
-                        connection.sendall(b"PRI * HTTP/2.0\r\n")
+            while True:
+                connection, _ = server.accept()
+                with connection, contextlib.suppress(OSError):
+                    time.sleep(delay)
+                    connection.sendall(b"PRI * HTTP/2.0\r\n")
 
-        thread = threading.Thread(target=answer, daemon=True)
-        thread.start()
-        with pytest.raises(WorkerError, match=r"worker 0 .*answers, but does not wait"):
-            join(other, 3.0, silent)
+        answering = pool.submit(answer)
+        try:
+            yield
+        finally:
+            server.shutdown(socket.SHUT_RDWR)  # ends `accept`
+            assert isinstance(answering.exception(), OSError)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+def test_a_chief_that_does_not_wait_is_named(impatient, delay):
+    """A slow answer must not hide what the earlier ones showed."""
+    chief, other = clusters(2)
+    with (
+        another_program(chief.host_and_port(0), delay),
+        pytest.raises(WorkerError, match=r"worker 0 .*answers, but does not wait"),
+    ):
+        join(other, 3.0, silent)
 
 
 def test_a_port_that_is_in_use_is_named():
