@@ -27,7 +27,7 @@ class DecodingConfig(Table):
     """Weight of that log-probability, which is added to the score of the search."""
     rerank_hypotheses: int = Field(0, ge=0, le=1000)
     """Number of hypotheses to re-rank: samples, or at most `beam`; 0 for the whole beam."""
-    length_penalty: float = Field(0.6, ge=0, le=5)
+    length_penalty: float = Field(1.4, ge=0, le=5)
     """Power alpha of the length by which a log-probability is divided; 0 for no penalty."""
     length_penalty_kind: Literal["gnmt", "simple"] = "gnmt"
     """Definition of that length: `gnmt` is (5 + length) / 6 (Wu et al. 2016), `simple` the
