@@ -32,9 +32,10 @@ class BatchQueue:
 
     A batch contains the item that has waited longest, and the items with the same key that are
     closest to it in length. It is computed as soon as it is full, or when its oldest item has
-    waited `delay`. Later items form the next batches. Clients often send the next request as soon
-    as they get a response. So a worker waits longer, at most `_AGAIN` times `delay`, until as many
-    items have arrived as it has just computed.
+    waited `delay`. Later items form the next batches. A worker takes at most its share of the items
+    that wait or are computed, so that all workers have work. Clients often send the next request as
+    soon as they get a response. So a worker waits longer, at most `_AGAIN` times `delay`, until as
+    many items have arrived as it has just computed.
 
     Args:
         compute: called with a key and a list of items; returns a result for each, in order.
@@ -61,6 +62,8 @@ class BatchQueue:
         self._on_batch = on_batch
         self._waiting: list[_Waiting] = []
         self._arrived = 0
+        self._computing = 0
+        self._workers = workers
         self._changed = threading.Condition()
         self._is_closed = False
         self._threads = [
@@ -120,16 +123,16 @@ class BatchQueue:
     def _work(self) -> None:
         expected, until = 0, 0.0
         while chosen := self._next_batch(expected, until):
-            running = [each for each in chosen if not each.future.cancelled()]
-            if not running:
-                continue
-            began = time.monotonic()
-            results, failure = self._computed(running)
-            now = time.monotonic()
-            expected, until = self._arrived + len(running), now + _AGAIN * self._delay
-            loop = running[0].future.get_loop()
-            loop.call_soon_threadsafe(_resolve, running, results, failure)
-            self._on_batch(len(running), now - began)
+            if running := [each for each in chosen if not each.future.cancelled()]:
+                began = time.monotonic()
+                results, failure = self._computed(running)
+                now = time.monotonic()
+                expected, until = self._arrived + len(running), now + _AGAIN * self._delay
+                loop = running[0].future.get_loop()
+                loop.call_soon_threadsafe(_resolve, running, results, failure)
+                self._on_batch(len(running), now - began)
+            with self._changed:
+                self._computing -= len(chosen)
 
     def _computed(self, running: list[_Waiting]) -> tuple[Sequence[Any], Exception | None]:
         """Return the results, or None for each item and the error."""
@@ -166,8 +169,11 @@ class BatchQueue:
     def _take(self, oldest: _Waiting) -> list[_Waiting]:
         same = [i for i, each in enumerate(self._waiting) if each.key == oldest.key]
         same.sort(key=lambda i: abs(self._waiting[i].length - oldest.length))  # stable: 0 is first
-        taken = sorted({0, *same[: self._batch]})[: self._batch]
+        share = -(-(len(self._waiting) + self._computing) // self._workers)
+        most = min(self._batch, share)
+        taken = sorted({0, *same[:most]})[:most]
         chosen = [self._waiting[i] for i in taken]
+        self._computing += len(chosen)
         for i in reversed(taken):
             del self._waiting[i]
         if self._waiting:  # for another worker

@@ -189,6 +189,19 @@ def test_several_batches_are_computed_at_once_and_each_item_once(queue_of):
     assert sorted(i for _, items in compute.batches for i in items) == [*range(40)]
 
 
+def test_a_worker_takes_only_its_share_of_all_items(queue_of):
+    compute = Counting()
+    queue = queue_of(compute, batch=100, workers=2)
+    first = blocked(queue, compute)
+    compute.begun.clear()
+    futures = queue.submit("a", [*range(1, 40)], [1] * 39)
+    assert compute.begun.wait(SECONDS)  # by the second worker, while the first one is busy
+    assert [len(items) for _, items in compute.batches] == [1, 20]
+    assert len(queue) == 19
+    compute.may_go_on.set()
+    assert results(first + futures) == [*range(0, 80, 2)]
+
+
 def test_closing_finishes_accepted_items(queue_of):
     compute = Counting()
     queue = queue_of(compute, delay=60)
