@@ -58,7 +58,7 @@ def assert_equal(found, expected):
 
 
 class TestEveryModelAndStrategy:
-    @pytest.mark.few_cases(5)
+    @pytest.mark.few_cases(3)
     def test_the_score_is_that_of_teacher_forcing(self, model, one):
         found = one(SOURCE, LENGTHS)
         for n in range(found.ids_BNT.shape[1]):
@@ -78,7 +78,7 @@ class TestEveryModelAndStrategy:
             )
             assert_equal(alone, cut)
 
-    @pytest.mark.few_cases(3)
+    @pytest.mark.few_cases(2)
     def test_compaction_and_growth_change_no_output(self, model, config, one, monkeypatch):
         expected = one(SOURCE, LENGTHS)
         monkeypatch.setattr(compaction, "_STAY", 1.0)  # whoever is done leaves at once
@@ -97,7 +97,7 @@ class TestEveryModelAndStrategy:
             tf.reduce_sum(given, axis=1), found.log_probability_BN[:, 0], rtol=1e-3, atol=1e-3
         )
 
-    @pytest.mark.few_cases(3)
+    @pytest.mark.few_cases(2)
     def test_compiled_equals_not_compiled(self, model, config, one):
         plain = Search(model, DecodingConfig(length_penalty=0.0, **config), True, False)
         assert_equal(one(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))

@@ -59,7 +59,7 @@ def functions(loaded):
 
 
 class TestEveryModel:
-    @pytest.mark.few_cases(3)
+    @pytest.mark.few_cases(2)
     def test_greedy_translations_equal_those_of_the_translator(self, loaded, functions):
         found = functions["translate"](text=tf.constant(TEXTS))
         config = DecodingConfig(length_penalty=0, **LIMITS)
@@ -68,7 +68,7 @@ class TestEveryModel:
         expected = [each.log_probability for each in wanted]
         np.testing.assert_allclose(found["log_probability"], expected, atol=1e-4)
 
-    @pytest.mark.few_cases(3)
+    @pytest.mark.few_cases(2)
     def test_one_graph_searches_with_every_beam(self, loaded, functions):
         for beam, n_best, penalty in ((1, 1, 0.0), (4, 3, 0.6)):
             found = functions["translate_beam"](
