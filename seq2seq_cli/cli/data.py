@@ -18,7 +18,8 @@ from seq2seq_cli.cli.options import (
     config_layers,
     corpus_flags,
     fetch_tatoeba,
-    find_data,
+    find_plain_data,
+    find_text_data,
     start_tensorflow,
 )
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
@@ -67,7 +68,7 @@ def stats(
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data, quiet)
+    find_plain_data(resolved.data, quiet)
     with work_progress(not quiet) as show:
         found = statistics(resolved.data, show)
     emit(Result(asdict(found), _drawn_statistics(found)), as_json)
@@ -99,7 +100,7 @@ def data_check(
     from seq2seq_cli.data.checking.check import check
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data, quiet)
+    find_text_data(resolved.data, quiet)
     with work_progress(not quiet) as show:
         findings = check(resolved.data, fix, show)
     record = {**asdict(findings), "is_clean": findings.is_clean}
@@ -146,7 +147,7 @@ def prepare(
     if beam:
         import_beam()
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_data(resolved.data, quiet)
+    find_text_data(resolved.data, quiet)
     start_tensorflow("cpu")
 
     with work_progress(not quiet) as show:

@@ -76,7 +76,7 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, the PREFIX of PREFIX.en and "
-        "PREFIX.es, or a prepared folder.",
+        "PREFIX.es, or a prepared folder or its address.",
         autocompletion=completion.corpora,
     ),
 ]
@@ -266,13 +266,22 @@ def find_runs(
     return FoundRuns(runs, configs)
 
 
-def find_data(config: "DataConfig", quiet: bool = False) -> None:
-    """Check that the files exist, before slow imports; download Tatoeba if it is a source."""
+def find_text_data(config: "DataConfig", quiet: bool = False) -> None:
+    """Do the same as `find_data`, for commands that refuse prepared corpora."""
     from seq2seq_cli.data.corpus import check_files
 
     check_files(config)
     if any(source.corpus == "tatoeba" for source in config.mixture):
         fetch_tatoeba(quiet)
+
+
+def find_data(config: "DataConfig", quiet: bool = False) -> None:
+    """Check that the files exist, before slow imports; download what comes from a network."""
+    from seq2seq_cli.config.data import is_address
+
+    find_text_data(config, quiet)
+    if is_address(config.corpus):
+        _fetch_corpus(str(config.corpus), quiet)
 
 
 def find_plain_data(config: "DataConfig", quiet: bool = False) -> None:
@@ -291,6 +300,14 @@ def fetch_tatoeba(quiet: bool = False) -> None:
 
     with download_progress("spa-eng.zip", not quiet) as progress:
         download_tatoeba(progress)
+
+
+def _fetch_corpus(address: str, quiet: bool) -> None:
+    from seq2seq_cli.cli.progress import download_progress
+    from seq2seq_cli.data.remote import download_corpus
+
+    with download_progress(address, not quiet) as progress:
+        download_corpus(address, progress)
 
 
 def start_tensorflow(

@@ -1,5 +1,6 @@
 """The tables `[data]` and `[tokenizer]`."""
 
+import re
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -11,6 +12,11 @@ from seq2seq_cli.special_tokens import TO
 CORPORA = ("phrasebook", "tatoeba")
 
 CATALOG = "tfds:"  # before the name of a data set of TensorFlow Datasets
+
+
+def is_address(corpus: str | None) -> bool:
+    """Return whether a corpus is an address such as https://…, instead of a name or a path."""
+    return corpus is not None and re.match(r"[a-z][a-z0-9+.-]*://", corpus) is not None
 
 
 class CorpusConfig(Table):
@@ -54,7 +60,8 @@ class DataConfig(Table):
     corpus: str | None = "phrasebook"
     """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` from the catalog of TensorFlow Datasets, or a
     path. A path is a zip with one text file, a TSV file, the PREFIX of two parallel files PREFIX.en
-    and PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped."""
+    and PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped. Such a
+    folder may also be an address (`https://…`, `gs://…`, `s3://…`)."""
     sources: list[CorpusConfig] = Field([])
     """Several corpora, mixed by weight, instead of `corpus`."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")

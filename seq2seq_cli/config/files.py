@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from seq2seq_cli.bundled import bundled
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.data import CATALOG, CORPORA
+from seq2seq_cli.config.data import CATALOG, CORPORA, is_address
 from seq2seq_cli.config.messages import describe_error, fault_of, unknown_key, wrong_value
 from seq2seq_cli.config.model import DEFAULT_KIND, MODELS
 from seq2seq_cli.config.overrides import Overrides
@@ -66,8 +66,8 @@ def changed_config(base: Config, values: Mapping[str, Any], origin: str) -> Conf
 
 
 def _absolute(name: str | None) -> str | None:
-    """Return a path as an absolute path, and the name of a known corpus unchanged."""
-    if name is None or name in CORPORA or name.startswith(CATALOG):
+    """Return a path as an absolute path; names of known corpora and addresses stay the same."""
+    if name is None or name in CORPORA or name.startswith(CATALOG) or is_address(name):
         return name
     return os.path.abspath(os.path.expanduser(name))
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from seq2seq_cli.config.data import CATALOG, DataConfig, TokenizerConfig
+from seq2seq_cli.config.data import CATALOG, DataConfig, TokenizerConfig, is_address
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.mixing import LEAKS, assign_mixture
 from seq2seq_cli.data.pairs import Pairs, PairsInMemory, Tags
 from seq2seq_cli.data.prepared import Prepared, is_prepared
 from seq2seq_cli.data.reader import OpenCorpus, Reader
+from seq2seq_cli.data.remote import downloaded_corpus
 from seq2seq_cli.data.splits import DEV, LEAKED, PAIR, REPEATED, TEST, TRAIN, Pair, pair_keys
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.work import ShowWork, show_nothing, shown
@@ -65,6 +66,8 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
         UsageError: if it does not have the configured languages.
     """
+    if is_address(config.corpus):
+        config = config.moved_to(str(downloaded_corpus(str(config.corpus))))
     if is_prepared(config.corpus):
         return _open_prepared(Prepared(Path(str(config.corpus)), config))
     reader = Reader(config)
@@ -137,14 +140,15 @@ def read_same_corpus(
 
 def check_files(config: DataConfig) -> None:
     """Raise the errors of `read_corpus` about missing or wrong files early."""
-    if not is_prepared(config.corpus):
+    if not is_address(config.corpus) and not is_prepared(config.corpus):
         Reader(config).check_files()
 
 
 def needs_tensorflow(config: DataConfig) -> bool:
     """Return whether TensorFlow reads a corpus: a prepared one, or one of its catalog."""
-    names = [source.corpus for source in config.mixture]
-    return is_prepared(config.corpus) or any(name.startswith(CATALOG) for name in names)
+    if is_address(config.corpus) or is_prepared(config.corpus):
+        return True
+    return any(source.corpus.startswith(CATALOG) for source in config.mixture)
 
 
 def _open_prepared(prepared: Prepared) -> Corpus:

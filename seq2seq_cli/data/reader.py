@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from seq2seq_cli.config.data import CATALOG, CORPORA, CorpusConfig, DataConfig
+from seq2seq_cli.config.data import CATALOG, CORPORA, CorpusConfig, DataConfig, is_address
 from seq2seq_cli.data.formats import estimated_pairs, files_at, read_pairs
 from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.named import files_of
 from seq2seq_cli.data.splits import Pair
-from seq2seq_cli.errors import DataError
+from seq2seq_cli.errors import DataError, UsageError
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,11 @@ class Reader:
 
     def _open(self, corpus: CorpusConfig) -> OpenCorpus:
         name = corpus.corpus
+        if is_address(name):
+            raise UsageError(
+                f"{name}: an address must be that of a prepared corpus, and the only one "
+                "(data.corpus, --data). Download the file and give its path"
+            )
         languages = self._languages(corpus)
         train: Iterable[Pair]
         held_out: list[list[Pair] | None]

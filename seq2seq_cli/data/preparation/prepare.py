@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import is_address
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.lengths import token_lengths
@@ -19,6 +20,7 @@ from seq2seq_cli.data.preparation.chunked import read_in_chunks
 from seq2seq_cli.data.preparation.chunks import write_shard
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.prepared import VOCABULARY, is_prepared
+from seq2seq_cli.data.remote import write_listing
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.errors import UsageError
@@ -72,7 +74,7 @@ def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Cor
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists already. Remove it, or prepare into another folder")
     for corpus in config.data.mixture:
-        if is_prepared(corpus.corpus):
+        if is_address(corpus.corpus) or is_prepared(corpus.corpus):
             raise UsageError(
                 f"{corpus.corpus}: has been prepared already. Give the original corpus"
             )
@@ -86,7 +88,9 @@ def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Cor
         shutil.rmtree(partial, ignore_errors=True)  # a killed preparation may have left it
         (partial / CHUNKS).mkdir(parents=True)
         try:
-            publish(write(partial), path)
+            made = write(partial)
+            write_listing(made)
+            publish(made, path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return read_corpus(config.data.moved_to(str(path)))

@@ -1,0 +1,227 @@
+"""A prepared corpus at an address, such as https://…, s3://… or gs://…, and its copy in the cache.
+
+fsspec reads the address. The list of the corpus' files comes from the same place as the files, so
+it is checked before it is used. All files are compared with it by size and SHA-256.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import platformdirs
+
+from seq2seq_cli.data.files import writable
+from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.runs.disk import publish, write_durably
+
+LISTING = "files.json"
+_LARGEST_LISTING = 100_000_000  # bytes; an entry has about 120
+_SECONDS = 60  # without an answer
+_BLOCK = 1 << 20
+
+Progress = Callable[[int, int], None]
+
+
+class _Entry(NamedTuple):
+    """A file of the list: its path in the folder, its size and the SHA-256 of its content."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+def write_listing(folder: Path) -> None:
+    """Write the list of all files of a prepared corpus into its folder."""
+    entries = {
+        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    (folder / LISTING).write_text(json.dumps(entries, indent=1) + "\n", "utf-8")
+
+
+def downloaded_corpus(address: str) -> Path:
+    """Return the folder of a corpus that `download_corpus` copied.
+
+    Raises:
+        DataError: if it was not copied.
+    """
+    folder = _folder(address)
+    if not (folder / LISTING).is_file():
+        raise DataError(
+            f"{address}: has not been downloaded. Run `s2s data stats --data {address}`, which "
+            "downloads it"
+        )
+    return folder
+
+
+def download_corpus(address: str, progress: Progress) -> Path:
+    """Copy a prepared corpus to the cache, and return its folder.
+
+    Files that an earlier copy has are kept, so an interrupted copy is continued. Without a network,
+    a complete copy is used as it is.
+
+    Args:
+        address: of the folder that `s2s data prepare` made.
+        progress: called with the bytes received and the total.
+
+    Raises:
+        DataError: if it cannot be reached, is no prepared corpus, or its files do not match their
+            list.
+        DiskError: if the cache cannot be written.
+        UsageError: if a package for such addresses is missing.
+    """
+    folder = _folder(address)
+    source = _Source(address)
+    with writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            listing = source.listing(folder / f".{LISTING}.partial")
+        except DataError:
+            if (folder / LISTING).is_file():
+                return folder
+            raise
+        if (folder / LISTING).is_file() and (folder / LISTING).read_bytes() == listing:
+            return folder
+        entries = _entries(listing, f"{address}/{LISTING}")
+        (folder / LISTING).unlink(missing_ok=True)  # from now on, the copy is incomplete
+        total = sum(entry.size for entry in entries)
+        received = 0
+        for entry in entries:
+            if not _is_copied(folder / entry.name, entry):
+                source.copy(entry, folder, partial(_add, progress, received, total))
+            received += entry.size
+            progress(received, total)
+        write_durably(folder / LISTING, listing)
+    return folder
+
+
+class _Source:
+    """The files at an address.
+
+    Raises:
+        UsageError: if fsspec cannot read such addresses, or a package for them is missing.
+    """
+
+    def __init__(self, address: str):
+        self._address = address.rstrip("/")
+        scheme = address.split("://")[0]
+        try:
+            import fsspec
+
+            options: dict[str, Any] = {}
+            if scheme in ("http", "https"):
+                import aiohttp
+
+                waiting = aiohttp.ClientTimeout(None, sock_connect=_SECONDS, sock_read=_SECONDS)
+                options = {"client_kwargs": {"timeout": waiting}}
+            self._files, self._path = fsspec.core.url_to_fs(self._address, **options)
+        except ImportError as error:
+            packages = {"gs": "gcsfs", "gcs": "gcsfs", "s3": "s3fs", "s3a": "s3fs"}
+            package = packages.get(scheme, "'s2s[remote]'")
+            raise UsageError(
+                f"{address}: a package for such addresses is missing ({error}). Install it: pip "
+                f"install {package}"
+            ) from error
+        except ValueError as error:
+            raise UsageError(f"{address}: cannot be read: {error}") from error
+
+    def listing(self, partial: Path) -> bytes:
+        """Return the list of the files. `partial` is where it is stored until then."""
+        try:
+            self._get(LISTING, partial, _LARGEST_LISTING, lambda received: None)
+            return partial.read_bytes()
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def copy(self, entry: _Entry, folder: Path, progress: Callable[[int], None]) -> None:
+        """Copy a file, check it, and give it its name."""
+        path = folder / entry.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            self._get(entry.name, partial, entry.size, progress)
+            if not _is_copied(partial, entry):
+                raise DataError(
+                    f"{self._address}/{entry.name}: does not match its size and SHA-256 in "
+                    f"{LISTING}. Prepare the corpus again, or copy its folder again"
+                )
+            publish(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _get(self, name: str, path: Path, most: int, progress: Callable[[int], None]) -> None:
+        """Copy a file of at most `most` bytes."""
+        from fsspec.callbacks import Callback
+
+        class Limited(Callback):
+            def relative_update(self, inc: int = 1) -> None:
+                super().relative_update(inc)
+                if self.value > most:
+                    raise DataError(f"{address}: has more than {most:,} bytes")
+                progress(self.value)
+
+        address = f"{self._address}/{name}"
+        try:
+            self._files.get_file(f"{self._path}/{name}", str(path), callback=Limited())
+        except DataError:
+            raise
+        except FileNotFoundError as error:
+            raise DataError(
+                f"{address}: does not exist. The address must be that of a folder that `s2s data "
+                "prepare` made, of this version or a later one"
+            ) from error
+        except Exception as error:  # each of fsspec's file systems has its own errors
+            if isinstance(error, OSError) and error.filename == str(path):
+                raise
+            raise DataError(
+                f"{address}: cannot be read ({type(error).__name__}: {error}). Check the address "
+                "and the network, or copy the folder and give its path with --data"
+            ) from error
+
+
+def _add(progress: Progress, before: int, total: int, received: int) -> None:
+    progress(before + received, total)
+
+
+def _folder(address: str) -> Path:
+    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
+    return platformdirs.user_cache_path("s2s") / "corpora" / key
+
+
+def _entries(listing: bytes, address: str) -> list[_Entry]:
+    """Return the files of a list, which all lie in the folder.
+
+    Raises:
+        DataError: if it is no such list.
+    """
+    try:
+        found = [
+            _Entry(name, int(entry["bytes"]), str(entry["sha256"]))
+            for name, entry in json.loads(listing).items()
+        ]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DataError(f"{address}: is not a list of files ({error})") from error
+    for entry in found:
+        parts = PurePosixPath(entry.name).parts
+        is_inside = parts and not {"..", "/", "//"} & set(parts) and "\0" not in entry.name
+        if not is_inside or "\\" in entry.name or entry.size < 0 or entry.name == LISTING:
+            raise DataError(f"{address}: names a file that it must not name: {entry.name!r}")
+    return found
+
+
+def _is_copied(path: Path, entry: _Entry) -> bool:
+    if not path.is_file() or path.stat().st_size != entry.size:
+        return False
+    return _sha256(path) == entry.sha256
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
