@@ -2,6 +2,7 @@
 
 import importlib.util
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -122,6 +123,9 @@ def serve(
     names: list[list[str] | None] = [[name] for name in runs] if runs else [None]
     found = [find_runs(name, settings) for name in names]
     _check_names([each.runs[0].path.name for each in found])
+    # oneDNN keeps memory for each shape of a batch, and a server gets ever new ones. Without it,
+    # translating takes the same time.
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.cli import console

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
+from importlib import import_module
 
 import pytest
 from conftest import s2s, toy_pairs
@@ -114,6 +115,22 @@ def test_the_command_serves_until_sigterm_and_finishes_accepted_requests(home, t
             assert answer.status == 200
             assert len(json.load(answer)["translations"]) == len(SENTENCES * 5)
         assert process.wait(60) == 0
+
+
+def test_the_command_leaves_out_onednn_unless_told(home, trained, monkeypatch):
+    seen = []
+
+    def stopped(device):
+        seen.append(os.environ["TF_ENABLE_ONEDNN_OPTS"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("seq2seq_cli.cli.serve"), "start_tensorflow", stopped)
+    for value in ("0", "1"):
+        monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", value)
+        if value == "0":
+            monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS")
+        s2s("serve", "--run", trained.name, "--port", "0")
+    assert seen == ["0", "1"]
 
 
 def waiting(port):
