@@ -4,8 +4,10 @@ fsspec reads the address. The list of the corpus' files comes from the same plac
 it is checked before it is used. All files are compared with it by size and SHA-256.
 """
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -21,6 +23,7 @@ LISTING = "files.json"
 _LARGEST_LISTING = 100_000_000  # bytes; an entry has about 120
 _SECONDS = 60  # without an answer
 _BLOCK = 1 << 20
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 Progress = Callable[[int, int], None]
 
@@ -79,7 +82,7 @@ def download_corpus(address: str, progress: Progress) -> Path:
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            listing = source.listing(folder / f".{LISTING}.partial")
+            listing = source.listing(folder)
         except DataError:
             if (folder / LISTING).is_file():
                 return folder
@@ -129,29 +132,30 @@ class _Source:
         except ValueError as error:
             raise UsageError(f"{address}: cannot be read: {error}") from error
 
-    def listing(self, partial: Path) -> bytes:
-        """Return the list of the files. `partial` is where it is stored until then."""
+    def listing(self, folder: Path) -> bytes:
+        """Return the list of the files. `folder` is where it is stored until then."""
+        copied = _partial(folder / LISTING)
         try:
-            self._get(LISTING, partial, _LARGEST_LISTING, lambda received: None)
-            return partial.read_bytes()
+            self._get(LISTING, copied, _LARGEST_LISTING, lambda received: None)
+            return copied.read_bytes()
         finally:
-            partial.unlink(missing_ok=True)
+            copied.unlink(missing_ok=True)
 
     def copy(self, entry: _Entry, folder: Path, progress: Callable[[int], None]) -> None:
         """Copy a file, check it, and give it its name."""
         path = folder / entry.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
+        copied = _partial(path)
         try:
-            self._get(entry.name, partial, entry.size, progress)
-            if not _is_copied(partial, entry):
+            self._get(entry.name, copied, entry.size, progress)
+            if not _is_copied(copied, entry):
                 raise DataError(
                     f"{self._address}/{entry.name}: does not match its size and SHA-256 in "
                     f"{LISTING}. Prepare the corpus again, or copy its folder again"
                 )
-            publish(partial, path)
+            publish(copied, path)
         finally:
-            partial.unlink(missing_ok=True)
+            copied.unlink(missing_ok=True)
 
     def _get(self, name: str, path: Path, most: int, progress: Callable[[int], None]) -> None:
         """Copy a file of at most `most` bytes."""
@@ -175,7 +179,7 @@ class _Source:
                 "prepare` made, of this version or a later one"
             ) from error
         except Exception as error:  # each of fsspec's file systems has its own errors
-            if isinstance(error, OSError) and error.filename == str(path):
+            if getattr(error, "errno", None) in _DISK_ERRORS:
                 raise
             raise DataError(
                 f"{address}: cannot be read ({type(error).__name__}: {error}). Check the address "
@@ -190,6 +194,11 @@ def _add(progress: Progress, before: int, total: int, received: int) -> None:
 def _folder(address: str) -> Path:
     key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
     return platformdirs.user_cache_path("s2s") / "corpora" / key
+
+
+def _partial(path: Path) -> Path:
+    """Return the name of a file while it is copied, which no other process uses."""
+    return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
 def _entries(listing: bytes, address: str) -> list[_Entry]:

@@ -1,10 +1,12 @@
 """A prepared corpus at an address, served by a local HTTP server."""
 
+import errno
 import http.server
 import json
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import platformdirs
 import pytest
@@ -14,7 +16,7 @@ from seq2seq_cli.data import remote
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.remote import LISTING, download_corpus, downloaded_corpus, write_listing
-from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,16 @@ def test_without_a_network_a_complete_copy_is_used(server, address):
         download_corpus(address, nothing)
     with pytest.raises(DataError, match="has not been downloaded. Run `s2s data stats --data http"):
         downloaded_corpus(address)
+
+
+def test_a_full_disk_is_an_error_of_the_disk(address, monkeypatch, tmp_path):
+    def fails(source, path, *args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    there = SimpleNamespace(get_file=fails)
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda *args, **kwargs: (there, ""))
+    with pytest.raises(DiskError, match="cache.*cannot be written: No space left"):
+        download_corpus(address, nothing)
 
 
 def test_an_interrupted_copy_is_continued(folder, address, asked, monkeypatch):
