@@ -33,9 +33,10 @@ class BatchQueue:
     A batch contains the item that has waited longest, and the items with the same key that are
     closest to it in length. It is computed as soon as it is full, or when its oldest item has
     waited `delay`. Later items form the next batches. A worker takes at most its share of the items
-    that wait or are computed, so that all workers have work. Clients often send the next request as
-    soon as they get a response. So a worker waits longer, at most `_AGAIN` times `delay`, until as
-    many items have arrived as it has just computed.
+    that wait or are computed, so that all workers have work; but items that were submitted together
+    stay together. Clients often send the next request as soon as they get a response. So a worker
+    waits longer, at most `_AGAIN` times `delay`, until as many items have arrived as it has just
+    computed.
 
     Args:
         compute: called with a key and a list of items; returns a result for each, in order.
@@ -170,7 +171,8 @@ class BatchQueue:
         same = [i for i, each in enumerate(self._waiting) if each.key == oldest.key]
         same.sort(key=lambda i: abs(self._waiting[i].length - oldest.length))  # stable: 0 is first
         share = -(-(len(self._waiting) + self._computing) // self._workers)
-        most = min(self._batch, share)
+        together = sum(self._waiting[i].arrived == oldest.arrived for i in same)
+        most = min(self._batch, max(share, together))
         taken = sorted({0, *same[:most]})[:most]
         chosen = [self._waiting[i] for i in taken]
         self._computing += len(chosen)

@@ -119,7 +119,7 @@ def test_penalties_of_the_run_are_kept():
         n_best=tf.constant(1),
         length_penalty=tf.constant(0.6),
     )
-    config = loaded.decoding.model_copy(update={"beam": 3})
+    config = loaded.decoding.model_copy(update={"beam": 3, "length_penalty": 0.6})
     wanted = loaded.translator(config, compiled=False).translate(texts)
     assert words(found["translations"]) == [each.text for each in wanted]
     np.testing.assert_allclose(found["scores"][:, 0], [each.score for each in wanted], atol=1e-4)
