@@ -76,7 +76,7 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         help="phrasebook, tatoeba, tfds:NAME, a zip, a TSV file, the PREFIX of PREFIX.en and "
-        "PREFIX.es, or a prepared folder or its address.",
+        "PREFIX.es, a prepared folder, or the address of one.",
         autocompletion=completion.corpora,
     ),
 ]

@@ -123,8 +123,8 @@ def serve(
     names: list[list[str] | None] = [[name] for name in runs] if runs else [None]
     found = [find_runs(name, settings) for name in names]
     _check_names([each.runs[0].path.name for each in found])
-    # oneDNN keeps memory for each shape of a batch, and a server gets ever new ones. Without it,
-    # translating takes the same time.
+    # oneDNN keeps memory for each shape of a batch, and requests bring new shapes all the time.
+    # Translating is no slower without it.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     start_tensorflow(device or "auto")
 

@@ -60,8 +60,8 @@ class DataConfig(Table):
     corpus: str | None = "phrasebook"
     """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` from the catalog of TensorFlow Datasets, or a
     path. A path is a zip with one text file, a TSV file, the PREFIX of two parallel files PREFIX.en
-    and PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped. Such a
-    folder may also be an address (`https://…`, `gs://…`, `s3://…`)."""
+    and PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped. The folder
+    may also be given by its address (`https://…`, `gs://…`, `s3://…`)."""
     sources: list[CorpusConfig] = Field([])
     """Several corpora, mixed by weight, instead of `corpus`."""
     source_language: str = Field("en", pattern=r"^[A-Za-z0-9_-]+$")

@@ -66,10 +66,10 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
         UsageError: if it does not have the configured languages.
     """
-    if is_address(config.corpus):
-        config = config.moved_to(str(downloaded_corpus(str(config.corpus))))
     if is_prepared(config.corpus):
-        return _open_prepared(Prepared(Path(str(config.corpus)), config))
+        name = str(config.corpus)
+        folder = downloaded_corpus(name) if is_address(name) else Path(name)
+        return _open_prepared(Prepared(folder, config))
     reader = Reader(config)
     corpora = reader.corpora()
     total = reader.estimated_pairs()
@@ -140,15 +140,14 @@ def read_same_corpus(
 
 def check_files(config: DataConfig) -> None:
     """Raise the errors of `read_corpus` about missing or wrong files early."""
-    if not is_address(config.corpus) and not is_prepared(config.corpus):
+    if not is_prepared(config.corpus):
         Reader(config).check_files()
 
 
 def needs_tensorflow(config: DataConfig) -> bool:
     """Return whether TensorFlow reads a corpus: a prepared one, or one of its catalog."""
-    if is_address(config.corpus) or is_prepared(config.corpus):
-        return True
-    return any(source.corpus.startswith(CATALOG) for source in config.mixture)
+    names = [source.corpus for source in config.mixture]
+    return is_prepared(config.corpus) or any(name.startswith(CATALOG) for name in names)
 
 
 def _open_prepared(prepared: Prepared) -> Corpus:

@@ -1,5 +1,6 @@
 """Files and the reasons why they cannot be read or written."""
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -51,3 +52,12 @@ def writable(name: str | Path) -> Iterator[None]:
     except OSError as error:
         # NumPy's OSError about a full disk has no strerror.
         raise DiskError(f"{name}: cannot be written: {error.strerror or error}") from error
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, which need not fit in memory."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from seq2seq_cli.config.data import DataConfig, TokenizerConfig
+from seq2seq_cli.config.data import DataConfig, TokenizerConfig, is_address
 from seq2seq_cli.data.files import is_file
 from seq2seq_cli.data.pairs import Tags
 from seq2seq_cli.data.splits import Pair
@@ -100,12 +100,14 @@ class Prepared:
 
 
 def is_prepared(corpus: str | None) -> bool:
-    """Return whether a corpus is the folder of a prepared one.
+    """Return whether a corpus is a prepared one: its folder, or the address of its folder.
 
     Raises:
         DataError: see `is_file`.
     """
-    return corpus is not None and not is_file(Path(corpus)) and is_file(Path(corpus) / METADATA)
+    if corpus is None or is_address(corpus):
+        return corpus is not None
+    return not is_file(Path(corpus)) and is_file(Path(corpus) / METADATA)
 
 
 def _check_sizes(path: Path, shards: dict[str, list[Path]], sizes: dict[str, int]) -> None:

@@ -9,37 +9,39 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import platformdirs
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
-from seq2seq_cli.data.files import writable
+from seq2seq_cli.data.files import sha256_of, writable
 from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.runs.disk import publish, write_durably
 
 LISTING = "files.json"
 _LARGEST_LISTING = 100_000_000  # bytes; an entry has about 120
 _SECONDS = 60  # without an answer
-_BLOCK = 1 << 20
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
-
-Progress = Callable[[int, int], None]
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "s3": "s3fs", "s3a": "s3fs"}
 
 
-class _Entry(NamedTuple):
-    """A file of the list: its path in the folder, its size and the SHA-256 of its content."""
+@dataclass(frozen=True)
+class _Entry:
+    """What the list says of a file."""
 
-    name: str
-    size: int
+    bytes: NonNegativeInt
     sha256: str
+
+
+_LIST = TypeAdapter(dict[str, _Entry])
 
 
 def write_listing(folder: Path) -> None:
     """Write the list of all files of a prepared corpus into its folder."""
     entries = {
-        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
@@ -61,18 +63,18 @@ def downloaded_corpus(address: str) -> Path:
     return folder
 
 
-def download_corpus(address: str, progress: Progress) -> Path:
+def download_corpus(address: str, progress: Callable[[int, int], None]) -> Path:
     """Copy a prepared corpus to the cache, and return its folder.
 
-    Files that an earlier copy has are kept, so an interrupted copy is continued. Without a network,
-    a complete copy is used as it is.
+    Files that an earlier copy has are kept, so an interrupted copy is continued. If the address
+    cannot be read, a complete copy is used as it is.
 
     Args:
         address: of the folder that `s2s data prepare` made.
         progress: called with the bytes received and the total.
 
     Raises:
-        DataError: if it cannot be reached, is no prepared corpus, or its files do not match their
+        DataError: if it cannot be read, is no prepared corpus, or its files do not match their
             list.
         DiskError: if the cache cannot be written.
         UsageError: if a package for such addresses is missing.
@@ -81,24 +83,29 @@ def download_corpus(address: str, progress: Progress) -> Path:
     source = _Source(address)
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        listing_path = folder / LISTING
         try:
             listing = source.listing(folder)
         except DataError:
-            if (folder / LISTING).is_file():
+            if listing_path.is_file():
                 return folder
             raise
-        if (folder / LISTING).is_file() and (folder / LISTING).read_bytes() == listing:
+        if listing_path.is_file() and listing_path.read_bytes() == listing:
             return folder
         entries = _entries(listing, f"{address}/{LISTING}")
-        (folder / LISTING).unlink(missing_ok=True)  # from now on, the copy is incomplete
-        total = sum(entry.size for entry in entries)
-        received = 0
-        for entry in entries:
-            if not _is_copied(folder / entry.name, entry):
-                source.copy(entry, folder, partial(_add, progress, received, total))
-            received += entry.size
-            progress(received, total)
-        write_durably(folder / LISTING, listing)
+        listing_path.unlink(missing_ok=True)  # from now on, the copy is incomplete
+        total = sum(entry.bytes for entry in entries.values())
+        done = 0
+
+        def show(received: int) -> None:
+            progress(done + received, total)
+
+        for name, entry in entries.items():
+            if not _is_copied(folder / name, entry):
+                source.copy(name, entry, folder, show)
+            done += entry.bytes
+            show(0)
+        write_durably(listing_path, listing)
     return folder
 
 
@@ -123,8 +130,7 @@ class _Source:
                 options = {"client_kwargs": {"timeout": waiting}}
             self._files, self._path = fsspec.core.url_to_fs(self._address, **options)
         except ImportError as error:
-            packages = {"gs": "gcsfs", "gcs": "gcsfs", "s3": "s3fs", "s3a": "s3fs"}
-            package = packages.get(scheme, "'s2s[remote]'")
+            package = _PACKAGES.get(scheme, "'s2s[remote]'")
             raise UsageError(
                 f"{address}: a package for such addresses is missing ({error}). Install it: pip "
                 f"install {package}"
@@ -141,34 +147,35 @@ class _Source:
         finally:
             copied.unlink(missing_ok=True)
 
-    def copy(self, entry: _Entry, folder: Path, progress: Callable[[int], None]) -> None:
+    def copy(self, name: str, entry: _Entry, folder: Path, show: Callable[[int], None]) -> None:
         """Copy a file, check it, and give it its name."""
-        path = folder / entry.name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         copied = _partial(path)
         try:
-            self._get(entry.name, copied, entry.size, progress)
+            self._get(name, copied, entry.bytes, show)
             if not _is_copied(copied, entry):
                 raise DataError(
-                    f"{self._address}/{entry.name}: does not match its size and SHA-256 in "
-                    f"{LISTING}. Prepare the corpus again, or copy its folder again"
+                    f"{self._address}/{name}: does not match its size and SHA-256 in {LISTING}. "
+                    "Prepare the corpus again, or copy its folder again"
                 )
             publish(copied, path)
         finally:
             copied.unlink(missing_ok=True)
 
-    def _get(self, name: str, path: Path, most: int, progress: Callable[[int], None]) -> None:
+    def _get(self, name: str, path: Path, most: int, show: Callable[[int], None]) -> None:
         """Copy a file of at most `most` bytes."""
         from fsspec.callbacks import Callback
+
+        address = f"{self._address}/{name}"
 
         class Limited(Callback):
             def relative_update(self, inc: int = 1) -> None:
                 super().relative_update(inc)
                 if self.value > most:
                     raise DataError(f"{address}: has more than {most:,} bytes")
-                progress(self.value)
+                show(self.value)
 
-        address = f"{self._address}/{name}"
         try:
             self._files.get_file(f"{self._path}/{name}", str(path), callback=Limited())
         except DataError:
@@ -179,7 +186,7 @@ class _Source:
                 "prepare` made, of this version or a later one"
             ) from error
         except Exception as error:  # each of fsspec's file systems has its own errors
-            if getattr(error, "errno", None) in _DISK_ERRORS:
+            if _is_about_the_disk(error, path):
                 raise
             raise DataError(
                 f"{address}: cannot be read ({type(error).__name__}: {error}). Check the address "
@@ -187,8 +194,10 @@ class _Source:
             ) from error
 
 
-def _add(progress: Progress, before: int, total: int, received: int) -> None:
-    progress(before + received, total)
+def _is_about_the_disk(error: Exception, path: Path) -> bool:
+    if not isinstance(error, OSError):
+        return False
+    return error.errno in _DISK_ERRORS or error.filename == str(path)
 
 
 def _folder(address: str) -> Path:
@@ -201,36 +210,26 @@ def _partial(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
-def _entries(listing: bytes, address: str) -> list[_Entry]:
+def _entries(listing: bytes, address: str) -> dict[str, _Entry]:
     """Return the files of a list, which all lie in the folder.
 
     Raises:
         DataError: if it is no such list.
     """
     try:
-        found = [
-            _Entry(name, int(entry["bytes"]), str(entry["sha256"]))
-            for name, entry in json.loads(listing).items()
-        ]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise DataError(f"{address}: is not a list of files ({error})") from error
-    for entry in found:
-        parts = PurePosixPath(entry.name).parts
-        is_inside = parts and not {"..", "/", "//"} & set(parts) and "\0" not in entry.name
-        if not is_inside or "\\" in entry.name or entry.size < 0 or entry.name == LISTING:
-            raise DataError(f"{address}: names a file that it must not name: {entry.name!r}")
-    return found
+        entries = _LIST.validate_json(listing, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise DataError(f"{address}: is not a list of files ({first['msg']})") from error
+    for name in entries:
+        path = PurePosixPath(name)
+        is_inside = path.parts and not path.is_absolute() and ".." not in path.parts
+        if not is_inside or name == LISTING or {"\0", "\\"} & set(name):
+            raise DataError(f"{address}: names a file that it must not name: {name!r}")
+    return entries
 
 
 def _is_copied(path: Path, entry: _Entry) -> bool:
-    if not path.is_file() or path.stat().st_size != entry.size:
+    if not path.is_file() or path.stat().st_size != entry.bytes:
         return False
-    return _sha256(path) == entry.sha256
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+    return sha256_of(path) == entry.sha256

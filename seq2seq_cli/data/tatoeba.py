@@ -1,6 +1,5 @@
 """The download of the Tatoeba corpus that TensorFlow's and Keras' tutorials use."""
 
-import hashlib
 import http.client
 import os
 import tempfile
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from seq2seq_cli.data.files import is_file, readable, writable
+from seq2seq_cli.data.files import is_file, readable, sha256_of, writable
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.runs.disk import publish
 
@@ -32,7 +31,7 @@ def downloaded_tatoeba() -> Path:
             "give a copy of spa-eng.zip with `--data PATH/spa-eng.zip`"
         )
     with readable(path):
-        found = _sha256(path)
+        found = sha256_of(path)
     if found != TATOEBA_SHA256:
         raise DataError(
             f"{path}: is not the file that was downloaded (SHA-256 {found}, expected "
@@ -60,7 +59,7 @@ def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_UR
     path = tatoeba_path()
     if is_file(path):
         with readable(path):
-            if _sha256(path) == TATOEBA_SHA256:
+            if sha256_of(path) == TATOEBA_SHA256:
                 return path
     with writable(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +69,7 @@ def download_tatoeba(progress: Callable[[int, int], None], url: str = TATOEBA_UR
             with os.fdopen(handle, "wb") as part:
                 for block in _received(url, path, progress):
                     part.write(block)
-            found = _sha256(Path(temporary))
+            found = sha256_of(Path(temporary))
         if found != TATOEBA_SHA256:
             raise DataError(
                 f"{url}: this is not the expected file (SHA-256 {found}, expected "
@@ -107,7 +106,3 @@ def _received(url: str, path: Path, progress: Callable[[int, int], None]) -> Ite
             "the file with `--data PATH/spa-eng.zip`, or put it at "
             f"{path}"
         ) from error
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -30,13 +30,13 @@ class _Waiting(NamedTuple):
 class BatchQueue:
     """Computes items in batches, each in a thread, the oldest first.
 
-    A batch contains the item that has waited longest, and the items with the same key that are
-    closest to it in length. It is computed as soon as it is full, or when its oldest item has
-    waited `delay`. Later items form the next batches. A worker takes at most its share of the items
-    that wait or are computed, so that all workers have work; but items that were submitted together
-    stay together. Clients often send the next request as soon as they get a response. So a worker
-    waits longer, at most `_AGAIN` times `delay`, until as many items have arrived as it has just
-    computed.
+    A batch contains the item that has waited longest, the items that were submitted with it, and
+    items with the same key that are closest to it in length. It is computed as soon as it is full,
+    or when its oldest item has waited `delay`. Later items form the next batches. A worker takes
+    only its share of the items that wait or are computed, so that all workers have work; but it
+    does not divide items that were submitted together. Clients often send the next request as soon
+    as they get a response. So a worker waits longer, at most `_AGAIN` times `delay`, until as many
+    items have arrived as it has just computed.
 
     Args:
         compute: called with a key and a list of items; returns a result for each, in order.
@@ -169,7 +169,7 @@ class BatchQueue:
 
     def _take(self, oldest: _Waiting) -> list[_Waiting]:
         same = [i for i, each in enumerate(self._waiting) if each.key == oldest.key]
-        same.sort(key=lambda i: abs(self._waiting[i].length - oldest.length))  # stable: 0 is first
+        same.sort(key=lambda i: _distance(self._waiting[i], oldest))  # stable: 0 is first
         share = -(-(len(self._waiting) + self._computing) // self._workers)
         together = sum(self._waiting[i].arrived == oldest.arrived for i in same)
         most = min(self._batch, max(share, together))
@@ -181,6 +181,11 @@ class BatchQueue:
         if self._waiting:  # for another worker
             self._changed.notify()
         return chosen
+
+
+def _distance(item: _Waiting, oldest: _Waiting) -> tuple[bool, int]:
+    """Return by what items are chosen: those submitted with the oldest first, then by length."""
+    return item.arrived != oldest.arrived, abs(item.length - oldest.length)
 
 
 def _resolve(

@@ -77,6 +77,19 @@ def cache(tmp_path, monkeypatch) -> Path:
     return tmp_path / "cache"
 
 
+DAMAGED = [
+    "",
+    "[]",
+    "{",
+    '{"a": 1}',
+    '{"a": {"bytes": "x", "sha256": "0"}}',
+    '{"a": {"bytes": -1, "sha256": "0"}}',
+    '{"a": {"bytes": 1e999, "sha256": "0"}}',
+    '{"\\ud800": {"bytes": 1, "sha256": "0"}}',
+    "[" * 9999,
+]
+
+
 def nothing(received: int, total: int) -> None:
     pass
 
@@ -90,6 +103,8 @@ def test_a_copy_has_all_files_and_is_the_same_corpus(corpus, folder, address, as
     copy = download_corpus(address, lambda *each: told.append(each))
     assert content(copy) == content(folder)
     assert told == sorted(told)
+    total = sum(len(each) for name, each in content(folder).items() if name != LISTING)
+    assert told[-1] == (total, total)
     there = read_corpus(tiny_config(address).data)
     here = read_corpus(tiny_config(corpus).data)
     assert there.fingerprint == here.fingerprint
@@ -124,10 +139,10 @@ def test_a_full_disk_is_an_error_of_the_disk(address, monkeypatch, tmp_path):
 def test_an_interrupted_copy_is_continued(folder, address, asked, monkeypatch):
     copied = remote._Source.copy
 
-    def interrupted(self, entry, *args):
-        if entry.name.endswith("features.json"):
+    def interrupted(self, name, *args):
+        if name == "features.json":
             raise KeyboardInterrupt
-        copied(self, entry, *args)
+        copied(self, name, *args)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(remote._Source, "copy", interrupted)
@@ -163,7 +178,7 @@ def test_a_list_names_only_files_in_the_folder(folder, address, cache, name):
     assert not [path for path in cache.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": {"bytes": "x"}}', "[" * 9999])
+@pytest.mark.parametrize("text", DAMAGED)
 def test_a_damaged_list_is_an_error(folder, address, text):
     (folder / LISTING).write_text(text)
     with pytest.raises(DataError, match=f"{LISTING}: is not a list of files"):

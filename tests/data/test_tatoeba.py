@@ -71,7 +71,7 @@ def test_a_full_disk_is_a_disk_error_and_nothing_remains(cache, server, monkeypa
     def full(path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tatoeba, "_sha256", full)
+    monkeypatch.setattr(tatoeba, "sha256_of", full)
     with pytest.raises(DiskError, match="cache: cannot be written: No space left on device"):
         tatoeba.download_tatoeba(lambda *args: None, f"{server}/file")
     assert not list(cache.parent.iterdir())

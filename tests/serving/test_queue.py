@@ -191,12 +191,29 @@ def test_several_batches_are_computed_at_once_and_each_item_once(queue_of):
 
 def test_a_worker_takes_only_its_share_of_all_items(queue_of):
     compute = Counting()
+    queue = queue_of(compute, batch=100, delay=0.5, workers=2)
+
+    async def submitted():
+        return [queue.queue.submit("a", [i], [1])[0] for i in range(1, 40)]
+
+    first = blocked(queue, compute)
+    compute.begun.clear()
+    futures = queue.in_loop(submitted())
+    assert compute.begun.wait(SECONDS)  # by the second worker, while the first one is busy
+    assert [len(items) for _, items in compute.batches] == [1, 20]
+    compute.may_go_on.set()
+    done = [asyncio.run_coroutine_threadsafe(awaited(each), queue.loop) for each in futures]
+    assert results(first + done) == [*range(0, 80, 2)]
+
+
+def test_items_that_were_submitted_together_stay_together(queue_of):
+    compute = Counting()
     queue = queue_of(compute, batch=100, workers=2)
     first = blocked(queue, compute)
     compute.begun.clear()
-    futures = [future for i in range(1, 40) for future in queue.submit("a", [i], [1])]
-    assert compute.begun.wait(SECONDS)  # by the second worker, while the first one is busy
-    assert len(compute.batches[1][1]) <= 20
+    futures = queue.submit("a", [*range(1, 40)], [1] * 39)
+    assert compute.begun.wait(SECONDS)
+    assert [len(items) for _, items in compute.batches] == [1, 39]
     compute.may_go_on.set()
     assert results(first + futures) == [*range(0, 80, 2)]
 

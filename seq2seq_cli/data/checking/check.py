@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seq2seq_cli.config.data import CATALOG, DataConfig, is_address
+from seq2seq_cli.config.data import CATALOG, DataConfig
 from seq2seq_cli.data.checking.clean import new_outputs, write_lines
 from seq2seq_cli.data.checking.findings import CheckedFile, Finding, Findings, Fixed, Unseen
 from seq2seq_cli.data.checking.flagged import FlaggedFile
@@ -84,7 +84,7 @@ def _files_of(config: DataConfig) -> Files:
         )
     reasons = {
         corpus.startswith(CATALOG): "does not consist of text files",
-        is_address(corpus) or is_prepared(corpus): "has been prepared already",
+        is_prepared(corpus): "has been prepared already",
     }
     if True in reasons:
         raise UsageError(f"{corpus}: {reasons[True]}, so it has no lines. Give --data FILE")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.data import is_address
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.lengths import token_lengths
@@ -74,7 +73,7 @@ def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Cor
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists already. Remove it, or prepare into another folder")
     for corpus in config.data.mixture:
-        if is_address(corpus.corpus) or is_prepared(corpus.corpus):
+        if is_prepared(corpus.corpus):
             raise UsageError(
                 f"{corpus.corpus}: has been prepared already. Give the original corpus"
             )
