@@ -216,7 +216,7 @@ class TestDownload:
         outside.write_bytes(b"mine")
         cache.symlink_to(outside)
         monkeypatch.setattr(
-            tatoeba, "_sha256", lambda path: tatoeba.TATOEBA_SHA256 * (path != cache)
+            tatoeba, "sha256_of", lambda path: tatoeba.TATOEBA_SHA256 * (path != cache)
         )
         answer = io.BytesIO(b"x")
         answer.headers = {}
