@@ -25,6 +25,7 @@ export class Panel {
     this.onHold = onHold;
     this.onChoose = onChoose;
     this.held = null;
+    this.pointed = null;
     const point = (word, isClick) => this.point(word, isClick);
     this.keys = new Words("key", point);
     this.queries = new Words("query", point);
@@ -117,7 +118,7 @@ export class Panel {
   redraw() {
     if (!this.maps || this.body.hidden) return;
     this.drawing.show(this.view);
-    this.light(null);
+    this.light(this.pointed);
     this.showHeads();
   }
 
@@ -135,6 +136,7 @@ export class Panel {
   }
 
   light(word) {
+    this.pointed = word; // for the next drawing
     const active = word ?? this.held;
     this.keys.light(active, this.held);
     this.queries.light(active, this.held);

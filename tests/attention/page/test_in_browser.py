@@ -64,6 +64,17 @@ def test_hovering_over_a_word_highlights_the_other_side_by_weight(open_page, sid
     assert set(words(page, other).evaluate_all("all => all.map((w) => w.dataset.weight)")) == {""}
 
 
+def test_a_word_stays_highlighted_when_the_window_changes(open_page):
+    page = open_page("transformer")
+    words(page, "query").nth(0).focus()
+    weights = "all => all.map((word) => word.dataset.weight)"
+    before = words(page, "key").evaluate_all(weights)
+    assert any(before)
+    page.set_viewport_size({"width": 900, "height": 700})
+    page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
+    assert words(page, "key").evaluate_all(weights) == before
+
+
 def test_enter_selects_a_word_and_escape_deselects_it(open_page):
     page = open_page("rnn")
     words(page, "query").nth(1).press("Enter")
