@@ -1,9 +1,10 @@
 """The long suite of faults: all that docs/reliability.md promises, tried many times.
 
-    python tests/reliability/long_suite.py results.json
+    python tests/reliability/long_suite.py docs/reliability-results.json --jobs 2
 
-It prints its progress, and goes on after an interruption where it stood. `--quick` tries a little
-of each part. `--table` prints the results as a table for docs/reliability.md.
+It prints its progress, and goes on after an interruption where it stood. `--jobs` runs so many
+parts at once. `--quick` tries a little of each part. `--table` prints the results as a table for
+docs/reliability.md.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -147,7 +149,7 @@ def run(part: Part) -> Outcome:
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            print(f"  {line}", end="", flush=True)
+            print(f"  {part.name}: {line}", end="", flush=True)
             lines.append(line)
     code = process.returncode
     found = re.findall(part.count, "".join(lines), re.DOTALL)
@@ -201,6 +203,7 @@ def main() -> None:
     parser.add_argument(
         "--only", default="", help="only parts whose names begin so; 'kills 1 ' is one"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="number of parts to run at once")
     parser.add_argument("--table", action="store_true", help="print the results and run nothing")
     given = parser.parse_args()
     outcomes = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
@@ -208,19 +211,25 @@ def main() -> None:
         print(table(outcomes))
         return
     chosen = [part for part in parts(given.quick) if f"{part.name} ".startswith(given.only)]
-    for number, part in enumerate(chosen, start=1):
-        key = _key(part, given.quick)
-        if outcomes.get(key, {}).get("passed"):
-            continue
-        print(f"{number} of {len(chosen)}: {part.name}", flush=True)
-        outcome = run(part)
-        outcomes[key] = asdict(outcome)
-        partial = given.results.with_name(given.results.name + ".partial")
-        partial.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
-        partial.replace(given.results)
-        print(f"  {outcome.count:,} in {outcome.minutes} minutes", flush=True)
-    failed = [part.name for part in chosen if not outcomes[_key(part, given.quick)]["passed"]]
+    left = [part for part in chosen if not _passed(outcomes, part, given.quick)]
+    pool = ThreadPoolExecutor(given.jobs)
+    pending = {pool.submit(run, part): part for part in left}
+    try:
+        for future in as_completed(pending):
+            part, outcome = pending[future], future.result()
+            outcomes[_key(part, given.quick)] = asdict(outcome)
+            partial = given.results.with_name(given.results.name + ".partial")
+            partial.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
+            partial.replace(given.results)
+            print(f"{part.name}: {outcome.count:,} in {outcome.minutes} minutes", flush=True)
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interruption starts no further part
+    failed = [part.name for part in chosen if not _passed(outcomes, part, given.quick)]
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+def _passed(outcomes: dict[str, dict], part: Part, quick: bool) -> bool:
+    return outcomes.get(_key(part, quick), {}).get("passed", False)
 
 
 def _key(part: Part, quick: bool) -> str:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from long_suite import ROOT, TARGETS, Part, parts, run, table
+from long_suite import ROOT, TARGETS, Part, main, parts, run, table
 
 RECORDED = ROOT / "docs/reliability.md"
 
@@ -68,6 +68,37 @@ def test_the_table_leaves_out_what_failed():
     good, bad = (vars(run(part_of(f"print('did 7'); exit({code})"))) for code in (0, 1))
     assert "| a fault | 7 |" in table({"a": good, "b": bad})
     assert "| a fault |" not in table({"b": bad})
+
+
+MEETING = """
+import pathlib, sys, time
+mine, other = map(pathlib.Path, sys.argv[1:])
+mine.touch()
+ends = time.monotonic() + 30
+while not other.exists() and time.monotonic() < ends:
+    time.sleep(0.01)
+print("did", int(other.exists()))
+"""
+
+
+def test_two_parts_run_at_once_and_what_passed_does_not_run_again(tmp_path, monkeypatch):
+    files = [str(tmp_path / name) for name in "ab"]
+    met = [
+        Part(f"part {number}", "a fault", ["-c", MEETING, *order], r"did ([1-9])")
+        for number, order in enumerate((files, files[::-1]), start=1)
+    ]
+    failing = Part("part 3", "a fault", ["-c", "print('did 1'); exit(1)"], r"did (\d+)")
+    monkeypatch.setattr("long_suite.parts", lambda quick: [*met, failing])
+    results = tmp_path / "results.json"
+    monkeypatch.setattr(sys, "argv", ["long_suite.py", str(results), "--jobs", "2"])
+    with pytest.raises(SystemExit, match="failed: part 3"):
+        main()
+    passed = {name: each["passed"] for name, each in json.loads(results.read_text()).items()}
+    assert passed == {"part 1": True, "part 2": True, "part 3": False}
+    Path(files[0]).unlink()
+    with pytest.raises(SystemExit, match="failed: part 3"):
+        main()
+    assert not Path(files[0]).exists()
 
 
 def test_the_suite_has_the_documented_counts():
