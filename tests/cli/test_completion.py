@@ -39,6 +39,7 @@ def test_the_shell_offers_runs_and_configs(some_runs):
     assert offered("s2s config check tatoeba") == [
         "tatoeba-quick",
         "tatoeba-rnn-additive",
+        "tatoeba-rnn-general",
         "tatoeba-transformer",
     ]
     assert "--epochs" in offered("s2s train --ep")
