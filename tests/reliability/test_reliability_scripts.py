@@ -118,6 +118,14 @@ def test_the_suite_has_the_documented_counts():
     assert Path(command[1]).name == "long_suite.py"
 
 
+def test_the_documented_results_are_those_of_the_last_run():
+    outcomes = json.loads((ROOT / "docs/reliability-results.json").read_text("utf-8"))
+    recorded = RECORDED.read_text("utf-8").splitlines()
+    rows = [line for line in table(outcomes).splitlines() if line.startswith("| ")]
+    assert len(rows) > 1
+    assert [row for row in rows if row not in recorded] == []
+
+
 @pytest.mark.slow
 def test_workers_of_any_number_go_on_with_a_training_and_come_to_the_same_end():
     (tried,) = run_script("workers", "--only", "elastic")
