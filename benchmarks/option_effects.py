@@ -1,13 +1,13 @@
-"""The effect of options of training on the dev BLEU of a small Transformer, in the same time.
+"""The effect of training options on the dev BLEU of a small Transformer, in equal time.
 
     python benchmarks/option_effects.py --data tatoeba --budget 4m --seeds 0 1 2 effects.json
 
 Each row changes options of one training, and is repeated for each seed. The corpus is a random
-sample of the pairs of `--data`: it is small enough that a training sees each pair many times, as
+sample of the pairs of `--data`. It is small, so that a training sees each pair many times:
 otherwise regularisation could only harm. Dev BLEU is the best of a training, with greedy search.
-The difference is the mean over the seeds, with its standard error, each from the unchanged training
-of the same seed. Results in the file are kept, so an interrupted script goes on. The machine should
-do nothing else.
+Each training is compared with the unchanged one of the same seed. The difference is the mean over
+the seeds, with its standard error. Results in the file are kept, so an interrupted script goes on;
+use another file for other options. The machine should do nothing else.
 """
 
 import argparse
