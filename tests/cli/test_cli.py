@@ -123,7 +123,7 @@ def test_commands_that_show_progress_can_be_quiet(command):
         (["init", "--epochs", "9"], "--set training.epochs=VALUE"),
         (["eval", "--no-repeat-ngram", "2"], "--set decoding.no_repeat_ngram=VALUE"),
         (["train", "--set", "training.epoch=3"], "did you mean 'training.epochs'?"),
-        (["train", "--config", "tatoeba-rnn"], "did you mean 'tatoeba-rnn-additive'?"),
+        (["train", "--config", "tatoeba-rnn-aditive"], "did you mean 'tatoeba-rnn-additive'?"),
     ],
 )
 def test_an_unknown_name_is_an_error_with_the_nearest_one(arguments, nearest, workdir):
