@@ -54,7 +54,7 @@ def output_block(output: str, comment: str = ""):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-@pytest.mark.few_cases(3)
+@pytest.mark.few_cases(2)
 def test_a_chapter_runs_as_a_notebook_prints_what_its_page_says_and_solves_its_exercises(
     path, tmp_path, monkeypatch
 ):

@@ -25,7 +25,7 @@ SETTINGS = {
     "training__peak_learning_rate": 0.02,
     "training__label_smoothing": 0.0,
     "training__patience": 100,
-    "training__validate_every_steps": 100,
+    "training__validate_every_steps": 200,
 }
 
 
