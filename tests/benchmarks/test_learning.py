@@ -26,19 +26,25 @@ def a_run(folder: Path, *scores: float) -> Path:
     return folder
 
 
-def test_the_same_runs_give_the_same_figure(tmp_path, monkeypatch):
+def test_the_figure_is_drawn_again_without_the_runs(tmp_path, monkeypatch):
     one, two = a_run(tmp_path / "one", 1.0, 30.0), a_run(tmp_path / "two", 2.0, 20.0)
-    first, again, other = (tmp_path / f"{name}.svg" for name in ("first", "again", "other"))
-    for path in (first, again):
-        run_script(str(path), f"A = B={one}", f"two={two}", monkeypatch=monkeypatch)
-    run_script(str(other), f"A = B={one}", f"two={one}", monkeypatch=monkeypatch)
+    kept, first, again, other = (tmp_path / name for name in ("kept", "first", "again", "other"))
+    run_script(str(kept), str(first), f"A = B={one}", monkeypatch=monkeypatch)
+    run_script(str(kept), str(first), f"two={two}", monkeypatch=monkeypatch)
+    assert json.loads(kept.read_text()) == {"A = B": [[0, 1], [1, 30]], "two": [[0, 2], [1, 20]]}
+    run_script(str(kept), str(again), monkeypatch=monkeypatch)
+    run_script(str(kept), str(other), f"two={one}", monkeypatch=monkeypatch)
     assert first.read_bytes() == again.read_bytes() != other.read_bytes()
     assert "A = B" in first.read_text("utf-8")
 
 
-def test_a_run_without_validations_is_named(tmp_path, monkeypatch):
-    with pytest.raises(SystemExit, match="empty has no validations"):
-        run_script(
-            str(tmp_path / "x.svg"), f"x={a_run(tmp_path / 'empty')}", monkeypatch=monkeypatch
-        )
-    assert not (tmp_path / "x.svg").exists()
+@pytest.mark.parametrize(("scores", "runs"), [((), 1), ((1.0,), 0)])
+def test_without_a_validation_nothing_is_written(scores, runs, tmp_path, monkeypatch, capsys):
+    run = a_run(tmp_path / "run", *scores)
+    with pytest.raises(SystemExit) as left:
+        arguments = [str(tmp_path / "kept"), str(tmp_path / "svg"), *[f"x={run}"][:runs]]
+        run_script(*arguments, monkeypatch=monkeypatch)
+    assert (
+        "run has no validations" in str(left.value) or "no run is given" in capsys.readouterr().err
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
