@@ -111,7 +111,7 @@ def properties(factor: str) -> Iterator[Part]:
     """Yield a part for each property of any input, which is tried 50 × `factor` times."""
     path = "tests/test_arbitrary_input.py"
     for name in re.findall(r"^def (test_any_\w+)", (ROOT / path).read_text("utf-8"), re.MULTILINE):
-        count = r"(\d+) passing examples"
+        count = r"(\d+) passing"
         fault = f"examples of Hypothesis: {name.removeprefix('test_').replace('_', ' ')}"
         yield pytest_part(f"{path}::{name}", fault, factor, count, "--hypothesis-show-statistics")
 

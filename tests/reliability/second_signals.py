@@ -84,6 +84,9 @@ def main() -> None:
     parser.add_argument("--phases", nargs="+", choices=[*PHASES], default=[*PHASES])
     given = parser.parse_args()
     chosen = [signal.Signals[given.signal]] if given.signal else SIGNALS
+    for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:  # as nohup does, or a shell in a script
+            signal.signal(number, signal.SIG_DFL)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = folder / "log"
