@@ -11,7 +11,7 @@ import pytest
 import tomli_w
 import typer
 from conftest import checkpoint_state, s2s
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq_cli.cli import app
@@ -91,6 +91,7 @@ def test_any_parallel_files_are_read_line_by_line_or_named(folder, left, right):
     values=st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=9), VALUES, max_size=3),
     kind=st.sampled_from([*MODELS]),
 )
+@example(values={"tokenizer.target_model": ""}, kind="rnn")
 def test_any_values_make_a_config_that_can_be_written_or_are_named(folder, values, kind):
     overrides = Overrides()
     for key, value in {"model.kind": kind, **values}.items():

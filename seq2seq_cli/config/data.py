@@ -22,7 +22,7 @@ def is_address(corpus: str | None) -> bool:
 class CorpusConfig(Table):
     """`[[data.sources]]`: one of several corpora that are mixed."""
 
-    corpus: str
+    corpus: str = Field(min_length=1)
     """A corpus, as in `data.corpus`."""
     weight: float = Field(1.0, ge=0.001, le=1000)
     """How often an epoch contains each of its pairs, on average: with 2 each occurs twice, with 0.1
@@ -57,7 +57,7 @@ class CorpusConfig(Table):
 class DataConfig(Table):
     """`[data]`: the corpus, its languages and its splits."""
 
-    corpus: str | None = "phrasebook"
+    corpus: str | None = Field("phrasebook", min_length=1)
     """`phrasebook`, `tatoeba`, `tfds:NAME/CONFIG` from the catalog of TensorFlow Datasets, or a
     path. A path is a zip with one text file, a TSV file, the PREFIX of two parallel files PREFIX.en
     and PREFIX.es, or a folder that `s2s data prepare` made. Text files may be gzipped. The folder
@@ -74,9 +74,9 @@ class DataConfig(Table):
     into, such as `<2es>`. Dev BLEU is that of `target_language`."""
     columns: str = Field("en es", pattern=r"^[A-Za-z0-9_-]+ [A-Za-z0-9_-]+$")
     """Languages of the first two columns of a TSV file."""
-    dev: str | None = None
+    dev: str | None = Field(None, min_length=1)
     """A file of pairs that select the best checkpoint, instead of pairs of the corpus."""
-    test: str | None = None
+    test: str | None = Field(None, min_length=1)
     """A file of pairs that `s2s eval` scores, instead of pairs of the corpus."""
     dev_pairs: int = Field(2500, ge=1, le=10**9)
     """Approximate number of pairs to select the best checkpoint; at most a tenth of the corpus."""
@@ -204,10 +204,10 @@ class TokenizerConfig(Table):
     """`joint` is one vocabulary for both languages, `separate` one for each."""
     training_pairs: int = Field(200_000, ge=1, le=10**9)
     """Maximum number of pairs to learn the vocabulary from, evenly spaced over the corpus."""
-    model: str | None = None
+    model: str | None = Field(None, min_length=1)
     """A SentencePiece model to use instead of learning one. With separate vocabularies it is for
     the source language, otherwise for both languages."""
-    target_model: str | None = None
+    target_model: str | None = Field(None, min_length=1)
     """The same for the target language, with separate vocabularies."""
     sampling_alpha: float = Field(0.0, ge=0, le=1)
     """Subword regularisation: training samples many segmentations of a sentence; 0 uses the best

@@ -138,6 +138,8 @@ def allowed_values(table: type[Table], name: str) -> str:
         return 'a list of tables, such as [[data.sources]] with corpus = "a.tsv", weight = 2.0'
     words = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
     text = words[options[0]]  # type: ignore[index]  # get_args returns Any; it is a class here
+    if any(getattr(constraint, "min_length", None) for constraint in field.metadata):
+        text = "a non-empty string"
     bounds = {"ge": "of at least", "gt": "above", "le": "at most", "lt": "below"}
     bounds["multiple_of"] = "divisible by"
     limits = [

@@ -115,7 +115,7 @@ class TrainingConfig(Table):
     ema: float = Field(0.0, ge=0, lt=1)
     """Decay of an exponential moving average of the weights, such as 0.999; 0 for none. With it,
     validation and translation use the averages."""
-    initial_run: str | None = None
+    initial_run: str | None = Field(None, min_length=1)
     """A run whose weights and vocabulary training starts from: a name in runs/, or a path. Its best
     checkpoint is used. The model's sizes and the vocabulary must be the same."""
     freeze: list[Part] = Field([])
