@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import ml_dtypes  # noqa: F401  (with it, NumPy has bfloat16)
 import numpy as np
 from safetensors import SafetensorError, safe_open
 

@@ -11,6 +11,7 @@ on.
 import hashlib
 import json
 import os
+import random
 import sys
 import tempfile
 from collections.abc import Callable
@@ -38,6 +39,16 @@ with atheris.instrument_imports(include=["seq2seq_cli", "tomli", "safetensors", 
 import numpy as np
 
 REFUSALS = (S2SError, TyperException, typer.Exit, typer.Abort)
+ENTRIES = [
+    {"dtype": dtype, "shape": [0], "data_offsets": [48, 48]}
+    for dtype in ("F64", "F32", "F16", "BF16", "I64", "I8", "U8", "BOOL", "F8_E4M3", "F4", "C64")
+]
+ODD: list[Any] = [
+    *(None, True, 0, 1, -1, 1.5, 1e308, float("nan"), 48, 2**31, 2**63, 2**64),
+    *("", "F32", "../a", "/a", "\ud800", "x" * 99, "2026-01-01"),
+    *([], [0], [3, 4], [48, 48], [0, 2**62], [0] * 20, [[]], {}, {"": ""}, *ENTRIES),
+]
+JSON = ("manifest", "state", "metrics")
 LIMITS = ["-timeout=20", "-rss_limit_mb=4096", "-max_len=4096"]
 
 
@@ -170,6 +181,39 @@ TARGETS: dict[str, Callable[[Path], Callable[[bytes], None]]] = {
 }
 
 
+def changed(value: Any, chance: random.Random) -> Any:
+    """Return a JSON value of which one part is another."""
+    if isinstance(value, dict) and chance.random() < 0.9:
+        key = chance.choice([*value, "a", "b"])
+        return {**value, key: changed(value.get(key), chance)}
+    if isinstance(value, list) and value and chance.random() < 0.7:
+        index = chance.randrange(len(value))
+        return [*value[:index], changed(value[index], chance), *value[index + 1 :]]
+    return chance.choice(ODD)
+
+
+def mutated_json(data: bytes, most: int, seed: int) -> bytes:
+    """Mutate the bytes, or a value of the JSON in them, which then stays JSON."""
+    chance = random.Random(seed)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        value = None
+    if value is None or chance.random() < 0.3:
+        return atheris.Mutate(data, most)
+    return json.dumps(changed(value, chance)).encode()[:most]
+
+
+def mutated_arrays(data: bytes, most: int, seed: int) -> bytes:
+    """Mutate a safetensors file: its bytes, or its header, whose length then stays right."""
+    length = int.from_bytes(data[:8], "little")
+    if seed % 5 == 0 or length > len(data):
+        return atheris.Mutate(data, most)
+    header, values = data[8 : 8 + length], data[8 + length :]
+    header = mutated_json(header, max(most - 8 - len(values), 0), seed)
+    return len(header).to_bytes(8, "little") + header + values
+
+
 def seeds(target: str, folder: Path) -> list[bytes]:
     """Return valid inputs, from which fuzzing starts."""
     names = {"manifest": checkpoints.MANIFEST, "state": checkpoints.STATE}
@@ -197,7 +241,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=place) as name, tempfile.TemporaryDirectory() as other:
         for number, seed in enumerate(seeds(target, Path(other))):
             (corpus / f"seed-{number}").write_bytes(seed)
-        atheris.Setup([sys.argv[0], *options, str(corpus)], TARGETS[target](Path(name)))
+        read = TARGETS[target](Path(name))
+        mutators = {"arrays": mutated_arrays} | dict.fromkeys(JSON, mutated_json)
+        mutator = {"custom_mutator": mutators[target]} if target in mutators else {}
+        atheris.Setup([sys.argv[0], *options, str(corpus)], read, **mutator)
         atheris.Fuzz()
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 
+import ml_dtypes
 import numpy as np
 import pytest
 import safetensors.numpy
@@ -67,6 +68,21 @@ def test_a_saved_checkpoint_is_restored(tmp_path):
 def test_tensorflow_is_not_imported():
     code = "import sys, seq2seq_cli.runs.checkpoints; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_bfloat16_arrays_are_read_without_tensorflow(tmp_path):
+    array = np.arange(3).astype(ml_dtypes.bfloat16)
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(b"".join(file_parts([("momentum", array)])))
+    code = f"""
+import sys
+from pathlib import Path
+from seq2seq_cli.runs.arrays import open_arrays
+with open_arrays(Path({str(path)!r})) as file:
+    assert file.array("momentum").tolist() == [0, 1, 2]
+assert "tensorflow" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_newest_valid_one_is_found_and_damaged_ones_are_named(tmp_path):
