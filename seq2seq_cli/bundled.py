@@ -1,5 +1,6 @@
 """The files that are bundled with the package: configs and the phrasebook."""
 
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
@@ -14,4 +15,4 @@ def bundled(path: str) -> Path:
         path: relative to the repository's root.
     """
     installed = _PACKAGE / "bundled" / path
-    return installed if installed.exists() else _PACKAGE.parent / path
+    return installed if os.path.exists(installed) else _PACKAGE.parent / path

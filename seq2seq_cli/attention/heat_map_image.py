@@ -6,6 +6,7 @@ Words are drawn beside it if Pillow and matplotlib's font are installed (extra `
 import functools
 import importlib.util
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -113,4 +114,4 @@ def _font_file() -> Path | None:
     if found is None or found.origin is None:
         return None
     path = Path(found.origin).parent / "mpl-data/fonts/ttf/DejaVuSans.ttf"
-    return path if path.is_file() else None
+    return path if os.path.isfile(path) else None

@@ -1,5 +1,6 @@
 """The commands for checkpoints: checkpoints list, verify, average, prune."""
 
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -145,7 +146,7 @@ def _found(name: str, changing: bool = False) -> "Run":
     from seq2seq_cli.runs.run import find_run
 
     found = find_run(name, changing=changing)
-    if not found.has_config and not found.checkpoints.is_dir():
+    if not found.has_config and not os.path.isdir(found.checkpoints):
         found.config()  # its error says what the folder is, and what to do
     return found
 

@@ -1,5 +1,6 @@
 """The systems of `s2s compare`: runs, checkpoints, saved translations and files of lines."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -62,11 +63,11 @@ def find_system(
     from seq2seq_cli.runs.run import run_path
 
     path = Path(name)
-    if path.is_file() and not is_bundle(path):
+    if os.path.isfile(path) and not is_bundle(path):
         return System(name, saved=path) if is_saved(path) else System(name, lines=path)
-    if path.parent.name == "checkpoints" and path.is_dir():
+    if path.parent.name == "checkpoints" and os.path.isdir(path):
         run, checkpoint = str(path.parents[1]), path.name
-    elif run_path(name).is_dir() or is_bundle(path):
+    elif os.path.isdir(run_path(name)) or is_bundle(path):
         run, checkpoint = name, ""
     else:
         run, _, checkpoint = name.partition("@")

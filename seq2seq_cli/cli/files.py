@@ -174,7 +174,7 @@ def write_file(path: Path, content: bytes, option: str) -> None:
         DiskError: naming the option, if it cannot be written.
     """
     try:
-        if path.exists() and not path.is_file():
+        if os.path.exists(path) and not os.path.isfile(path):
             path.write_bytes(content)
         else:
             write_durably(Path(os.path.realpath(path)), content)

@@ -74,7 +74,7 @@ def list_runs(
     from seq2seq_cli.cli import console
     from seq2seq_cli.runs.summary import all_runs, summarise
 
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise UsageError(
             f"{folder}: no such folder. Change to the folder that has runs/, or give --folder"
         )
@@ -311,9 +311,9 @@ def _check_is_run(run: "Run") -> None:
     Raises:
         UsageError: if not.
     """
-    if run.path.is_symlink():
+    if os.path.islink(run.path):
         raise UsageError(f"{run.path}: is a link. Give the folder that it points to")
-    if not (run.has_config or run.checkpoints.is_dir()):
+    if not (run.has_config or os.path.isdir(run.checkpoints)):
         raise UsageError(f"{run.path}: is not a run's folder. Remove or rename it yourself")
 
 

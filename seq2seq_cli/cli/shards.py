@@ -1,6 +1,7 @@
 """Shards of a file: consecutive lines, which have about as many bytes in each shard."""
 
 import io
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +57,7 @@ def open_lines(path: Path | None, shard: Shard = WHOLE) -> Iterator[tuple[Any, s
         if shard.count == 1:
             yield stream, name, 0
             return
-        if path is None or not path.is_file():
+        if path is None or not os.path.isfile(path):
             raise UsageError("--shard needs a file as --input, not a stream")
         size = path.stat().st_size
         start, end = (

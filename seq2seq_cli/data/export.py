@@ -4,6 +4,7 @@ The files have one sentence per line. Lines n of the files of a split belong tog
 """
 
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -60,11 +61,11 @@ def check_new_folder(folder: Path) -> None:
         UsageError: if it exists and is not empty.
         DiskError: if its parent does not exist.
     """
-    if folder.is_dir() and not any(folder.iterdir()):
+    if os.path.isdir(folder) and not any(folder.iterdir()):
         return
-    if folder.exists() or folder.is_symlink():
+    if os.path.exists(folder) or os.path.islink(folder):
         raise UsageError(f"{folder}: exists already; nothing is overwritten. Give a new folder")
-    if not folder.absolute().parent.is_dir():
+    if not os.path.isdir(folder.absolute().parent):
         raise DiskError(f"{folder}: there is no folder {folder.parent}. Create it first")
 
 
@@ -153,7 +154,7 @@ def _complete_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder, which is renamed to `folder` at the end."""
     partial = folder.absolute().with_name(f".{folder.absolute().name}.partial")
     try:
-        if partial.exists():  # left by an export that was killed
+        if os.path.exists(partial):  # left by an export that was killed
             shutil.rmtree(partial)
         partial.mkdir()
         yield partial

@@ -1,5 +1,6 @@
 """The formats of files of sentence pairs: TSV, a zip with one TSV file, two parallel files."""
 
+import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -88,7 +89,7 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
     if source or target:
         missing = languages[1] if source else languages[0]
         raise DataError(f"{source or target}: its other side, {path}.{missing}, does not exist")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise DataError(
             f"{path}: is a folder. Give a zip, a TSV file or a PREFIX in it. A folder that "
             "`s2s data prepare` made can only be given with --data"

@@ -120,7 +120,7 @@ def estimated_lines(path: Path) -> int | None:
 
     It is None if the file cannot be read, or cannot be read twice, such as a pipe.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     try:
         with path.open("rb") as raw:

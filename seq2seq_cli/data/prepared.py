@@ -5,6 +5,7 @@ been used the number of tokens of each sentence in tokens-LANGUAGE-FINGERPRINT.n
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ class Prepared:
                 for name, split in builder.info.splits.items()
             }
             sizes = self.metadata["shard_bytes"]
-            weights = np.load(path / WEIGHTS) if (path / WEIGHTS).is_file() else None
+            weights = np.load(path / WEIGHTS) if os.path.isfile(path / WEIGHTS) else None
             tags = None
             if sequences := self.metadata.get("tags"):
                 tags = Tags([*map(tuple, sequences)], np.load(path / TAGS))
@@ -114,7 +115,7 @@ def _check_sizes(path: Path, shards: dict[str, list[Path]], sizes: dict[str, int
     """Raise a DataError if a shard is missing or truncated, without reading it."""
     for files in shards.values():
         for file in files:
-            found = file.stat().st_size if file.is_file() else None
+            found = file.stat().st_size if os.path.isfile(file) else None
             if found != sizes.get(file.name):
                 state = "is missing" if found is None else f"has {found:,} bytes"
                 raise DataError(
@@ -173,7 +174,7 @@ class PreparedPairs:
     def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
         """Return the number of tokens of each sentence of a side (uint16), if they were stored."""
         path = self._lengths_path(side, fingerprint)
-        return np.load(path) if path.is_file() else None
+        return np.load(path) if os.path.isfile(path) else None
 
     def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
         """Store the number of tokens of each sentence of a side, if the folder is writable."""

@@ -43,7 +43,7 @@ def write_listing(folder: Path) -> None:
     entries = {
         str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if os.path.isfile(path)
     }
     (folder / LISTING).write_text(json.dumps(entries, indent=1) + "\n", "utf-8")
 
@@ -55,7 +55,7 @@ def downloaded_corpus(address: str) -> Path:
         DataError: if it was not copied.
     """
     folder = _folder(address)
-    if not (folder / LISTING).is_file():
+    if not os.path.isfile(folder / LISTING):
         raise DataError(
             f"{address}: has not been downloaded. Run `s2s data stats --data {address}`, which "
             "downloads it"
@@ -87,10 +87,10 @@ def download_corpus(address: str, progress: Callable[[int, int], None]) -> Path:
         try:
             listing = source.listing(folder)
         except DataError:
-            if listing_path.is_file():
+            if os.path.isfile(listing_path):
                 return folder
             raise
-        if listing_path.is_file() and listing_path.read_bytes() == listing:
+        if os.path.isfile(listing_path) and listing_path.read_bytes() == listing:
             return folder
         entries = _entries(listing, f"{address}/{LISTING}")
         listing_path.unlink(missing_ok=True)  # from now on, the copy is incomplete
@@ -230,6 +230,6 @@ def _entries(listing: bytes, address: str) -> dict[str, _Entry]:
 
 
 def _is_copied(path: Path, entry: _Entry) -> bool:
-    if not path.is_file() or path.stat().st_size != entry.bytes:
+    if not os.path.isfile(path) or path.stat().st_size != entry.bytes:
         return False
     return sha256_of(path) == entry.sha256

@@ -1,5 +1,6 @@
 """The export as one file, which s2s itself reads; see `runs.bundles`."""
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -42,7 +43,7 @@ class Bundle(Format):
         weights = [Tensor(v.path, v.numpy()) for v in loaded.model.trainable_variables]
         made.save(weights, [], loaded.state)
         for name in ("metrics.jsonl", "computation.json"):
-            if (run.path / name).is_file():
+            if os.path.isfile(run.path / name):
                 (folder / name).write_bytes((run.path / name).read_bytes())
         write_texts(folder, texts)
         bundles.pack(folder, path)

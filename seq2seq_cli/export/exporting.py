@@ -69,7 +69,7 @@ def check_output(path: Path, kind: str, quantization: str | None) -> None:
     form.check_package()
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists already; nothing is overwritten. Give a new name")
-    if not path.absolute().parent.is_dir():
+    if not os.path.isdir(path.absolute().parent):
         raise DiskError(f"{path}: there is no folder {path.parent}. Make it first")
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class SingleFilePage:
 
 def _text(folders: Sequence[Path], name: str) -> str:
     """Return the text of a file of the first folder that has it."""
-    found = [folder / name for folder in folders if (folder / name).is_file()]
+    found = [folder / name for folder in folders if os.path.isfile(folder / name)]
     return (found or [folders[0] / name])[0].read_text("utf-8")
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,7 +104,7 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
     run = Run(path)
     if run.has_config:
         resumed_config(run, _as_overrides(config))
-        if result_file.is_file():
+        if os.path.isfile(result_file):
             return Row(**json.loads(result_file.read_text("utf-8")))
     result = train(config, on_event, run if run.has_config else None, str(path.absolute()), device)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ class TrialFile:
         self._path = folder / TRIALS
         self._asked = json.loads(json.dumps(asked))
         self.trials: list[Trial] = []
-        if not self._path.exists():
+        if not os.path.exists(self._path):
             return
         try:
             kept = json.loads(self._path.read_text("utf-8"))

@@ -7,6 +7,7 @@ checkpoint is, nothing is unpickled, and no file is written outside the folder.
 
 import atexit
 import hashlib
+import os
 import re
 import shutil
 import tempfile
@@ -35,7 +36,7 @@ _MANIFEST = TypeAdapter(Manifest)
 
 def is_bundle(path: Path) -> bool:
     """Return whether a path is that of a file that is named as bundles are."""
-    return path.suffix == SUFFIX and path.is_file()
+    return path.suffix == SUFFIX and os.path.isfile(path)
 
 
 def pack(folder: Path, path: Path) -> None:
@@ -51,7 +52,7 @@ def pack(folder: Path, path: Path) -> None:
         DiskError: if it cannot be written.
     """
     names = sorted(
-        each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()
+        each.relative_to(folder).as_posix() for each in folder.rglob("*") if os.path.isfile(each)
     )
     arrays = [
         (name, np.fromfile(folder / name, np.uint8)) for name in names if _ALLOWED.fullmatch(name)

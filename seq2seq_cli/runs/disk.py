@@ -1,6 +1,7 @@
 """Writing files so that they are whole and on the disk."""
 
 import errno
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -94,7 +95,7 @@ def check_writable(folder: Path) -> None:
     """
     with disk_errors(folder):
         existing = folder.absolute()
-        while not existing.exists():
+        while not os.path.exists(existing):
             existing = existing.parent
         with tempfile.TemporaryFile(dir=existing):
             pass

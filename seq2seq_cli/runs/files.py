@@ -85,12 +85,12 @@ def exists(path: Path) -> bool:
 
 def is_folder(path: Path) -> bool:
     """Return whether it is a folder, or a link to one."""
-    return path.is_dir()
+    return os.path.isdir(path)
 
 
 def is_link(path: Path) -> bool:
     """Return whether it is a symbolic link."""
-    return path.is_symlink()
+    return os.path.islink(path)
 
 
 def names(folder: Path) -> list[str]:

@@ -256,7 +256,7 @@ def check_startable(resumed: Run | None, name: str | None) -> None:
         return
     if not resumed:
         run.check_free()
-    if run.path.exists():
+    if os.path.exists(run.path):
         with run.lock():
             pass
 
@@ -315,7 +315,7 @@ def find_run(name: str | None, warn: Warn = lambda text: None, changing: bool = 
                 )
             return Run(unpack(found))
         path = run_path(name)
-        if not path.is_dir():
+        if not os.path.isdir(path):
             there = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
             raise CheckpointError(f"{path}: no such run. Runs in {RUNS.absolute()}: {there}")
         return Run(path)

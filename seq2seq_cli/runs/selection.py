@@ -1,5 +1,6 @@
 """Checkpoints of a run, chosen by name: best, last, all, or the number of an update."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,7 @@ def select(run: Run, name: str, warn: Callable[[str], None]) -> list[Checkpoint]
             f"{name!r} is no checkpoint: give best, last, all, or an update such as 1200"
         )
     wanted = run.checkpoints / f"step-{int(number[1]):08d}"
-    if not wanted.is_dir():
+    if not os.path.isdir(wanted):
         there = ", ".join(str(int(path.name[5:])) for path in _paths(run)) or "none"
         raise CheckpointError(
             f"{run.path}: has no checkpoint of update {number[1]}. It has: {there}"

@@ -53,7 +53,7 @@ def all_runs(root: Path = RUNS) -> Iterator[Run]:
         run = Run(path)
         if run.name.startswith("."):  # one that is just being removed
             continue
-        if run.has_config or run.checkpoints.is_dir():
+        if run.has_config or os.path.isdir(run.checkpoints):
             yield run
 
 

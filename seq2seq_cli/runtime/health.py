@@ -116,7 +116,7 @@ def _memory() -> Finding:
 
 def _disk(folder: Path) -> Finding:
     existing = folder.absolute()
-    while not existing.exists():
+    while not os.path.exists(existing):
         existing = existing.parent
     try:
         free = shutil.disk_usage(existing).free

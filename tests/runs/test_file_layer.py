@@ -3,6 +3,7 @@
 import ast
 import errno
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +59,12 @@ def test_a_rename_without_the_file_layer_is_found(tmp_path):
     path.write_text("\n".join([*lines, "files.rename(a, b)", "replace(a, b=1)"]))
     found = [line.rsplit(": ", 1)[1] for line in renames_and_syncs(path)]
     assert found == ["a.rename", "a.replace", "os.fsync"]
+
+
+def test_questions_about_a_path_are_those_that_never_raise():
+    # Before Python 3.14, Path.exists and its like raise if a name is too long.
+    raising = re.compile(r"\.(exists|is_file|is_dir|is_symlink)\(\)")
+    assert [path for path in PACKAGE.rglob("*.py") if raising.search(path.read_text("utf-8"))] == []
 
 
 def cleaned(folder: Path, name: str) -> None:

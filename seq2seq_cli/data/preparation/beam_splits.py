@@ -4,6 +4,7 @@ Only keys pass between workers, in arrays for each chunk and partition of the ke
 a corpus stays where it is. The components of related pairs are found by hash-to-min.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -293,7 +294,7 @@ def _joined(sent: Iterable[bytes]) -> np.ndarray:
 
 def _clusters(clusters: Path, number: int) -> np.ndarray:
     path = _file(clusters, number)
-    return np.load(path) if path.exists() else np.empty((0, 2), np.uint64)
+    return np.load(path) if os.path.exists(path) else np.empty((0, 2), np.uint64)
 
 
 def _file(clusters: Path, number: int) -> Path:
