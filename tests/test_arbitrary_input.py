@@ -210,8 +210,10 @@ def commands(group: typer.core.TyperGroup, *names: str) -> Iterator[tuple[tuple[
 
 
 # These would work for long, ask, or use the network. They get an option that does not exist, too.
-LONG = {"train", "init", "ablate", "selftest", "play", "watch", "bench", "data", "export-split"}
-LONG |= {"doctor", "recipe"}
+LONG = {
+    *("train", "init", "ablate", "selftest", "play", "watch", "bench", "data", "export-split"),
+    *("doctor", "recipe"),
+}
 COMMANDS = [*commands(typer.main.get_command(app))]
 ARGUMENTS = (
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)

@@ -1,4 +1,4 @@
-"""A name that no file can have is an error of each command that takes a name."""
+"""Commands that take a name end with an error if no file can have it."""
 
 import pytest
 from conftest import s2s
@@ -24,5 +24,6 @@ from conftest import s2s
 def test_an_impossible_name_is_an_error_with_a_documented_code(command, name, workdir):
     code, _, error = s2s(*[name if word == "NAME" else word for word in command])
     assert code in range(2, 8)
+    assert error
     assert "No such command" not in error
     assert "Traceback" not in error

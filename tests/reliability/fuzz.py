@@ -39,6 +39,7 @@ with atheris.instrument_imports(include=["seq2seq_cli", "tomli", "safetensors", 
 import numpy as np
 
 REFUSALS = (S2SError, TyperException, typer.Exit, typer.Abort)
+# Parts of mutated JSON: entries of a safetensors header, and values of any type and size.
 ENTRIES = [
     {"dtype": dtype, "shape": [0], "data_offsets": [48, 48]}
     for dtype in ("F64", "F32", "F16", "BF16", "I64", "I8", "U8", "BOOL", "F8_E4M3", "F4", "C64")
@@ -48,7 +49,6 @@ ODD: list[Any] = [
     *("", "F32", "../a", "/a", "\ud800", "x" * 99, "2026-01-01"),
     *([], [0], [3, 4], [48, 48], [0, 2**62], [0] * 20, [[]], {}, {"": ""}, *ENTRIES),
 ]
-JSON = ("manifest", "state", "metrics")
 LIMITS = ["-timeout=20", "-rss_limit_mb=4096", "-max_len=4096"]
 
 
@@ -214,6 +214,11 @@ def mutated_arrays(data: bytes, most: int, seed: int) -> bytes:
     return len(header).to_bytes(8, "little") + header + values
 
 
+MUTATORS = {"arrays": mutated_arrays} | dict.fromkeys(
+    ("manifest", "state", "metrics"), mutated_json
+)
+
+
 def seeds(target: str, folder: Path) -> list[bytes]:
     """Return valid inputs, from which fuzzing starts."""
     names = {"manifest": checkpoints.MANIFEST, "state": checkpoints.STATE}
@@ -242,8 +247,7 @@ def main() -> None:
         for number, seed in enumerate(seeds(target, Path(other))):
             (corpus / f"seed-{number}").write_bytes(seed)
         read = TARGETS[target](Path(name))
-        mutators = {"arrays": mutated_arrays} | dict.fromkeys(JSON, mutated_json)
-        mutator = {"custom_mutator": mutators[target]} if target in mutators else {}
+        mutator = {"custom_mutator": MUTATORS[target]} if target in MUTATORS else {}
         atheris.Setup([sys.argv[0], *options, str(corpus)], read, **mutator)
         atheris.Fuzz()
 
