@@ -37,7 +37,7 @@ from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq
 from seq2seq_cli.runtime.devices import use_device
-from seq2seq_cli.runtime.parallel import most_shards, share_threads
+from seq2seq_cli.runtime.parallel import number_of_shards, share_threads
 from seq2seq_cli.special_tokens import BOS, EOS
 from seq2seq_cli.training.step import Updater
 
@@ -266,7 +266,7 @@ def read_train(split: Path) -> Pairs:
 
 def update(model: Seq2Seq, config: Config, data: TrainingData, steps: int) -> float:
     """Return the pairs per second of the loop of s2s."""
-    updater = Updater(model, config.training, shards=most_shards(config.training))
+    updater = Updater(model, config.training, shards=number_of_shards(config.training))
 
     def trial() -> float:
         began, pairs = time.perf_counter(), 0
@@ -299,7 +299,7 @@ def main() -> None:
     tables = {"data": {"corpus": options.data}, "tokenizer": tokenizer, "training": training}
     config = Config.model_validate(tables)
     if options.loop == "s2s":
-        share_threads(most_shards(config.training))
+        share_threads(number_of_shards(config.training))
 
     if options.split:
         pairs: Pairs = read_train(options.split)

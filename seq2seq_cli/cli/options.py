@@ -330,7 +330,7 @@ def start_tensorflow(
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
     mirrored = training is not None and training.strategy == "mirrored"
     description = devices.use_all_gpus() if mirrored else devices.use_device(device)
-    parts = parallel.most_shards(training) if training else parallel.parts_at_once()
+    parts = parallel.number_of_shards(training) if training else parallel.parts_at_once()
     parallel.share_threads(-(-parts // workers))
     return description
 

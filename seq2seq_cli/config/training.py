@@ -69,11 +69,11 @@ class TrainingConfig(Table):
     4."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Number of shards of a batch that are computed in parallel: its parts, or shares of them.
-    Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each,
-    or fewer if fewer are measured to be twice as fast. On a GPU and with `xla` it is one. If
-    workers or devices share the shards, the default is one per 512 tokens, from 4 to 8. Each
-    shard enlarges the graph of an update, which takes longer to compile. A new run accepts at most
-    4 shards per core, and at most one per row of its largest batch."""
+    Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each.
+    On a GPU and with `xla` it is one. If workers or devices share the shards, the default is one
+    per 512 tokens, from 4 to 8. Each shard enlarges the graph of an update, which takes longer to
+    compile. A new run accepts at most 4 shards per core, and at most one per row of its largest
+    batch."""
     max_source_tokens: int = Field(64, ge=4, le=65_534)
     """Pairs with a longer source are left out of training."""
     max_target_tokens: int = Field(64, ge=4, le=65_534)

@@ -1,4 +1,4 @@
-"""Precision and parts of a batch: measured on this machine, and stored with the run."""
+"""Precision and parts of a batch: chosen for this machine, and stored with the run."""
 
 import importlib.metadata
 import json
@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
-from seq2seq_cli.runtime.parallel import most_shards, parts_at_once
-from seq2seq_cli.runtime.probe import PRECISIONS, Clock, Model, Probe
+from seq2seq_cli.runtime.parallel import number_of_shards, parts_at_once
+from seq2seq_cli.runtime.probe import PRECISIONS, Clock, Model, fastest_precision
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,10 @@ class Computation:
 def choose_computation(
     config: TrainingConfig, model: Model, device: str = "", clock: Clock = time.perf_counter
 ) -> Computation:
-    """Choose precision and shards of a run: those of the config, or the fastest ones.
+    """Choose precision and shards of a run: those of the config, or the defaults of this machine.
 
-    The defaults are float32 and one part per core. Another choice must be clearly faster at
-    products of this model's widths. If several workers or devices share the shards, the number of
-    shards is not measured, so it is the same for any number of workers.
+    The default precision is float32, or bfloat16 if it is clearly faster at products of this
+    model's widths. The number of shards is not measured.
 
     Args:
         config: its `precision` and `shards` are used if they are set.
@@ -86,15 +85,14 @@ def choose_computation(
         device: a description of the device, for the record.
         clock: returns seconds.
     """
-    most = most_shards(config)
-    probe = Probe(model, clock)
+    shards = number_of_shards(config)
     precision: str = config.precision
-    if precision == "auto":
-        precision = "float32" if _xla_on_cpu(config) else probe.fastest_precision(most)
-    shards = config.shards or most
-    if config.shards is None and most > 1 and not config.is_shared:
-        shards = probe.fastest_shards(precision, most)
-    return Computation(precision, shards, device, _versions(), probe.milliseconds)
+    milliseconds: dict[str, float] = {}
+    if precision == "auto" and _xla_on_cpu(config):
+        precision = "float32"
+    elif precision == "auto":
+        precision, milliseconds = fastest_precision(model, shards, clock)
+    return Computation(precision, shards, device, _versions(), milliseconds)
 
 
 def choose_decoding_precision(
@@ -103,7 +101,7 @@ def choose_decoding_precision(
     """Return the dtype of matrix products in decoding: `precision`, or for `auto` the fastest."""
     if precision != "auto":
         return precision
-    return Probe(model, clock).fastest_precision(parts_at_once())
+    return fastest_precision(model, parts_at_once(), clock)[0]
 
 
 def _xla_on_cpu(training: TrainingConfig) -> bool:

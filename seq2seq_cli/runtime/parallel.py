@@ -21,12 +21,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def most_shards(config: TrainingConfig) -> int:
-    """Return the maximum number of parts of an update that are computed in parallel.
+def number_of_shards(config: TrainingConfig) -> int:
+    """Return the number of parts of an update that are computed in parallel.
 
     On a CPU the small operations of a plain graph gain little from several threads each. They gain
-    more from several parts with one thread each. XLA computes one function at a time, and one part
-    is enough to fill a GPU.
+    more from several parts with one thread each. This is not measured on the machine: matrix
+    products alone say little about the other operations, and the same seed should always train the
+    same model. XLA computes one function at a time, and one part is enough to fill a GPU.
 
     If several workers or devices share the shards, it does not depend on this machine.
     """

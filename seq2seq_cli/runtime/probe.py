@@ -1,23 +1,21 @@
-"""Finds the fastest precision and number of parallel parts for a model's matrix products."""
+"""Finds the fastest precision for a model's matrix products."""
 
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import tensorflow as tf
 
 Clock = Callable[[], float]
 
-# About the time of all measurements of one process. The shortest time of a few runs alone is wrong
-# if another process is busy during these runs.
+# The time of the measurement. The shortest time of a few runs alone is wrong if another process is
+# busy during these runs.
 BUDGET_SECONDS = 1.0
-# A choice other than the default must be faster by these factors. A gain that matters is larger. If
-# the gain is small, the same seed should always train the same model. A process that is busy for a
-# moment makes several parts seem slower than one, but not by that much.
-PRECISION_MARGIN = 1.25
-SHARDS_MARGIN = 2.0
+# Bfloat16 must be faster by this factor. A gain that matters is larger. If the gain is small, the
+# same seed should always train the same model.
+MARGIN = 1.25
 _ROWS = 256  # of a measured product; more rows take longer and give the same result
 _WIDEST = 1024
 PRECISIONS = ("float32", "bfloat16")  # the default first
@@ -31,49 +29,22 @@ class Model(Protocol):
         """The weights, each with a `shape`."""
 
 
-class Probe:
-    """Measures products of a model's widths.
+def fastest_precision(
+    model: Model, parts: int, clock: Clock = time.perf_counter
+) -> tuple[str, dict[str, float]]:
+    """Return float32, or bfloat16 if it is clearly faster, and the milliseconds of both.
 
     Args:
-        model: the model that has the widths.
+        model: products of its widths are measured.
+        parts: number of parts that are multiplied in parallel.
         clock: returns seconds.
-
-    Attributes:
-        milliseconds: the time of each measured alternative, by name.
     """
-
-    def __init__(self, model: Model, clock: Clock = time.perf_counter):
-        self.milliseconds: dict[str, float] = {}
-        self._model = model
-        self._clock = clock
-
-    @cached_property
-    def _products(self) -> "Products":
-        return Products(widths_of(self._model))
-
-    def fastest_precision(self, parts: int) -> str:
-        """Return float32, or bfloat16 if it is clearly faster with a number of parallel parts."""
-        return self._fastest(
-            {name: partial(self._products.multiply, name, parts) for name in PRECISIONS},
-            PRECISION_MARGIN,
-        )
-
-    def fastest_shards(self, precision: str, most: int) -> int:
-        """Return `most`, or a half, a quarter and so on of it, if that is twice as fast."""
-        names = {f"{n} part{'s' * (n > 1)}": n for n in _halves(most)}
-        return names[
-            self._fastest(
-                {name: partial(self._products.multiply, precision, n) for name, n in names.items()},
-                SHARDS_MARGIN,
-            )
-        ]
-
-    def _fastest(self, candidates: Mapping[str, Callable[[], None]], margin: float) -> str:
-        """Return the first candidate, or the fastest if it is faster by the margin."""
-        seconds = measure(candidates, BUDGET_SECONDS / 2, self._clock)
-        self.milliseconds.update({name: round(1000 * s, 3) for name, s in seconds.items()})
-        default, best = next(iter(seconds)), min(seconds, key=lambda name: seconds[name])
-        return best if seconds[best] * margin < seconds[default] else default
+    products = Products(widths_of(model))
+    candidates = {name: partial(products.multiply, name, parts) for name in PRECISIONS}
+    seconds = measure(candidates, BUDGET_SECONDS, clock)
+    default, best = PRECISIONS[0], min(seconds, key=lambda name: seconds[name])
+    chosen = best if seconds[best] * MARGIN < seconds[default] else default
+    return chosen, {name: round(1000 * s, 3) for name, s in seconds.items()}
 
 
 def widths_of(model: Model) -> list[tuple[int, int]]:
@@ -145,8 +116,3 @@ class Products:
 
 def _numbers(rows: int, columns: int) -> tf.Tensor:
     return tf.random.stateless_normal((rows, columns), [0, 0])
-
-
-def _halves(number: int) -> list[int]:
-    """Return a number, its half, and so on to 1."""
-    return [number] if number == 1 else [number, *_halves(number // 2)]

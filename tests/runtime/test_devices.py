@@ -200,11 +200,11 @@ class TestThreads:
     )
     def test_a_batch_is_split_for_the_cores_of_a_cpu(self, settings, shards):
         config = TrainingConfig(**{"compile": "graph", **settings})
-        assert parallel.most_shards(config) == shards
+        assert parallel.number_of_shards(config) == shards
 
     def test_a_gpu_computes_one_part_at_a_time(self, monkeypatch):
         monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["g0"])
-        assert parallel.most_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
+        assert parallel.number_of_shards(TrainingConfig(compile="graph", batch_tokens=4096)) == 1
         assert parallel.parts_at_once() == 1
 
     def test_a_batch_shape_costs_more_if_more_is_compiled_for_it(self, monkeypatch):

@@ -141,4 +141,4 @@ def test_a_core_has_no_more_than_four_shards(monkeypatch):
 def test_default_shards_are_bounded_too(monkeypatch):
     monkeypatch.setattr(parallel, "cores", lambda: 200)
     config = tiny_config(None, training__batch_tokens=1_000_000).training
-    assert parallel.most_shards(config.model_copy(update={"shards": None})) == 64
+    assert parallel.number_of_shards(config.model_copy(update={"shards": None})) == 64
