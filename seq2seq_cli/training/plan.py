@@ -80,7 +80,7 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
         DataError: if the corpus cannot be used.
     """
     setup = set_up(config, on_event)
-    on_event(Phase("Measuring which precision is fastest"))
+    on_event(Phase("Choosing the precision"))
     computation = choose_computation(config.training, setup.model, device)
     summary = setup.summary(Run(next_path(name, config.model.label)), computation)
     updates = Schedule(config.training, setup.updates_per_epoch).total_updates

@@ -182,7 +182,7 @@ def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Co
                     )
                 )
             return before
-    on_event(Phase("Measuring which precision is fastest"))
+    on_event(Phase("Choosing the precision"))
     computation = choose_computation(setup.config.training, setup.model, device)
     run.write_computation(computation.to_json())
     return computation

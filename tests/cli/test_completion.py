@@ -37,9 +37,11 @@ def test_the_shell_offers_runs_and_configs(some_runs):
     assert offered("s2s translate --run 00") == ["002-transformer", "001-rnn-additive"]
     assert offered("s2s train --config phrasebook-t") == ["phrasebook-transformer"]
     assert offered("s2s config check tatoeba") == [
+        "tatoeba-night",
         "tatoeba-quick",
         "tatoeba-rnn-additive",
         "tatoeba-rnn-general",
+        "tatoeba-student",
         "tatoeba-transformer",
     ]
     assert "--epochs" in offered("s2s train --ep")

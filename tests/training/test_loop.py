@@ -79,7 +79,7 @@ def test_it_says_what_it_is_doing_and_keeps_the_newest_checkpoints_and_the_best(
         "Learning the vocabulary",
         "Tokenizing the corpus pairs",
         "Building the model",
-        "Measuring which precision is fastest",
+        "Choosing the precision",
         "Making the first updates",
         "Validating sentences",
         "Validating batches of the dev loss",
