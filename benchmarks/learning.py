@@ -41,7 +41,7 @@ def draw(path: Path, courses: dict[str, Course]) -> None:
         axes.plot(minutes, scores, color=colour, marker="o", markersize=3, label=label)
     axes.set(xlabel="minutes of training", ylabel="dev BLEU", xlim=0, ylim=0)
     axes.grid(color="#dddddd")
-    axes.legend()
+    axes.legend(loc="lower right")
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "s2s"}):
         drawn.savefig(path, format="svg", metadata={"Date": None, "Title": "dev BLEU by minutes"})
 
