@@ -1,6 +1,6 @@
 """The effect of training options on the dev BLEU of a small Transformer, in equal time.
 
-    python benchmarks/option_effects.py --data tatoeba --budget 4m --seeds 0 1 2 effects.json
+    python benchmarks/option_effects.py effects.json --data tatoeba --budget 4m --seeds 0 1 2
 
 Each row changes options of one training, and is repeated for each seed. The corpus is a random
 sample of the pairs of `--data`. It is small, so that a training sees each pair many times:
