@@ -15,6 +15,7 @@ MODELS = {
     "transformer": lambda: small_transformer(dropout=0.3, attention_dropout=0.2),
     "learned distances": lambda: small_transformer(dropout=0.3, positions="relative"),
     "shared layers": lambda: small_transformer(dropout=0.3, weight_sharing="stacks"),
+    "layer drop": lambda: small_transformer(dropout=0.3, encoder_layer_drop=0.5),
     "parallel blocks": lambda: small_transformer(dropout=0.3, parallel_blocks=True),
     "decoder-only": lambda: small_decoder_only(dropout=0.3, positions="rotary"),
 }

@@ -61,7 +61,7 @@ class LayerDrop:
     """LayerDrop: a layer of a stack is left out in some updates.
 
     Fan, Grave and Joulin (2020), "Reducing transformer depth on demand with structured dropout",
-    section 3.2. A layer that is left out is not computed.
+    section 3.2. A layer that is left out is computed, too, but it has no effect and no gradient.
 
     Args:
         rate: probability of leaving out, 0 <= rate < 1, rounded to a multiple of 1/256.
@@ -81,7 +81,8 @@ class LayerDrop:
         if not training or not self._dropped:
             return layer(inputs)
         (byte,) = tf.unstack(random_bytes(self._key.value, [current().shard, self._site], [1]))
-        return tf.cond(byte >= self._dropped, lambda: layer(inputs), lambda: tf.identity(inputs))
+        # Not a tf.cond: its gradient fails where XLA compiles operations inside (TensorFlow 2.21).
+        return tf.where(byte >= self._dropped, layer(inputs), inputs)
 
 
 SITES = 1 << 11  # more than a model has dropouts; each depth has its own range of sites

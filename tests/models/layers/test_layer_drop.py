@@ -1,8 +1,11 @@
 """Layers of the encoder that are left out in some updates."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from small_models import small_transformer
+
+from seq2seq_cli.models.ops.compute import computing
 
 SOURCE = tf.constant([[5, 6, 7, 3], [8, 9, 3, 0]])
 
@@ -41,15 +44,17 @@ def test_no_layer_is_dropped_in_translation():
         np.testing.assert_array_equal(encoded(model, update, training=False), plain)
 
 
-def test_dropped_layers_have_no_gradient_in_graphs():
-    model = small_transformer(encoder_layers=1, encoder_layer_drop=0.5)
+@pytest.mark.parametrize("fuse", [False, True])
+def test_dropped_layers_have_no_gradient_in_graphs(fuse: bool):
+    model = small_transformer(encoder_layers=1, encoder_layer_drop=0.5, dropout=0.2)
     kernel = model.encoder[0].feed_forward.inner_kernel
 
     @tf.function(autograph=False)
     def gradient() -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(model.encode(SOURCE, training=True)["keys_0"] ** 2)
-        return tape.gradient(loss, kernel.value)
+        with computing(fuse=fuse):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(model.encode(SOURCE, training=True)["keys_0"] ** 2)
+            return tape.gradient(loss, kernel.value)
 
     is_left_out = []
     for update in range(20):

@@ -39,8 +39,13 @@ def loss_and_gradients(model, fuses: bool, dtype: str) -> list[tf.Tensor]:
 @pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-5), ("bfloat16", 0.05)])
 @pytest.mark.parametrize(
     "make",
-    [transformer, lambda: transformer(norm="post", activation="gelu"), decoder_only],
-    ids=["transformer", "post-norm", "decoder-only"],
+    [
+        transformer,
+        lambda: transformer(norm="post", activation="gelu"),
+        lambda: transformer(encoder_layer_drop=0.5),
+        decoder_only,
+    ],
+    ids=["transformer", "post-norm", "layer drop", "decoder-only"],
 )
 @pytest.mark.few_cases(3)
 def test_fused_operations_equal_unfused_ones(make, dtype, bound):
