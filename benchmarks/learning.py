@@ -28,6 +28,18 @@ def course(run: Run) -> Course:
     return [(round(entry["seconds"] / 60, 1), round(entry["dev_bleu"], 2)) for entry in entries]
 
 
+def read(path: Path) -> dict[str, Course]:
+    """Return the courses in a JSON file by their labels; none if there is no file."""
+    courses: dict[str, Course] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return courses
+
+
+def write(path: Path, courses: dict[str, Course]) -> None:
+    """Write courses as JSON, a line for each."""
+    lines = [f"{json.dumps(label)}: {json.dumps(points)}" for label, points in courses.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
 def draw(path: Path, courses: dict[str, Course]) -> None:
     """Write an SVG with a line for each course; the same courses give the same bytes."""
     from matplotlib import rc_context
@@ -57,13 +69,11 @@ def main() -> None:
     if not all(label and folder for label, _, folder in named):
         parser.error("each run is given as LABEL=RUN")
     kept = options.courses
-    courses = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-    courses |= {label: course(Run(Path(folder))) for label, _, folder in named}
+    courses = read(kept) | {label: course(Run(Path(folder))) for label, _, folder in named}
     if not courses:
         parser.error(f"{kept} has no courses, and no run is given")
     if named:
-        lines = [f"{json.dumps(label)}: {json.dumps(points)}" for label, points in courses.items()]
-        kept.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+        write(kept, courses)
     draw(options.svg, courses)
 
 

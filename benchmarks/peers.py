@@ -136,6 +136,7 @@ class Joey:
         batch: int,
         updates: int = 10**7,
         logging_steps: int = 100,
+        validation_steps: int | None = None,
     ) -> "Joey":
         """Return a model of the sizes above, not yet trained.
 
@@ -147,6 +148,8 @@ class Joey:
             batch: number of pairs in a training batch.
             updates: number of updates after which training ends.
             logging_steps: number of updates between two log lines with the speed.
+            validation_steps: number of updates between two validations on dev, a multiple of
+                `logging_steps`; none without it.
         """
         side = {
             "level": "bpe",
@@ -174,7 +177,7 @@ class Joey:
                 "batch_size": batch,
                 "updates": updates,
                 "logging_freq": logging_steps,
-                "validation_freq": logging_steps * 10**6,
+                "validation_freq": validation_steps or logging_steps * 10**6,
             },
             "model": _joey_model(kind),
         }
