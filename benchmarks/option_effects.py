@@ -57,6 +57,7 @@ CHANGES: tuple[tuple[str, ...], ...] = (
     ("training.target_word_dropout=0.1",),
     ("training.label_smoothing=0",),
     ("tokenizer.sampling_alpha=0.5",),
+    ("tokenizer.kind=bpe",),
     ("tokenizer.kind=bpe", "tokenizer.sampling_alpha=0.1"),
     ("data.both_directions=true",),
     ("model.encoder_layers=5", "model.decoder_layers=1"),
