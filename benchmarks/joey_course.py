@@ -42,11 +42,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("joey-course"))
     options = parser.parse_args()
     folder = options.folder.resolve()
-    folder.mkdir()
+    if folder.exists():
+        parser.error(f"{folder} exists; give another --folder")
+    folder.mkdir(parents=True)
     material = Material(folder, options.data)
-    steps = options.validate_every
     given = (options.joey, folder, material, options.model, options.batch)
-    model = Joey.new(*given, validation_steps=steps)
+    model = Joey.new(*given, validation_steps=options.validate_every)
     start = time.time()
     model.train(60 * options.minutes)
     points = course(model, material, start)

@@ -3,11 +3,11 @@
     python benchmarks/option_effects.py effects.json --data tatoeba --budget 4m --seeds 0 1 2
 
 Each row changes options of one training, and is repeated for each seed. The corpus is a random
-sample of the pairs of `--data`. It is small, so that a training sees each pair many times:
-otherwise regularisation could only harm. Dev BLEU is the best of a training, with greedy search.
-Each training is compared with the unchanged one of the same seed. The difference is the mean over
-the seeds, with its standard error. Results in the file are kept, so an interrupted script goes on;
-use another file for other options. The machine should do nothing else.
+sample of the pairs of `--data`. It is small, so that a training sees each pair many times. With a
+budget in which the model does not overfit, regularisation can only harm. Dev BLEU is the best of a
+training, with greedy search. Each training is compared with the unchanged one of the same seed. The
+difference is the mean over the seeds, with its standard error. Results in the file are kept, so an
+interrupted script goes on; use another file for other options. The machine should do nothing else.
 """
 
 import argparse
