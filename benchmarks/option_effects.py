@@ -6,8 +6,9 @@ Each row changes options of one training, and is repeated for each seed. The cor
 sample of the pairs of `--data`. It is small, so that a training sees each pair many times. With a
 budget in which the model does not overfit, regularisation can only harm. Dev BLEU is the best of a
 training, with greedy search. Each training is compared with the unchanged one of the same seed. The
-difference is the mean over the seeds, with its standard error. Results in the file are kept, so an
-interrupted script goes on; use another file for other options. The machine should do nothing else.
+difference is the mean over the seeds, with its standard error. With `--only`, the changes are those
+that contain one of its texts. Results in the file are kept, so an interrupted script goes on; use
+another file for another corpus or budget. The machine should do nothing else.
 """
 
 import argparse
@@ -117,6 +118,11 @@ def name_of(change: tuple[str, ...]) -> str:
     return ", ".join(f"`{setting}`" for setting in change) or "none"
 
 
+def selected(texts: list[str]) -> list[tuple[str, ...]]:
+    """Return the unchanged training, and the changes whose name contains one of the texts."""
+    return [change for change in CHANGES if not change or any(t in name_of(change) for t in texts)]
+
+
 def main() -> None:
     """Train what the file of results does not have yet, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -125,6 +131,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--budget", default="4m")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT")
     parser.add_argument("--table", action="store_true", help="print the results and train nothing")
     given = parser.parse_args()
     results = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
@@ -133,7 +140,7 @@ def main() -> None:
         if not given.table:
             sample(given.data, given.pairs, data)
         for seed in [] if given.table else given.seeds:
-            for change in CHANGES:
+            for change in selected(given.only):
                 seeds = results.setdefault(name_of(change), {})
                 if str(seed) not in seeds:
                     seeds[str(seed)] = trained(data, change, seed, given.budget)
