@@ -11,8 +11,8 @@ from seq2seq_cli.work import ShowWork, show_nothing
 
 TOKENIZING = "Tokenizing the corpus"
 _BLOCK_PAIRS = 4096  # that are tokenized at once
-_SAMPLED_PAIRS = 2000  # from which the growth by sampling is estimated
-_SHARE_WITHIN_GROWTH = 0.95  # of sampled segmentations
+_SAMPLED_PAIRS = 2000  # from which the lengths of samples are estimated
+_DEVIATIONS = 1.645  # standard deviations above the mean, which 95 % of the samples do not exceed
 
 
 def token_lengths(
@@ -42,34 +42,41 @@ def longer(lengths: np.ndarray, tokens: int | np.ndarray) -> np.ndarray:
     return np.minimum(lengths.astype(np.int32) + tokens, np.iinfo(np.uint16).max).astype(np.uint16)
 
 
-def growth_by_sampling(
+def tokens_added_by_sampling(
     pairs: Pairs,
     tokenizers: Tokenizers,
     lengths: np.ndarray,
     rows: np.ndarray,
     alpha: float,
 ) -> np.ndarray:
-    """Return the factor by which sampled segmentations are longer than the best ones.
+    """Return by how many tokens sampled segmentations are longer than the best ones.
 
-    It is estimated from a few thousand pairs, so that 95 % of the samples are not longer.
+    About 95 % of the samples are not longer than that. A sample of a sentence of n tokens is
+    assumed to have a normally distributed length, with a mean and a variance proportional to n.
+    Both are estimated from a few thousand pairs.
 
     Args:
         pairs: the sentences.
         tokenizers: of both languages.
-        lengths: numbers of tokens of the best segmentations, of shape [2, pairs].
-        rows: the pairs to estimate from, at least one.
+        lengths: numbers of tokens of the best segmentations, uint16 of shape [2, pairs].
+        rows: the pairs to return this for, at least one.
         alpha: `tokenizer.sampling_alpha`, above 0.
 
     Returns:
-        One factor for each side, float64 of shape [2], at least 1.
+        Numbers of tokens, uint16 of shape [2, rows].
     """
     few = rows[:: -(-len(rows) // _SAMPLED_PAIRS)]
-    growth = []
+    added = []
     for side, texts in enumerate(pairs.take(few)):
         tokenizer = tokenizers.target if side else tokenizers.source
-        sampled = np.array([len(ids) for ids in tokenizer.sample(texts, alpha, seed=side)])
-        growth.append(np.quantile(sampled / lengths[side, few], _SHARE_WITHIN_GROWTH))
-    return np.maximum(growth, 1.0)
+        best = lengths[side, few].astype(float)
+        more = [len(ids) for ids in tokenizer.sample(texts, alpha, seed=side)] - best
+        mean = more.sum() / best.sum()
+        deviation = np.sqrt(np.mean((more - mean * best) ** 2 / best))
+        every = np.arange(lengths[side].max() + 1)
+        tokens = np.rint(mean * every + _DEVIATIONS * deviation * np.sqrt(every))
+        added.append(np.maximum(tokens, 0).astype(np.uint16)[lengths[side, rows]])
+    return np.stack(added)
 
 
 def _text_lengths(

@@ -12,7 +12,7 @@ from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.autotune import without_autotune
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.directed import Directed
-from seq2seq_cli.data.lengths import growth_by_sampling, longer, token_lengths
+from seq2seq_cli.data.lengths import longer, token_lengths, tokens_added_by_sampling
 from seq2seq_cli.data.pairs import Pairs
 from seq2seq_cli.data.repetitions import Repetitions
 from seq2seq_cli.data.shapes import left_over, padded_shapes
@@ -112,9 +112,11 @@ class TrainingData:
         if sampling_alpha:
             # Each pair is put into a batch for longer pairs. A sentence whose sample is still too
             # long keeps its best segmentation.
-            growth = growth_by_sampling(pairs, tokenizers, text_lengths, self._rows, sampling_alpha)
-            most = [[config.max_source_tokens], [config.max_target_tokens]]
-            lengths = np.minimum(np.ceil(growth[:, None] * lengths), most).astype(np.uint16)
+            added = tokens_added_by_sampling(
+                pairs, tokenizers, text_lengths, self._rows, sampling_alpha
+            )
+            most = np.array([[config.max_source_tokens], [config.max_target_tokens]])
+            lengths = np.minimum(lengths.astype(np.int32) + added, most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
         self._shapes, self._shape_of = padded_shapes(lengths, weights, shape_cost)
         # A multiple of eight, so that the parts of a batch have the same size.
