@@ -173,7 +173,7 @@ def exploding_gradient(history: History) -> str | None:
     return (
         f"The gradient norm was usually {statistics.median(usual):.2g}, and is now up to "
         f"{max(recent):.2g}. Training is about to diverge. Lower training.peak_learning_rate "
-        "or training.gradient_clip_norm"
+        "or training.gradient_clip_norm; with Muon, raise training.weight_decay"
     )
 
 
