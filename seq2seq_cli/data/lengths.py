@@ -73,9 +73,10 @@ def tokens_added_by_sampling(
         more = [len(ids) for ids in tokenizer.sample(texts, alpha, seed=side)] - best
         mean = more.sum() / best.sum()
         deviation = np.sqrt(np.mean((more - mean * best) ** 2 / best))
-        every = np.arange(lengths[side].max() + 1)
+        every = np.arange(int(lengths[side, rows].max()) + 1)
         tokens = np.rint(mean * every + _DEVIATIONS * deviation * np.sqrt(every))
-        added.append(np.maximum(tokens, 0).astype(np.uint16)[lengths[side, rows]])
+        tokens = np.clip(tokens, 0, np.iinfo(np.uint16).max).astype(np.uint16)
+        added.append(tokens[lengths[side, rows]])
     return np.stack(added)
 
 

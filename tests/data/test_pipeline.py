@@ -217,6 +217,15 @@ def test_nearly_all_samples_fit_in_the_expected_length(tokenizer, alpha):
     assert added[0].sum() < (np.ceil(factor * lengths[0]) - lengths[0]).sum()
 
 
+def test_a_sentence_too_long_to_count_does_not_disturb_the_lengths_of_samples(tokenizer):
+    pairs, rows = in_memory(PAIRS), np.arange(len(PAIRS))
+    lengths = np.stack(token_lengths(pairs, tokenizer))
+    lengths[:, -1] = np.iinfo(np.uint16).max
+    added = tokens_added_by_sampling(pairs, tokenizer, lengths, rows[:-1], 0.1)
+    assert added.shape == (2, len(PAIRS) - 1)
+    assert (added > 0).any()
+
+
 def test_less_sampling_needs_fewer_positions(tokenizer):
     padded = [
         TrainingData(in_memory(PAIRS), tokenizer, tiny_config("x").training, alpha).padding_share
