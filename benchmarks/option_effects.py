@@ -131,9 +131,12 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--budget", default="4m")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT")
+    parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="in a row's name")
     parser.add_argument("--table", action="store_true", help="print the results and train nothing")
     given = parser.parse_args()
+    for text in given.only:
+        if not any(text in name_of(change) for change in CHANGES):
+            parser.error(f"argument --only: no row has {text} in its name")
     results = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "sample.tsv"
