@@ -88,7 +88,7 @@ class TrainingConfig(Table):
     weight_decay: float | None = Field(None, ge=0, le=100)
     """Share by which an update shrinks each matrix, times the learning rate. Biases,
     normalisations, embeddings and learned positions do not decay. The default is 0.01 with `adamw`,
-    and 0 with the others. `adam` does not accept it."""
+    0.3 with `muon`, and 0 with the others. `adam` does not accept it."""
     beta_1: float = Field(0.9, gt=0, lt=1)
     """Decay of the mean of gradients, in Adam and Lion."""
     beta_2: float = Field(0.98, ge=0, lt=1)
@@ -235,7 +235,7 @@ class TrainingConfig(Table):
     def decay(self) -> float:
         """The weight decay in effect."""
         if self.weight_decay is None:
-            return 0.01 if self.optimizer == "adamw" else 0.0
+            return {"adamw": 0.01, "muon": 0.3}.get(self.optimizer, 0.0)
         return self.weight_decay
 
     @property

@@ -89,9 +89,16 @@ def test_settings_that_cannot_have_an_effect_are_refused(assignments, message):
 
 @pytest.mark.parametrize(
     ("optimizer", "decay", "expected"),
-    [("adam", None, 0), ("adamw", None, 0.01), ("adamw", 0.2, 0.2), ("muon", None, 0)],
+    [
+        ("adam", None, 0),
+        ("adamw", None, 0.01),
+        ("adamw", 0.2, 0.2),
+        ("muon", None, 0.3),
+        ("muon", 0, 0),
+        ("lion", None, 0),
+    ],
 )
-def test_only_adamw_decays_weights_by_default(optimizer, decay, expected):
+def test_only_adamw_and_muon_decay_weights_by_default(optimizer, decay, expected):
     overrides = Overrides()
     overrides.set("training.optimizer", optimizer, "test")
     if decay is not None:
