@@ -120,7 +120,7 @@ def _check_languages(
         if found != (target, source):
             raise UsageError(
                 f"--backward {run.path} translates from {' to '.join(found)}. A backward run must "
-                f"translate from {target} to {source}, as --forward {forward[0][0].path} turned"
+                f"translate from {target} to {source}, opposite to --forward {forward[0][0].path}"
             )
     return source, target
 
