@@ -19,10 +19,7 @@ from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import BOS, PAD
 
 _KNOWN: dict[str, tuple] = {  # keys of [model] and their supported values; other keys may have any
-    "normalisation": ("layer",),
-    "positions": ("sinusoidal", "learned"),
-    "key_value_heads": (None,),
-    "head_units": (None,),
+    "positions": ("sinusoidal", "learned", "rotary", "relative"),
     "parallel_blocks": (False,),
 }
 

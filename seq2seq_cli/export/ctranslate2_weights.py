@@ -7,9 +7,11 @@ from typing import Any
 import keras
 import numpy as np
 
+from seq2seq_cli.config.model import AttentionStackConfig
 from seq2seq_cli.models.layers.blocks import Block, Residual
 from seq2seq_cli.models.layers.embeddings import Positions
-from seq2seq_cli.models.layers.normalisation import LayerNorm
+from seq2seq_cli.models.layers.normalisation import LayerNorm, Norm
+from seq2seq_cli.models.layers.relative_positions import MOST_DISTANCE, Distances, RelativeBias
 from seq2seq_cli.models.ops.layer_norm import EPSILON
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, UNK
@@ -33,20 +35,13 @@ def convert(
         folder: an existing folder.
         quantization: `float32`, `int8`, `int16` or `bfloat16`.
     """
-    from ctranslate2.specs import TransformerSpec, common_spec
+    from ctranslate2.specs import TransformerSpec, transformer_spec
 
-    first = model.decoder[0]
-    activation = {
-        "relu": common_spec.Activation.RELU,
-        "gelu": common_spec.Activation.GELU,
-        "swiglu": common_spec.Activation.SWISH,
-    }[first.feed_forward.activation]
-    spec = TransformerSpec.from_config(
-        (len(model.encoder), len(model.decoder)),
-        first.self_attention.heads,
-        pre_norm=model.decoder_norm is not None,
-        activation=activation,
-        ffn_glu=first.feed_forward.activation == "swiglu",
+    make_encoder = transformer_spec.TransformerEncoderSpec
+    make_decoder = transformer_spec.TransformerDecoderSpec
+    spec = TransformerSpec(
+        make_encoder(len(model.encoder), **_options(model.config, model.encoder[0])),
+        make_decoder(len(model.decoder), **_options(model.config, model.decoder[0])),
     )
     tables = model.embeddings
     # Quantization changes arrays in place, so no two weights may share one.
@@ -54,8 +49,10 @@ def convert(
     spec.decoder.embeddings.weight = tables.target_table.numpy().copy()
     spec.decoder.projection.weight = tables.output_table.numpy().copy()
     spec.decoder.projection.bias = tables.output_bias.numpy().copy()
-    _set_stack(spec.encoder, model.encoder, model.encoder_norm, model.source_positions)
-    _set_stack(spec.decoder, model.decoder, model.decoder_norm, model.target_positions)
+    _set_stack(spec.encoder, model.encoder, model.encoder_norm)
+    _set_stack(spec.decoder, model.decoder, model.decoder_norm)
+    _set_positions(spec.encoder, model.source_positions, model.encoder_distances)
+    _set_positions(spec.decoder, model.target_positions, model.decoder_distances)
     source, target = pieces
     spec.register_source_vocabulary(list(source))
     spec.register_target_vocabulary(list(target))
@@ -71,12 +68,47 @@ def convert(
     spec.save(str(folder))
 
 
-def _set_stack(side: Any, blocks: Sequence[Block], last: LayerNorm | None, at: Positions) -> None:
-    """Set the weights of an encoder or a decoder, except the embeddings."""
+def _options(config: AttentionStackConfig, block: Block) -> dict[str, Any]:
+    """Return the options of the specification of an encoder or a decoder with blocks like this."""
+    from ctranslate2.specs import common_spec
+
+    activations = common_spec.Activation
+    options = {
+        "num_heads": block.self_attention.heads,
+        "num_heads_kv": block.self_attention.key_value_heads,
+        "head_dim": config.head_width,
+        "pre_norm": config.norm == "pre",
+        "activation": {
+            "relu": activations.RELU,
+            "gelu": activations.GELU,
+            "swiglu": activations.SWISH,
+        }[config.activation],
+        "ffn_glu": config.activation == "swiglu",
+        "rms_norm": config.normalisation == "rms",
+        "relative_attention_bias": config.positions == "relative",
+    }
+    if config.positions == "rotary":
+        options |= {"rotary_dim": config.head_width, "rotary_interleave": True}
+    return options
+
+
+def _set_positions(side: Any, added: Positions, distances: Distances | None) -> None:
+    """Set the positions of an encoder or a decoder.
+
+    CTranslate2 computes sinusoidal and rotary positions by the formulas of s2s.
+    """
+    if added.table is not None:
+        rows = np.arange(max(_MOST_POSITIONS, added.table.shape[0]))
+        side.position_encodings.encodings = added(rows).numpy()
+    if isinstance(distances, RelativeBias):
+        for to in side.layer:
+            to.self_attention.relative_attention_bias = distances.bias_table.numpy()
+            to.self_attention.relative_attention_max_distance = np.int32(MOST_DISTANCE)
+
+
+def _set_stack(side: Any, blocks: Sequence[Block], last: Norm | None) -> None:
+    """Set the weights of an encoder or a decoder, except embeddings and positions."""
     side.scale_embeddings = True
-    if at.table is not None:  # CTranslate2 computes sinusoidal positions by the same formula
-        rows = np.arange(max(_MOST_POSITIONS, at.table.shape[0]))
-        side.position_encodings.encodings = at(rows).numpy()
     if last is not None:
         _set_norm(side.layer_norm, last)
     for to, block in zip(side.layer, blocks, strict=True):
@@ -106,8 +138,10 @@ def _set_dense(to: Any, layer: keras.layers.Layer, *names: str) -> None:
     to.bias = np.concatenate([getattr(layer, f"{name}_bias").numpy() for name in names])
 
 
-def _set_norm(to: Any, layer: LayerNorm) -> None:
-    to.gamma, to.beta = layer.gamma.numpy(), layer.beta.numpy()
+def _set_norm(to: Any, layer: Norm) -> None:
+    to.gamma = layer.gamma.numpy()
+    if isinstance(layer, LayerNorm):
+        to.beta = layer.beta.numpy()
 
 
 def _round_to_bfloat16(spec: Any) -> None:

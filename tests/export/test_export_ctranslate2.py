@@ -33,6 +33,17 @@ MODELS = {
         "model__encoder_layers": 2,
         "model__decoder_layers": 3,
     },
+    "rotary positions": {"model__positions": "rotary", "model__encoder_layers": 2},
+    "relative positions, RMS normalisation": {
+        "model__positions": "relative",
+        "model__normalisation": "rms",
+        "model__decoder_layers": 2,
+    },
+    "shared keys, wide heads": {
+        "model__heads": 4,
+        "model__key_value_heads": 2,
+        "model__head_units": 6,
+    },
     "shared weights": {"model__weight_sharing": "stacks", "model__encoder_layers": 2},
 }
 
@@ -93,8 +104,7 @@ def test_models_without_layers_in_ctranslate2_are_refused():
         loaded = random_model(model__kind=kind)
         with pytest.raises(UsageError, match="supports only Transformers with an encoder"):
             FORMAT.check_model(loaded)
-    options = {"normalisation": "rms", "positions": "rotary", "key_value_heads": 1}
-    options["parallel_blocks"] = True
+    options = {"positions": "alibi", "parallel_blocks": True}
     for key, value in options.items():
         loaded = random_model(**{f"model__{key}": value})
         with pytest.raises(UsageError, match=f"model.{key} = {value!r} is not supported"):
