@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from seq2seq_cli.models.ops.compute import fused
+
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 _STEPS = 5
 
@@ -26,21 +28,27 @@ def orthogonalise(x: tf.Tensor, precision: str = "float32") -> tf.Tensor:
     if larger > 2 * smaller and precision == "float32":
         return _by(_product_of_polynomials(_gram(x, tall)), x, tall)
     for _ in range(_STEPS):
-        a = _gram(x, tall)
-        x = _A * x + _by(_B * a + _C * tf.matmul(a, a), x, tall)
+        x = _by(_polynomial(_gram(x, tall)), x, tall)
     return tf.cast(x, tf.float32)
 
 
 def _product_of_polynomials(a: tf.Tensor) -> tf.Tensor:
     """Return the product of the P of all steps, which follows from the first A: A' = P A P."""
-    identity = tf.eye(a.shape[-1], dtype=a.dtype)
-    product = identity
-    for step in range(_STEPS):
-        p = _A * identity + _B * a + _C * tf.matmul(a, a)
-        product = p if step == 0 else tf.matmul(p, product)
-        if step < _STEPS - 1:
-            a = tf.matmul(tf.matmul(p, a), p)
+    product = p = _polynomial(a)
+    for _ in range(1, _STEPS):
+        a = tf.matmul(tf.matmul(p, a), p)
+        p = _polynomial(a)
+        product = tf.matmul(p, product)
     return product
+
+
+def _polynomial(a: tf.Tensor) -> tf.Tensor:
+    return _sum_of_powers(a, tf.matmul(a, a))
+
+
+@fused
+def _sum_of_powers(a: tf.Tensor, square: tf.Tensor) -> tf.Tensor:
+    return _A * tf.eye(a.shape[-1], dtype=a.dtype) + _B * a + _C * square
 
 
 def _gram(x: tf.Tensor, tall: bool) -> tf.Tensor:
