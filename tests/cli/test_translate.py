@@ -129,6 +129,7 @@ def test_a_closed_pipe_is_not_an_error(home):
         [sys.executable, "-m", "seq2seq_cli", "translate", *["I see one cats."] * 2000],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        pipesize=4096,  # less than the output: the command waits for a reader
     ) as process:
         process.stdout.readline()
         process.stdout.close()
