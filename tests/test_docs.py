@@ -14,7 +14,7 @@ import make_configuration
 from seq2seq_cli.cli import app
 from seq2seq_cli.cli.options import config_layers
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.files import load_config, shipped_configs
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.pipeline import Batch
 from seq2seq_cli.decoding.search import Search
@@ -117,8 +117,9 @@ def test_options_are_parsed():
 @pytest.mark.parametrize(("page", "arguments"), SHELL)
 def test_commands_of_the_pages_exist_with_their_options(page, arguments):
     given = parse(arguments)
+    config = given.get("config") if given.get("config") in shipped_configs() else None
     settings = config_layers(
-        None, given.get("settings"), model=given.get("model"), attention=given.get("attention")
+        config, given.get("settings"), model=given.get("model"), attention=given.get("attention")
     )
     load_config(*settings)
 
