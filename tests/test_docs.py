@@ -117,6 +117,7 @@ def test_options_are_parsed():
 @pytest.mark.parametrize(("page", "arguments"), SHELL)
 def test_commands_of_the_pages_exist_with_their_options(page, arguments):
     given = parse(arguments)
+    # A page may also name the reader's own file, or a config that is no longer shipped.
     config = given.get("config") if given.get("config") in shipped_configs() else None
     settings = config_layers(
         config, given.get("settings"), model=given.get("model"), attention=given.get("attention")
