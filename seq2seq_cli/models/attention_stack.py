@@ -1,6 +1,7 @@
 """The common part of the models that consist of Transformer blocks."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
@@ -90,6 +91,10 @@ class AttentionStack(Seq2Seq):
         """See Seq2Seq.logits."""
         return self.embeddings.logits(hidden)
 
+    def joined_matrices(self) -> dict[str, int]:
+        """See Seq2Seq.joined_matrices. Each head of an attention has its own matrices."""
+        return joined_matrices(self.target_blocks)
+
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each block."""
         state = {"position": tf.constant(0)}
@@ -169,3 +174,9 @@ def capacity(state: State) -> tf.Tensor:
 def join_masks(first_RS: tf.Tensor, then_1L: tf.Tensor) -> tf.Tensor:
     """Return two masks of keys as one, for all rows."""
     return tf.concat([first_RS, tf.repeat(then_1L, tf.shape(first_RS)[0], axis=0)], axis=1)
+
+
+def joined_matrices(blocks: Iterable[Block]) -> dict[str, int]:
+    """Return the result of Seq2Seq.joined_matrices for the attentions of blocks."""
+    attentions = [attention for block in blocks for attention in block.attentions]
+    return {path: n for attention in attentions for path, n in attention.joined_matrices().items()}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import checkpoint_state, tiny_config
-from small_models import small_rnn, small_transformer
+from small_models import small_decoder_only, small_rnn, small_transformer
 
 from seq2seq_cli.models.ops.orthogonal import orthogonalise
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -112,9 +112,15 @@ def test_an_update_of_muon_is_about_as_large_as_one_of_adam():
 
 
 def test_muon_updates_the_matrices_inside_layers():
-    found = muon_matrices(small_transformer())
-    assert "encoder_0/feed_forward/inner_kernel" in found
+    found = muon_matrices(small_transformer(heads=4, key_value_heads=2))
+    assert found["encoder_0/feed_forward/inner_kernel"] == 1
+    for attention in ("decoder_0/self_attention", "decoder_0/cross_attention"):
+        assert found[f"{attention}/query_kernel"] == 4
+        assert found[f"{attention}/key_kernel"] == found[f"{attention}/value_kernel"] == 2
+        assert found[f"{attention}/output_kernel"] == 1
     assert not any("table" in path or "bias" in path or "norm" in path for path in found)
+    found = muon_matrices(small_decoder_only(heads=4))
+    assert found["block_1/self_attention/query_kernel"] == 4
     found = muon_matrices(small_rnn())
     assert found["decoder_1/recurrent_kernel"] == found["decoder/context_kernel"] == 3
     assert found["encoder_1_backward/kernel"] == 3

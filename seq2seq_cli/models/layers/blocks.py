@@ -185,6 +185,11 @@ class Block(keras.layers.Layer):
         self.has_cross = cross
         self.built = True
 
+    @property
+    def attentions(self) -> list[MultiHeadAttention]:
+        """The self-attention, and the cross-attention if there is one."""
+        return [self.self_attention, *([self.cross_attention] if self.has_cross else [])]
+
     def call(
         self,
         inputs_BTD: tf.Tensor,

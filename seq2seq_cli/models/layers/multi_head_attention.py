@@ -142,6 +142,14 @@ class MultiHeadAttention(keras.layers.Layer):
         )
         self.built = True
 
+    def joined_matrices(self) -> dict[str, int]:
+        """See Seq2Seq.joined_matrices. Each head has its own W_i^Q, W_i^K and W_i^V."""
+        return {
+            self.query_kernel.path: self.heads,
+            self.key_kernel.path: self.key_value_heads,
+            self.value_kernel.path: self.key_value_heads,
+        }
+
     def call(
         self,
         query: tf.Tensor,
