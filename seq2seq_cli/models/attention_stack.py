@@ -1,7 +1,6 @@
 """The common part of the models that consist of Transformer blocks."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
@@ -57,6 +56,11 @@ class AttentionStack(Seq2Seq):
         """The blocks that a target token goes through."""
 
     @property
+    def all_blocks(self) -> list[Block]:
+        """The blocks of the target, and those of an encoder if there is one."""
+        return self.target_blocks
+
+    @property
     @abstractmethod
     def target_norm(self) -> Norm | None:
         """The normalisation after them, which a pre-norm stack needs."""
@@ -93,7 +97,10 @@ class AttentionStack(Seq2Seq):
 
     def joined_matrices(self) -> dict[str, int]:
         """See Seq2Seq.joined_matrices. Each head of an attention has its own matrices."""
-        return joined_matrices(self.target_blocks)
+        found: dict[str, int] = {}
+        for block in self.all_blocks:
+            found |= block.joined_matrices()
+        return found
 
     def initial_state(self, memory: Memory, max_length: int | tf.Tensor) -> State:
         """See Seq2Seq.initial_state: a cache of `max_length` keys and values for each block."""
@@ -174,9 +181,3 @@ def capacity(state: State) -> tf.Tensor:
 def join_masks(first_RS: tf.Tensor, then_1L: tf.Tensor) -> tf.Tensor:
     """Return two masks of keys as one, for all rows."""
     return tf.concat([first_RS, tf.repeat(then_1L, tf.shape(first_RS)[0], axis=0)], axis=1)
-
-
-def joined_matrices(blocks: Iterable[Block]) -> dict[str, int]:
-    """Return the result of Seq2Seq.joined_matrices for the attentions of blocks."""
-    attentions = [attention for block in blocks for attention in block.attentions]
-    return {path: n for attention in attentions for path, n in attention.joined_matrices().items()}

@@ -3,12 +3,7 @@
 import tensorflow as tf
 
 from seq2seq_cli.config.model import TransformerConfig
-from seq2seq_cli.models.attention_stack import (
-    AttentionStack,
-    cache_tensors,
-    joined_matrices,
-    layer_cache,
-)
+from seq2seq_cli.models.attention_stack import AttentionStack, cache_tensors, layer_cache
 from seq2seq_cli.models.layers.blocks import Block, BlockOutput
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
@@ -153,9 +148,10 @@ class Transformer(AttentionStack):
             outputs.append(found)
         return self.normalised(x), outputs
 
-    def joined_matrices(self) -> dict[str, int]:
-        """See Seq2Seq.joined_matrices. Each head of an attention has its own matrices."""
-        return joined_matrices([*self.encoder, *self.decoder])
+    @property
+    def all_blocks(self) -> list[Block]:
+        """See AttentionStack.all_blocks."""
+        return [*self.encoder, *self.decoder]
 
     @property
     def target_blocks(self) -> list[Block]:

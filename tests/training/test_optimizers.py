@@ -114,6 +114,7 @@ def test_an_update_of_muon_is_about_as_large_as_one_of_adam():
 def test_muon_updates_the_matrices_inside_layers():
     found = muon_matrices(small_transformer(heads=4, key_value_heads=2))
     assert found["encoder_0/feed_forward/inner_kernel"] == 1
+    assert found["encoder_0/self_attention/key_kernel"] == 4
     for attention in ("decoder_0/self_attention", "decoder_0/cross_attention"):
         assert found[f"{attention}/query_kernel"] == 4
         assert found[f"{attention}/key_kernel"] == found[f"{attention}/value_kernel"] == 2

@@ -185,10 +185,10 @@ class Block(keras.layers.Layer):
         self.has_cross = cross
         self.built = True
 
-    @property
-    def attentions(self) -> list[MultiHeadAttention]:
-        """The self-attention, and the cross-attention if there is one."""
-        return [self.self_attention, *([self.cross_attention] if self.has_cross else [])]
+    def joined_matrices(self) -> dict[str, int]:
+        """See Seq2Seq.joined_matrices."""
+        found = self.self_attention.joined_matrices()
+        return found | self.cross_attention.joined_matrices() if self.has_cross else found
 
     def call(
         self,
