@@ -4,7 +4,8 @@
 
 Each row changes options of one training, and is repeated for each seed. The corpus is a random
 sample of the pairs of `--data`. It is small, so that a training sees each pair many times. With a
-budget in which the model does not overfit, regularisation can only harm. Dev BLEU is the best of a
+budget in which the model does not overfit, regularisation can only harm. The precision is fixed,
+since a choice by measured speed could differ between the trainings. Dev BLEU is the best of a
 training, with greedy search. Each training is compared with the unchanged one of the same seed. The
 difference is the mean over the seeds, with its standard error. With `--only`, the changes are those
 that contain one of its texts. Results in the file are kept, so an interrupted script goes on; use
@@ -34,6 +35,7 @@ BASE = (
     "model.decoder_layers=3",
     "model.dropout=0.2",
     "model.attention_dropout=0",
+    "training.precision=float32",
     "training.validate_every_steps=1000",
 )
 CHANGES: tuple[tuple[str, ...], ...] = (
