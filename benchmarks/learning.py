@@ -15,7 +15,7 @@ from pathlib import Path
 from seq2seq_cli.runs.run import Run
 
 WIDTH, HEIGHT = 7.2, 4.0  # inches
-COLOURS = ("#2f6fbf", "#d1603d", "#3b8f5a", "#8458b3", "#7a6a53", "#b03a6f")
+COLOURS = ("#2f6fbf", "#d1603d", "#3b8f5a", "#8458b3", "#7a6a53", "#b03a6f", "#1b9aaa")
 
 Course = list[tuple[float, float]]  # minutes and dev BLEU of each validation
 
