@@ -96,7 +96,7 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
         )
     names = f"{path}.{languages[0]} with {path}.{languages[1]}"
     raise DataError(
-        f"{path}: no such file, nor {names}. Check --data (data.corpus), or data.sources; the "
+        f"{path}: no such file, nor {names}. Check --data (data.corpus) or data.sources; the "
         "corpora with names are `phrasebook` and `tatoeba`"
     )
 

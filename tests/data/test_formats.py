@@ -116,7 +116,7 @@ def test_missing_side_is_named(tmp_path):
 
 def test_missing_file_is_named(tmp_path):
     assert error_of(tmp_path / "p.tsv") == (
-        "p.tsv: no such file, nor p.tsv.en with p.tsv.es. Check --data (data.corpus), or "
+        "p.tsv: no such file, nor p.tsv.en with p.tsv.es. Check --data (data.corpus) or "
         "data.sources; the corpora with names are `phrasebook` and `tatoeba`"
     )
 
