@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import CorpusConfig
 from seq2seq_cli.config.model import DEFAULT_KIND, MODELS
-from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.config.overrides import ATTENTION_ALIASES, Overrides
 from seq2seq_cli.config.table import Table
 
 
@@ -100,7 +100,11 @@ def _combination(message: str, origins: dict[str, str], flags: dict[str, str]) -
 
 def wrong_value(key: str, kind: str, value: Any, origins: dict[str, str]) -> str:
     """Return a message that a key must not have a value, with the allowed values."""
-    return f"{origins[key]}: {_must_be(key, allowed(key, kind), value)}"
+    message = f"{origins[key]}: {_must_be(key, allowed(key, kind), value)}"
+    if origins[key] == "--attention":
+        aliases = ", ".join(name.replace("_", "-") for name in ATTENTION_ALIASES)
+        message = f"{message}. The option also accepts {aliases}"
+    return message
 
 
 def _must_be(key: str, words: str, value: Any) -> str:
