@@ -39,12 +39,16 @@ def write_sample(folder: Path, pairs: int, mono: int) -> None:
         (folder / "split" / f"train.{language}").read_text("utf-8").split("\n")[:-1]
         for language in ("en", "es")
     )
+    if pairs > len(sources):
+        raise SystemExit(f"--pairs {pairs}: the training side has {len(sources)}")
     chosen = sorted(random.Random(0).sample(range(len(sources)), pairs))
     for language, lines in (("en", sources), ("es", targets)):
         text = "".join(f"{lines[i]}\n" for i in chosen)
         (folder / f"sample.{language}").write_text(text, "utf-8")
     known = {targets[i] for i in chosen}
     others = [i for i in range(len(targets)) if targets[i] not in known]
+    if mono > len(others):
+        raise SystemExit(f"--mono {mono}: there are {len(others)} other targets")
     text = "".join(f"{targets[i]}\n" for i in sorted(random.Random(1).sample(others, mono)))
     (folder / "mono.es").write_text(text, "utf-8")
 
