@@ -65,8 +65,13 @@ def test_a_dry_run_of_a_resumed_training_is_refused(workdir):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--attention", "flash"], 2, "--attention: model.attention must be one of 'additive'"),
-        (["--attention", "flash"], 2, "The option also accepts bahdanau, luong, local-m, local-p"),
+        (
+            ["--attention", "flash"],
+            2,
+            "--attention: model.attention must be one of 'additive', 'dot', 'general', 'concat', "
+            "'scaled_dot', 'location', 'none'; it is 'flash'. The option also accepts bahdanau, "
+            "luong, local-m, local-p",
+        ),
         (["--model", "cnn"], 2, "--model: model.kind must be one of 'rnn', 'transformer', "),
         (
             ["--model", "transformer", "--attention", "additive"],

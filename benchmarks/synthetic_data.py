@@ -1,13 +1,14 @@
-"""What made data gives to a small sample of a corpus, beside as much training without it.
+"""The effect of synthetic pairs on a small sample of a corpus, with a control of equal training.
 
-    python benchmarks/made_data.py made --split-seed 1 --pairs 14000 --steps 1000 --mono 42000
+    python benchmarks/synthetic_data.py sample-1 --split-seed 1 --pairs 14000 --mono 42000
 
-The script makes the folder `made` with runs of the same number of updates. The shipped recipes
-train `transformer`, `rnn` and `reverse`, from Spanish to English. Then the recipe of the night
-trains `student` on the pairs and on what `s2s recipe diversify` makes with these models. The
-control is `alone`: it starts from the same weights and sees only the real pairs. With `--mono`,
-`back` has the translations of other Spanish sentences of the corpus instead. At the end,
-`s2s compare` scores all runs on the dev split. The same command continues an interrupted one.
+All runs are in the folder and make the same number of updates. The shipped recipes train
+`transformer`, `rnn` and `reverse`, from Spanish to English. Then `tatoeba-night` trains `student`
+on the pairs and on those that `s2s recipe diversify` makes with these models. The control,
+`alone`, starts from the same weights and sees only the real pairs. With `--mono`, `back` has
+translations of other Spanish sentences of the corpus by `reverse` instead. At the end,
+`s2s compare` scores the runs on the dev split. The same command continues an interrupted one; use
+another folder for other numbers.
 """
 
 import argparse
@@ -17,12 +18,12 @@ from pathlib import Path
 
 from peers import S2S, describe
 
-FIXED = (
+SETTINGS = (
     "data.dev=split/dev",
     "data.test=split/test",
-    "training.budget_seconds=100000",
+    "training.budget_seconds=100000",  # more than --steps takes
     "training.validate_every_steps=250",
-    "training.precision=bfloat16",
+    "training.precision=bfloat16",  # a measured choice could differ between the runs
 )
 
 
@@ -59,7 +60,7 @@ def train(folder: Path, name: str, steps: int, *arguments: str) -> None:
     if (folder / "runs" / name).exists():
         s2s(folder, *command, "--resume")
     else:
-        settings = [word for setting in FIXED for word in ("--set", setting)]
+        settings = [word for setting in SETTINGS for word in ("--set", setting)]
         s2s(folder, *command, "--steps", str(steps), *settings, *arguments)
 
 
@@ -69,18 +70,18 @@ def make(folder: Path, file: str, recipe: str, *arguments: str) -> None:
         s2s(folder, "recipe", recipe, *arguments, "--output", file, "--quiet")
 
 
-def second(folder: Path, name: str, steps: int, made: str | None) -> None:
-    """Train the model of the night on the sample and a file of synthetic pairs, if one is given."""
+def train_student(folder: Path, name: str, steps: int, synthetic: str | None) -> None:
+    """Train the model of the night on the sample, and on a file of synthetic pairs if given."""
     sources = '{corpus = "sample"}'
-    if made:
-        sources += f', {{corpus = "{made}", columns = "en es", train_only = true}}'
+    if synthetic:
+        sources += f', {{corpus = "{synthetic}", columns = "en es", train_only = true}}'
     train(folder, name, steps, "--config", "tatoeba-night", "--set", f"data.sources=[{sources}]")
 
 
 def main() -> None:
     """Train the runs that are missing, and compare all."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=Path, help="has the runs; what is in it is not made again")
+    parser.add_argument("folder", type=Path, help="for the runs; those in it are not trained again")
     parser.add_argument("--data", default="tatoeba")
     parser.add_argument("--split-seed", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=14_000)
@@ -92,20 +93,19 @@ def main() -> None:
     if not (folder / "split").exists():
         seed = f"data.split_seed={given.split_seed}"
         s2s(folder, "export-split", "split", "--data", given.data, "--set", seed)
-    if not (folder / "mono.es").exists():
-        write_sample(folder, given.pairs, given.mono)
+    write_sample(folder, given.pairs, given.mono)
     transformer = ("--config", "tatoeba-transformer", "--data", "sample")
     train(folder, "transformer", steps, *transformer)
     train(folder, "reverse", steps, *transformer, "--source", "es", "--target", "en")
     train(folder, "rnn", steps, "--config", "tatoeba-rnn-general", "--data", "sample")
     forward = ("--forward", "transformer", "--forward", "rnn")
     make(folder, "diversified.tsv", "diversify", *forward, "--backward", "reverse")
-    second(folder, "student", steps, "diversified.tsv")
-    second(folder, "alone", steps, None)
+    train_student(folder, "student", steps, "diversified.tsv")
+    train_student(folder, "alone", steps, None)
     names = ["alone", "student", "transformer", "rnn"]
     if given.mono:
         make(folder, "back.tsv", "back-translate", "--run", "reverse", "--input", "mono.es")
-        second(folder, "back", steps, "back.tsv")
+        train_student(folder, "back", steps, "back.tsv")
         names.insert(1, "back")
     s2s(folder, "compare", *names, "--split", "dev", "--metric", "bleu", "--metric", "chrf")
     print(describe(None))
