@@ -1,4 +1,4 @@
-"""Turns pairs into padded batches of few shapes; seed and epoch determine their order."""
+"""Turns pairs into padded batches of token ids, epoch by epoch."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -10,12 +10,11 @@ import tensorflow as tf
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.autotune import without_autotune
+from seq2seq_cli.data.batching import Batching, Plan
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.directed import Directed
 from seq2seq_cli.data.lengths import longer, token_lengths, tokens_added_by_sampling
 from seq2seq_cli.data.pairs import Pairs
-from seq2seq_cli.data.repetitions import Repetitions
-from seq2seq_cli.data.shapes import left_over, padded_shapes
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import DataError
@@ -36,20 +35,6 @@ class Batch(NamedTuple):
     source_BS: tf.Tensor
     target_BT: tf.Tensor
     pairs: tf.Tensor
-
-
-class Plan(NamedTuple):
-    """The batches of an epoch.
-
-    Attributes:
-        indices: int32 of shape [pairs], rows of the training side, batch after batch.
-        counts: int of shape [batches], the number of rows in each batch.
-        shapes: int of shape [batches], the number of each batch's shape.
-    """
-
-    indices: np.ndarray
-    counts: np.ndarray
-    shapes: np.ndarray
 
 
 class TrainingData:
@@ -86,20 +71,18 @@ class TrainingData:
         show: ShowWork = show_nothing,
     ):
         self._pairs = pairs
+        self._tags = pairs.tags
         self._tokenizers = tokenizers
         self._seed = config.seed
         self._alpha = sampling_alpha
-        source_lengths, target_lengths = token_lengths(pairs, tokenizers, show)
-        text_lengths = np.stack([source_lengths, target_lengths])
-        self._tags = pairs.tags
-        if pairs.tags is not None:
-            counts = np.array([len(tags) for tags in pairs.tags.sequences], np.int32)
-            source_lengths = longer(source_lengths, counts[pairs.tags.numbers])
+        text_lengths = np.stack(token_lengths(pairs, tokenizers, show))
+        lengths = text_lengths.copy()
+        if self._tags is not None:
+            counts = np.array([len(tags) for tags in self._tags.sequences], np.int32)
+            lengths[0] = longer(lengths[0], counts[self._tags.numbers])
 
-        fits = (source_lengths <= config.max_source_tokens) & (
-            target_lengths <= config.max_target_tokens
-        )
-        self._rows = np.flatnonzero(fits).astype(np.int32)
+        most = np.array([[config.max_source_tokens], [config.max_target_tokens]])
+        self._rows = np.flatnonzero((lengths <= most).all(axis=0)).astype(np.int32)
         self.too_long = len(pairs) - len(self._rows)
         if not len(self._rows):
             raise DataError(
@@ -108,35 +91,22 @@ class TrainingData:
                 "Raise training.max_source_tokens and training.max_target_tokens"
             )
 
-        lengths = np.stack([source_lengths, target_lengths])[:, self._rows]
+        lengths = room = lengths[:, self._rows]
         if sampling_alpha:
             # Each pair is put into a batch for longer pairs. A sentence whose sample is still too
             # long keeps its best segmentation.
             added = tokens_added_by_sampling(
                 pairs, tokenizers, text_lengths, self._rows, sampling_alpha
             )
-            most = np.array([[config.max_source_tokens], [config.max_target_tokens]])
-            lengths = np.minimum(lengths.astype(np.int32) + added, most).astype(np.uint16)
+            room = np.minimum(lengths.astype(np.int32) + added, most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
-        self._shapes, self._shape_of = padded_shapes(lengths, weights, shape_cost)
-        # A multiple of eight, so that the parts of a batch have the same size.
-        rows = 2 * config.part_tokens // self._shapes.sum(axis=1)
-        self._batch_rows = np.where(rows < 8, rows, (rows + 4) // 8 * 8)
-        if config.part_pairs:
-            self._batch_rows[:] = config.part_pairs
-        self.most_rows = int(self._batch_rows.max())
-        self._repetitions = weights if weights is None else Repetitions(weights, self._shape_of)
-
-        sizes = np.bincount(self._shape_of[self._shown(epoch=0)], minlength=len(self._shapes))
-        self.pairs = int(sizes.sum())
-        each = 1.0 if weights is None else weights
-        self.source_tokens = round(float(np.sum(source_lengths[fits] * each)))
-        self.target_tokens = round(float(np.sum(target_lengths[fits] * each)))
-        self._left_over, sizes = left_over(self._shapes, self._batch_rows, sizes)
-        batches = -(-sizes // self._batch_rows)
-        self.steps_per_epoch = int(batches.sum())
-        positions = int((batches * self._batch_rows * self._shapes.sum(axis=1)).sum())
-        self.padding_share = 1 - (self.source_tokens + self.target_tokens) / positions
+        batching = self._batching = Batching(room, weights, config, shape_cost)
+        self.pairs = batching.pairs
+        self.most_rows = int(batching.rows.max())
+        self.steps_per_epoch = batching.batches
+        tokens = lengths.sum(axis=1) if weights is None else lengths @ weights.astype(float)
+        self.source_tokens, self.target_tokens = np.rint(tokens).astype(int).tolist()
+        self.padding_share = 1 - (self.source_tokens + self.target_tokens) / batching.positions
 
     @classmethod
     def from_config(
@@ -156,40 +126,18 @@ class TrainingData:
         return cls(pairs, tokenizers, training, alpha, cost, show)
 
     def plan(self, epoch: int) -> Plan:
-        """Return the batches of an epoch and their order; seed and epoch determine them."""
-        order = self._shown(epoch)
-        shapes = self._shape_of[order]
-        by_shape = np.argsort(shapes, kind="stable").astype(np.int32)
-        ends = np.cumsum(np.bincount(shapes, minlength=len(self._shapes)))
-        members = np.split(by_shape, ends[:-1])
-        for shape, (left, larger) in self._left_over.items():
-            members[shape], rest = np.split(members[shape], [-left])
-            members[larger] = np.sort(np.concatenate([members[larger], rest]))
-        parts = []
-        for shape, (rows, positions) in enumerate(zip(self._batch_rows, members, strict=True)):
-            starts = np.arange(0, len(positions), rows)
-            ends = np.minimum(starts + rows, len(positions))
-            parts.append((shape, positions, ends - starts))
-        # A random order spreads the long pairs, whose batches fill slowly, over the whole epoch.
-        numbers = np.concatenate([np.full(len(counts), shape) for shape, _, counts in parts])
-        counts = np.concatenate([counts for _, _, counts in parts])
-        starts = np.cumsum(counts) - counts
-        shuffled = np.random.default_rng([self._seed, epoch, 1]).permutation(len(counts))
-        starts, counts = starts[shuffled], counts[shuffled]
-        # First by how much each position moves with its batch, then where its pair comes from.
-        moved = np.repeat((starts - (np.cumsum(counts) - counts)).astype(np.int32), counts)
-        moved += np.arange(len(order), dtype=np.int32)
-        positions = np.concatenate([positions for _, positions, _ in parts])[moved]
-        return Plan(self._rows[order[positions]], counts, numbers[shuffled])
+        """Return the batches of an epoch and their order; its indices are rows of the pairs."""
+        plan = self._batching.plan(epoch)
+        return plan._replace(indices=self._rows[plan.indices])
 
     def shapes(self, batches: int | None = None) -> list[tuple[int, int, int]]:
         """Return the distinct shapes of the first epoch's first batches, or of all its batches.
 
         Each is (rows, source length, target length without BOS). The largest come first.
         """
-        found = np.unique(self.plan(epoch=0).shapes[:batches])[::-1]
-        sides = self._shapes[found].tolist()
-        rows = self._batch_rows[found].tolist()
+        found = np.unique(self._batching.plan(epoch=0).shapes[:batches])[::-1]
+        sides = self._batching.shapes[found].tolist()
+        rows = self._batching.rows[found].tolist()
         return [(n, source, target) for n, (source, target) in zip(rows, sides, strict=True)]
 
     def pairs_of(self, epoch: int, batch: int, batches: int = 1) -> list[Pair]:
@@ -211,7 +159,7 @@ class TrainingData:
         counts, shapes = plan.counts[skip:], plan.shapes[skip:]
         indices = tf.RaggedTensor.from_row_lengths(plan.indices[plan.counts[:skip].sum() :], counts)
         numbers = np.arange(skip, skip + len(counts))
-        columns = (numbers, self._batch_rows[shapes], self._shapes[shapes])
+        columns = (numbers, self._batching.rows[shapes], self._batching.shapes[shapes])
         in_graph = (column.astype(np.int32) for column in columns)
         batches = tf.data.Dataset.from_tensor_slices((indices, *in_graph))
         # Each epoch has its own data set, but the function it maps is traced only once.
@@ -295,10 +243,3 @@ class TrainingData:
             lambda rows: tags.numbers[rows].astype(np.int32), [indices], tf.int32
         )
         return tf.concat([tf.gather(ids, tf.ensure_shape(numbers, [None])), source], axis=1)
-
-    def _shown(self, epoch: int) -> np.ndarray:
-        """Return the rows (int32) of an epoch, repeated by weight and shuffled."""
-        rng = np.random.default_rng([self._seed, epoch])
-        if self._repetitions is None:
-            return rng.permutation(np.arange(len(self._rows), dtype=np.int32))
-        return rng.permutation(self._repetitions.draw(rng))
