@@ -23,7 +23,7 @@ class DecodingConfig(Table):
     """A run of the opposite direction (a name in runs/, or a path) that re-ranks the hypotheses by
     the probability of the source given each one (Li et al. 2016, Yee et al. 2019); empty for
     none."""
-    rerank_weight: float = Field(1.0, ge=0, le=100)
+    rerank_weight: float = Field(0.5, ge=0, le=100)
     """Weight of that log-probability, which is added to the score of the search."""
     rerank_hypotheses: int = Field(0, ge=0, le=1000)
     """Number of hypotheses to re-rank: samples, or at most `beam`; 0 for the whole beam."""

@@ -91,16 +91,16 @@ class TrainingData:
                 "Raise training.max_source_tokens and training.max_target_tokens"
             )
 
-        lengths = room = lengths[:, self._rows]
+        lengths = longest = lengths[:, self._rows]
         if sampling_alpha:
             # Each pair is put into a batch for longer pairs. A sentence whose sample is still too
             # long keeps its best segmentation.
             added = tokens_added_by_sampling(
                 pairs, tokenizers, text_lengths, self._rows, sampling_alpha
             )
-            room = np.minimum(lengths.astype(np.int32) + added, most).astype(np.uint16)
+            longest = np.minimum(lengths.astype(np.int32) + added, most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
-        batching = self._batching = Batching(room, weights, config, shape_cost)
+        batching = self._batching = Batching(longest, weights, config, shape_cost)
         self.pairs = batching.pairs
         self.most_rows = int(batching.rows.max())
         self.steps_per_epoch = batching.batches

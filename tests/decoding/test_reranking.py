@@ -85,7 +85,7 @@ class Reversed:
 def test_re_ranking_raises_translations_that_predict_the_source():
     found = [Translation(text, score) for text, score in zip("abab", (-1, -2, -3, -4), strict=True)]
     scorer = Reversed({"a": -5.0, "b": -3.0})
-    config = DecodingConfig(beam=4, n_best=3, rerank="x", length_penalty=0)
+    config = DecodingConfig(beam=4, n_best=3, rerank="x", rerank_weight=1.0, length_penalty=0)
     (best,) = Reranker(scorer, config)(["source"], [found])
     assert [(each.text, each.score) for each in best] == [("b", -5), ("a", -6), ("b", -7)]
     assert scorer.asked == [("a", "source"), ("b", "source")]  # each once
