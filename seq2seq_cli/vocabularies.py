@@ -6,9 +6,10 @@ from typing import NamedTuple
 class Vocabularies(NamedTuple):
     """Sizes of the vocabularies.
 
-    source, target: number of ids.
-    joint: whether an id means the same in source and target.
-    tags: number of the source's last ids, which are tags; also of the target's, if joint.
+    Attributes:
+        source, target: number of ids.
+        joint: whether an id means the same in source and target.
+        tags: number of the source's last ids, which are tags; also of the target's, if joint.
     """
 
     source: int

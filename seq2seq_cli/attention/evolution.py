@@ -17,9 +17,10 @@ MOST_FRAMES = 60
 class Frame(NamedTuple):
     """A validation.
 
-    step: updates made.
-    dev_bleu: of the validation.
-    weights: float64 [queries, keys]. A row sums to 1.
+    Attributes:
+        step: updates made.
+        dev_bleu: of the validation.
+        weights: float64 [queries, keys]. A row sums to 1.
     """
 
     step: int
@@ -35,10 +36,11 @@ class Frame(NamedTuple):
 class Evolution(NamedTuple):
     """The attention in a sentence at several validations, in their order.
 
-    source, reference: the texts.
-    queries: the words or pieces of the reference, one for each row of the weights.
-    keys: those of the source, one for each column.
-    frames: the validations.
+    Attributes:
+        source, reference: the texts.
+        queries: the words or pieces of the reference, one for each row of the weights.
+        keys: those of the source, one for each column.
+        frames: the validations.
     """
 
     source: str

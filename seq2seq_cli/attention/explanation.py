@@ -37,7 +37,8 @@ class ExplainedPiece(NamedTuple):
 class ExplainedWord(NamedTuple):
     """A word of the translation.
 
-    looked_at: the source words with most of its attention, and their shares.
+    Attributes:
+        looked_at: the source words with most of its attention, and their shares.
     """
 
     word: str
@@ -59,12 +60,13 @@ class Hypothesis(NamedTuple):
 class Explanation(NamedTuple):
     """The explanation of a translation.
 
-    words: of the translation.
-    search: the tree of the beam, the parents first; empty for greedy decoding, samples, minimum
-        Bayes risk, and given translations.
-    nearest: the training pairs most similar to the source.
-    unseen: words of the source that occur in no training source.
-    never_together: pairs of words of the source that occur in training, but not in one source.
+    Attributes:
+        words: of the translation.
+        search: the tree of the beam, the parents first; empty for greedy decoding, samples, minimum
+            Bayes risk, and given translations.
+        nearest: the training pairs most similar to the source.
+        unseen: words of the source that occur in no training source.
+        never_together: pairs of words of the source that occur in training, but not in one source.
     """
 
     attention: Attention

@@ -30,10 +30,11 @@ class Alternative(NamedTuple):
 class Growth(NamedTuple):
     """A partial translation.
 
-    text: the text of the tokens.
-    chosen: its tokens.
-    alternatives: for each of them the most probable tokens at its position, the best first.
-    view: the attention of its words to those of the source.
+    Attributes:
+        text: the text of the tokens.
+        chosen: its tokens.
+        alternatives: for each of them the most probable tokens at its position, the best first.
+        view: the attention of its words to those of the source.
     """
 
     text: str

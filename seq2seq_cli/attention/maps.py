@@ -23,10 +23,11 @@ KIND_NAMES = {
 class View(NamedTuple):
     """One map to show.
 
-    queries: the words or pieces that attend, one for each row of `weights`.
-    keys: the words or pieces that are attended to, one for each column.
-    weights: float64 [queries, keys]. A row sums to 1, unless it is a maximum over heads.
-    title: a description of the map.
+    Attributes:
+        queries: the words or pieces that attend, one for each row of `weights`.
+        keys: the words or pieces that are attended to, one for each column.
+        weights: float64 [queries, keys]. A row sums to 1, unless it is a maximum over heads.
+        title: a description of the map.
     """
 
     queries: list[str]
@@ -217,10 +218,11 @@ class Attention:
 class ReadRun(NamedTuple):
     """The attention of a run's model in sentences.
 
-    name: of the run.
-    description: of its model, in one line.
-    attentions: one for each sentence; None if it is blank.
-    explanations: the results of `Explanation.record` for each sentence; or nothing.
+    Attributes:
+        name: of the run.
+        description: of its model, in one line.
+        attentions: one for each sentence; None if it is blank.
+        explanations: the results of `Explanation.record` for each sentence; or nothing.
     """
 
     name: str

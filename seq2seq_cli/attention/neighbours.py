@@ -22,9 +22,11 @@ _FORMAT = 1  # of the file; raise it when the format changes
 class Neighbour(NamedTuple):
     """A training pair.
 
-    similarity: from 0 to 1: the weights of the words that it shares with the sentence, divided by
-        those of all words of both. A word's weight is log(1 + N / n): N pairs, n with the word.
-    shared: the words, normalised.
+    Attributes:
+        similarity: from 0 to 1: the weights of the words that it shares with the sentence, divided
+            by those of all words of both. A word's weight is log(1 + N / n): N pairs, n with the
+            word.
+        shared: the words, normalised.
     """
 
     source: str

@@ -30,8 +30,9 @@ _SHOWN = 60  # characters of a bad argument that its error shows
 class Result(NamedTuple):
     """A result of a command.
 
-    record: what --json prints, on one line.
-    shown: a text or a Rich object, which is printed otherwise.
+    Attributes:
+        record: what --json prints, on one line.
+        shown: a text or a Rich object, which is printed otherwise.
     """
 
     record: Any

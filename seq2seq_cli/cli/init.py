@@ -100,8 +100,9 @@ def _data_values(data: "DataConfig") -> dict[str, Any]:
 class _Lengths(NamedTuple):
     """Numbers of words per sentence.
 
-    common: the number that one sentence in a hundred exceeds.
-    mean: the average.
+    Attributes:
+        common: the number that one sentence in a hundred exceeds.
+        mean: the average.
     """
 
     common: int

@@ -172,9 +172,10 @@ def _check_texts(sentences: Sequence[str], prefix: str) -> None:
 class _Writer(NamedTuple):
     """Writes translations in the form that the options select.
 
-    write: writes a line.
-    config: the options of the search.
-    scores, alignments, as_json: the options.
+    Attributes:
+        write: writes a line.
+        config: the options of the search.
+        scores, alignments, as_json: the options.
     """
 
     write: Callable[[str], None]

@@ -14,8 +14,9 @@ import tomli_w
 class Size(NamedTuple):
     """Values that suit corpora of up to `pairs` training pairs.
 
-    layers: of a Transformer's encoder, and of its decoder.
-    validate_every: updates between validations; None for an epoch.
+    Attributes:
+        layers: of a Transformer's encoder, and of its decoder.
+        validate_every: updates between validations; None for an epoch.
     """
 
     pairs: float

@@ -18,12 +18,13 @@ KEPT, FINISHED, DROPPED = "kept", "finished", "dropped"
 class Node(NamedTuple):
     """A hypothesis that the search considered.
 
-    parent: the index of the hypothesis that it continues by one token; None for the first.
-    token: the id of that token.
-    total: its log-probability in nats, penalties of repetition included.
-    score: ranks finished hypotheses; includes the penalties of `[decoding]`.
-    fate: `kept` if the search continued it, `finished` if it ended among the best K of the step,
-        `dropped` otherwise.
+    Attributes:
+        parent: the index of the hypothesis that it continues by one token; None for the first.
+        token: the id of that token.
+        total: its log-probability in nats, penalties of repetition included.
+        score: ranks finished hypotheses; includes the penalties of `[decoding]`.
+        fate: `kept` if the search continued it, `finished` if it ended among the best K of the
+            step, `dropped` otherwise.
     """
 
     parent: int | None

@@ -19,15 +19,16 @@ _STAY = 0.75  # while at least this share of the sentences is unfinished, none l
 class Progress(NamedTuple):
     """The progress of the search for the sentences in the batch.
 
-    t: int32 scalar, decoding steps made.
-    capacity: int32 scalar, decoding steps that the caches in `state` hold.
-    memory: of the encoder, for each sentence.
-    state: of the decoder, for each of the R hypotheses.
-    sentences: for each sentence row_B (int32, its index in `results`), done_B (bool), and further
-        values of the search.
-    live: the hypotheses that continue; the first axes of every tensor are B K.
-    finished: the best hypotheses that have ended; the first axes of every tensor are B N.
-    results: `finished` of all sentences, including those that have left the batch.
+    Attributes:
+        t: int32 scalar, decoding steps made.
+        capacity: int32 scalar, decoding steps that the caches in `state` hold.
+        memory: of the encoder, for each sentence.
+        state: of the decoder, for each of the R hypotheses.
+        sentences: for each sentence row_B (int32, its index in `results`), done_B (bool), and
+            further values of the search.
+        live: the hypotheses that continue; the first axes of every tensor are B K.
+        finished: the best hypotheses that have ended; the first axes of every tensor are B N.
+        results: `finished` of all sentences, including those that have left the batch.
     """
 
     t: tf.Tensor

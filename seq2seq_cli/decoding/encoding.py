@@ -21,8 +21,9 @@ _FEW = 16  # sentences that are worth a separate batch
 class EncodedSentence(NamedTuple):
     """A sentence in the form that a model reads.
 
-    ids: int32, EOS included; one array for each source vocabulary of the model.
-    cut: whether it was longer than `decoding.max_source_tokens`.
+    Attributes:
+        ids: int32, EOS included; one array for each source vocabulary of the model.
+        cut: whether it was longer than `decoding.max_source_tokens`.
     """
 
     ids: tuple[np.ndarray, ...]

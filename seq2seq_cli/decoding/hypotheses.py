@@ -27,12 +27,13 @@ Tensors = dict[str, tf.Tensor]
 class Hypotheses(NamedTuple):
     """The translations found of each sentence, the best first.
 
-    ids_BNT: int32; ends with EOS unless the maximum length cut it, then PAD. All PAD if fewer than
-        N were found.
-    score_BN: float32, by which they are ranked. Minus infinity if fewer were found.
-    log_probability_BN: float32, the model's, the sum over the tokens, EOS included, in nats.
-    attention_BNTS: float32, over the source, of the step that gave each token; T is 0 if it was not
-        requested.
+    Attributes:
+        ids_BNT: int32; ends with EOS unless the maximum length cut it, then PAD. All PAD if fewer
+            than N were found.
+        score_BN: float32, by which they are ranked. Minus infinity if fewer were found.
+        log_probability_BN: float32, the model's, the sum over the tokens, EOS included, in nats.
+        attention_BNTS: float32, over the source, of the step that gave each token; T is 0 if it was
+            not requested.
     """
 
     ids_BNT: tf.Tensor

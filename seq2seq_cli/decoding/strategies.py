@@ -12,10 +12,11 @@ import tensorflow as tf
 class Options(NamedTuple):
     """The input of a strategy in one decoding step.
 
-    logits_BKV: float32; minus infinity for a token that is excluded.
-    normaliser_BK: the value to subtract from a logit for the token's log-probability.
-    total_BK: log-probability of each hypothesis so far; minus infinity if there is none.
-    uniform_BK: float64 in [0, 1), for drawing; None if nothing is drawn.
+    Attributes:
+        logits_BKV: float32; minus infinity for a token that is excluded.
+        normaliser_BK: the value to subtract from a logit for the token's log-probability.
+        total_BK: log-probability of each hypothesis so far; minus infinity if there is none.
+        uniform_BK: float64 in [0, 1), for drawing; None if nothing is drawn.
     """
 
     logits_BKV: tf.Tensor
@@ -27,9 +28,10 @@ class Options(NamedTuple):
 class Candidates(NamedTuple):
     """Continued hypotheses.
 
-    parent_BC: int32, the hypothesis that it continues; None if candidate k continues k.
-    token_BC: int32, the token that is added.
-    total_BC: its log-probability.
+    Attributes:
+        parent_BC: int32, the hypothesis that it continues; None if candidate k continues k.
+        token_BC: int32, the token that is added.
+        total_BC: its log-probability.
     """
 
     parent_BC: tf.Tensor | None

@@ -37,12 +37,13 @@ _ENDINGS = {
 class TranslatedDocument(NamedTuple):
     """A document in another language.
 
-    content: its bytes.
-    unit: what the numbers count: "line" or "paragraph".
-    segments: how many segments it has.
-    in_parts: the numbers of the sentences that were translated in parts, because they contain tags
-        or placeholders.
-    untranslated: the numbers of the texts that were not translated.
+    Attributes:
+        content: its bytes.
+        unit: what the numbers count: "line" or "paragraph".
+        segments: how many segments it has.
+        in_parts: the numbers of the sentences that were translated in parts, because they contain
+            tags or placeholders.
+        untranslated: the numbers of the texts that were not translated.
     """
 
     content: bytes

@@ -27,10 +27,11 @@ BREAKS = r"[ \t]*\r?\n[ \t]*"
 class Passage(NamedTuple):
     """A text of a document, in the syntax of its format.
 
-    text: the text, with the escapes and inline tags of the format.
-    number: the number of its line or paragraph, from 1.
-    left: whether it is not translated, because its position in the document is unknown.
-    continues: whether it continues the previous passage, after a tag or in another font.
+    Attributes:
+        text: the text, with the escapes and inline tags of the format.
+        number: the number of its line or paragraph, from 1.
+        left: whether it is not translated, because its position in the document is unknown.
+        continues: whether it continues the previous passage, after a tag or in another font.
     """
 
     text: str
@@ -42,13 +43,14 @@ class Passage(NamedTuple):
 class Format(NamedTuple):
     """A document format.
 
-    read: returns the passages of a document, given its bytes and its name for errors.
-    write: returns the document with another text for each passage, given both.
-    protected: a regular expression for the parts of a passage that never change.
-    breaks: a regular expression for a line break inside a sentence.
-    unescape: returns a text as a reader sees it.
-    escape: returns a text in the syntax of the format.
-    unit: the unit of a passage's number.
+    Attributes:
+        read: returns the passages of a document, given its bytes and its name for errors.
+        write: returns the document with another text for each passage, given both.
+        protected: a regular expression for the parts of a passage that never change.
+        breaks: a regular expression for a line break inside a sentence.
+        unescape: returns a text as a reader sees it.
+        escape: returns a text in the syntax of the format.
+        unit: the unit of a passage's number.
     """
 
     read: Callable[[bytes, str], list[Passage]]

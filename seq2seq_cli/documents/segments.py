@@ -15,11 +15,12 @@ _CLOSING = r"[,;:.!?…)\]}”»]+(?=\s)"
 class Segment(NamedTuple):
     """A piece of text that is translated as a unit.
 
-    text: the text as a reader sees it, on one line.
-    passage: the index of its passage.
-    span: its position in the passage.
-    number: the line or paragraph number of the passage.
-    is_part: whether a tag or placeholder separates it from other parts of its sentence.
+    Attributes:
+        text: the text as a reader sees it, on one line.
+        passage: the index of its passage.
+        span: its position in the passage.
+        number: the line or paragraph number of the passage.
+        is_part: whether a tag or placeholder separates it from other parts of its sentence.
     """
 
     text: str

@@ -8,10 +8,11 @@ import keras
 import numpy as np
 
 from seq2seq_cli.config.model import AttentionStackConfig
-from seq2seq_cli.models.layers.blocks import Block, Residual
+from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.normalisation import LayerNorm, Norm
 from seq2seq_cli.models.layers.relative_positions import MOST_DISTANCE, Distances, RelativeBias
+from seq2seq_cli.models.layers.residual import Residual
 from seq2seq_cli.models.ops.layer_norm import EPSILON
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.special_tokens import BOS, EOS, UNK

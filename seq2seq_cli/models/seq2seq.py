@@ -23,10 +23,11 @@ State = dict[str, tf.Tensor]
 class StepOutput(NamedTuple):
     """The result of one decoding step.
 
-    logits_BV: float32, unnormalised log-probabilities of the next token.
-    attention_BS: float32, weights over the source. They sum to 1, and are 0 on padding. All are 0
-        if the model has no attention.
-    state: the state for the next step, of the same structure, shapes and dtypes.
+    Attributes:
+        logits_BV: float32, unnormalised log-probabilities of the next token.
+        attention_BS: float32, weights over the source. They sum to 1, and are 0 on padding. All are
+            0 if the model has no attention.
+        state: the state for the next step, of the same structure, shapes and dtypes.
     """
 
     logits_BV: tf.Tensor
@@ -37,13 +38,15 @@ class StepOutput(NamedTuple):
 class AttentionMaps(NamedTuple):
     """The attention of a model that reads a given target.
 
-    logits_BTV: float32, of the token after each target token.
-    maps: for each kind of attention the float32 weights_BHTS of each layer, the first layer first:
+    Attributes:
+        logits_BTV: float32, of the token after each target token.
+        maps: for each kind of attention the float32 weights_BHTS of each layer, the first layer
+            first. The kinds are:
 
-        cross    target positions over the source; only if the model has attention
-        encoder  the source over itself
-        decoder  target positions over the target's up to themselves
-        stack    source and target positions over both, side by side
+            cross    target positions over the source; only if the model has attention
+            encoder  the source over itself
+            decoder  target positions over the target's up to themselves
+            stack    source and target positions over both, side by side
     """
 
     logits_BTV: tf.Tensor

@@ -30,9 +30,10 @@ from seq2seq_cli.special_tokens import PAD
 class TextbookOutputs(NamedTuple):
     """The contents of `StepOutput`, for all positions of the target.
 
-    logits_BTV: float32, unnormalised log-probabilities of the token after each target token.
-    attention_BTS: float32, weights over the source.
-    maps: see AttentionMaps.
+    Attributes:
+        logits_BTV: float32, unnormalised log-probabilities of the token after each target token.
+        attention_BTS: float32, weights over the source.
+        maps: see AttentionMaps.
     """
 
     logits_BTV: Tensor

@@ -12,7 +12,7 @@ from tensorflow import Tensor
 
 from seq2seq_cli.models import reference
 from seq2seq_cli.models import reference_variants as variants
-from seq2seq_cli.models.layers.blocks import Block, side_by_side
+from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.cells import Cell, GRUCell
 from seq2seq_cli.models.layers.decoder import Decoder
 from seq2seq_cli.models.layers.decoders import BahdanauDecoder
@@ -30,6 +30,7 @@ from seq2seq_cli.models.layers.relative_positions import (
     RelativeBias,
     RotaryPositions,
 )
+from seq2seq_cli.models.layers.residual import side_by_side
 from seq2seq_cli.models.layers.scores import (
     AdditiveScore,
     DotScore,

@@ -39,10 +39,11 @@ from seq2seq_cli.work import ShowWork, show_nothing
 class Translated(NamedTuple):
     """A run that translates one side of the corpus.
 
-    name: of the stage, such as forward-1.
-    run: the run.
-    config: of the run.
-    side: 0 if it translates the sources, 1 if the targets.
+    Attributes:
+        name: of the stage, such as forward-1.
+        run: the run.
+        config: of the run.
+        side: 0 if it translates the sources, 1 if the targets.
     """
 
     name: str

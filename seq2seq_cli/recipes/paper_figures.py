@@ -58,8 +58,9 @@ class MadeFigure:
 class _Trained:
     """The trained models.
 
-    rows: the results of each model, one for each seed.
-    configs: the configs by the name of the run.
+    Attributes:
+        rows: the results of each model, one for each seed.
+        configs: the configs by the name of the run.
     """
 
     folder: Path

@@ -30,9 +30,10 @@ _FREE = {"batch_sentences", "batch_tokens"}  # keys of [decoding] that do not ch
 class Sentence(NamedTuple):
     """A sentence to translate.
 
-    text: the sentence; empty if there is none.
-    problem: why it is left out; empty if it is not.
-    references: its human translations, if they are known.
+    Attributes:
+        text: the sentence; empty if there is none.
+        problem: why it is left out; empty if it is not.
+        references: its human translations, if they are known.
     """
 
     text: str
@@ -74,10 +75,11 @@ class SyntheticCorpus:
 class Choice(NamedTuple):
     """The choice of pairs from a sentence and its translations.
 
-    backward: whether a translation is the source of its pair.
-    held_out: keys of the dev and test pairs, with which no pair may share a sentence: uint64 of
-        shape [pairs, 3], from `splits.pair_keys`.
-    choose: returns the translations to use, of those that are complete, the best first.
+    Attributes:
+        backward: whether a translation is the source of its pair.
+        held_out: keys of the dev and test pairs, with which no pair may share a sentence: uint64 of
+            shape [pairs, 3], from `splits.pair_keys`.
+        choose: returns the translations to use, of those that are complete, the best first.
     """
 
     backward: bool = False

@@ -16,11 +16,12 @@ class Direction(NamedTuple):
 class ServedRun(NamedTuple):
     """The facts about a served run.
 
-    name: the name of its folder.
-    description: a description of its model.
-    checkpoint: the name of its checkpoint.
-    directions: its source and target languages; the default direction comes first.
-    decoding: the defaults of a search.
+    Attributes:
+        name: the name of its folder.
+        description: a description of its model.
+        checkpoint: the name of its checkpoint.
+        directions: its source and target languages; the default direction comes first.
+        decoding: the defaults of a search.
     """
 
     name: str
@@ -33,12 +34,15 @@ class ServedRun(NamedTuple):
 class Work(NamedTuple):
     """The computation for an item. A batch contains only items of equal work.
 
-    kind: `translate` takes sentences; `score` and `attention` take pairs of source and translation.
-    run: the name of the run.
-    target: the language to translate into.
-    decoding: the search.
-    prefix: the beginning of each translation.
-    alone: a unique number for sampling, because draws depend on the order of a batch; 0 otherwise.
+    Attributes:
+        kind: `translate` takes sentences; `score` and `attention` take pairs of source and
+            translation.
+        run: the name of the run.
+        target: the language to translate into.
+        decoding: the search.
+        prefix: the beginning of each translation.
+        alone: a unique number for sampling, because draws depend on the order of a batch; 0
+            otherwise.
     """
 
     kind: Literal["translate", "score", "attention"]

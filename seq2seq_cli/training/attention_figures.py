@@ -12,9 +12,11 @@ from seq2seq_cli.special_tokens import BOS, PAD
 class AttentionFigures(NamedTuple):
     """Figures of attention under teacher forcing.
 
-    entropy: mean over the target tokens of the weights' entropy, as a share of the largest
-        possible one, which evenly spread weights have.
-    still_share: share of the sentences in which the position with the largest weight never changes.
+    Attributes:
+        entropy: mean over the target tokens of the weights' entropy, as a share of the largest
+            possible one, which evenly spread weights have.
+        still_share: share of the sentences in which the position with the largest weight never
+            changes.
     """
 
     entropy: float

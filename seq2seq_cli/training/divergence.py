@@ -25,13 +25,14 @@ _LEAST_EPSILON = 1e-37  # smaller ones are 0 in float32
 class Update(NamedTuple):
     """The figures of an update.
 
-    loss: the mean of its tokens, in nats.
-    norm: of the gradient, before clipping.
-    pairs: the number in its batch.
-    learning_rate: the one that it was made with.
-    epoch: passes over the data before it.
-    batch: parts of batches of this pass before it.
-    batches: parts of its batch.
+    Attributes:
+        loss: the mean of its tokens, in nats.
+        norm: of the gradient, before clipping.
+        pairs: the number in its batch.
+        learning_rate: the one that it was made with.
+        epoch: passes over the data before it.
+        batch: parts of batches of this pass before it.
+        batches: parts of its batch.
     """
 
     loss: Any

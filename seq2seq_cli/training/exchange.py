@@ -121,9 +121,10 @@ def pairwise_sum(values: Sequence[tf.Tensor]) -> tf.Tensor:
 class Share(NamedTuple):
     """The shards of each batch that a worker computes, and the sum over all workers.
 
-    worker: the index w of the worker.
-    workers: the number W of workers. Worker w computes the shards w, w + W, w + 2 W, and so on.
-    exchange: sums a tensor over all workers.
+    Attributes:
+        worker: the index w of the worker.
+        workers: the number W of workers. Worker w computes the shards w, w + W, w + 2 W, and so on.
+        exchange: sums a tensor over all workers.
     """
 
     worker: int

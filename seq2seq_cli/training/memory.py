@@ -25,11 +25,12 @@ Shape = tuple[int, int, int]
 class MemoryEstimate(NamedTuple):
     """The memory that training takes, in bytes, by what it is for.
 
-    process: of Python, the libraries, the corpus and the compiled code.
-    weights: of the weights, with their averages if there are any.
-    optimizer: of the optimizer's state, and of its copy while XLA compiles.
-    gradients: of the sums of gradients over shards and parts.
-    batch: of the activations, the logits and the gradients of all shards.
+    Attributes:
+        process: of Python, the libraries, the corpus and the compiled code.
+        weights: of the weights, with their averages if there are any.
+        optimizer: of the optimizer's state, and of its copy while XLA compiles.
+        gradients: of the sums of gradients over shards and parts.
+        batch: of the activations, the logits and the gradients of all shards.
     """
 
     process: int
@@ -100,7 +101,9 @@ def _traced(
         updater = Updater(model, training, precision)
         lengths = source, target + 1  # with BOS
         ids = [tf.TensorSpec([rows, length], tf.int32) for length in lengths]
-        traced = tf.function(updater.gradients, autograph=False).get_concrete_function(*ids)
+        traced = tf.function(updater.objective.gradients, autograph=False).get_concrete_function(
+            *ids
+        )
         batch = peak_bytes(traced.graph.outputs, unknown_length=max(source, target))
         return _size(model.trainable_variables), _size(updater.variables), batch
 

@@ -23,8 +23,9 @@ _SHARDS_PER_CORE = 4
 class MemoryNeeds(NamedTuple):
     """The part of the memory of training that is known beforehand, in bytes.
 
-    state: of the weights, their gradients and the optimizer's state.
-    logits: of the logits of a batch.
+    Attributes:
+        state: of the weights, their gradients and the optimizer's state.
+        logits: of the logits of a batch.
     """
 
     state: int

@@ -137,9 +137,9 @@ def measure_training(
         progress(f"trial {number}: {taken:.2f} s")
 
     kept = list(updates(steps))
-    loss = _seconds_of(updater, updater.loss, kept)
+    loss = _seconds_of(updater, updater.objective.loss, kept)
     progress(f"loss alone: {loss:.2f} s")
-    gradient = _seconds_of(updater, updater.gradients, kept)
+    gradient = _seconds_of(updater, updater.objective.gradients, kept)
     progress(f"gradient alone: {gradient:.2f} s")
     times = _Times(first_update, warm_up, seconds, waits, loss, gradient)
     return _speed(updater, kept, times, _operations(setup, kept))

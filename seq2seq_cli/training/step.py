@@ -1,4 +1,4 @@
-"""One update: loss, gradient, clipping, optimizer."""
+"""One update: gradient, clipping, optimizer."""
 
 import functools
 import math
@@ -10,17 +10,15 @@ import tensorflow as tf
 
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.pipeline import Batch
-from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import UNK
 from seq2seq_cli.training.average import AveragedWeight, WeightAverage
-from seq2seq_cli.training.exchange import Share, pairwise_sum
-from seq2seq_cli.training.loss import cross_entropy, divergence
+from seq2seq_cli.training.exchange import Share
+from seq2seq_cli.training.objective import Objective
 from seq2seq_cli.training.optimizers import make_optimizer
 from seq2seq_cli.training.parts import trained_weights
-from seq2seq_cli.training.tokens import Tokens, count_tokens
-from seq2seq_cli.training.word_dropout import SOURCE, TARGET, drop_words
+from seq2seq_cli.training.tokens import Tokens
 
 
 class Updater:
@@ -37,6 +35,7 @@ class Updater:
     Attributes:
         precision, shards: as given.
         at_once: parts of a batch that are computed at once.
+        objective: computes the loss and its gradient.
     """
 
     def __init__(
@@ -52,9 +51,12 @@ class Updater:
         self.precision = precision
         self.shards = shards
         self._config = config
-        self._share, self._devices = share, devices
+        self._share = share
         self._xla = config.compile == "xla"
         self._weights = trained_weights(config, model)
+        self.objective = Objective(
+            model, config, self._weights, precision, shards, share=share, devices=devices
+        )
         self._optimizer = make_optimizer(config, model, self._weights, precision)
         self._average = WeightAverage(model.trainable_variables, config.ema) if config.ema else None
         # XLA would compile for each combination of shapes.
@@ -132,7 +134,7 @@ class Updater:
 
         It returns the loss and the norm, like `update`.
         """
-        gradients, loss = self.gradients(*ids)
+        gradients, loss = self.objective.gradients(*ids)
         return loss, self._apply(gradients)
 
     def accumulate(self, *arguments: tf.Tensor) -> tf.Tensor:
@@ -144,11 +146,14 @@ class Updater:
         Returns:
             The group's share of the loss.
         """
-        *ids, source_tokens, target_tokens = arguments
-        gradients, loss = self.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
+        gradients, loss = self._gradients(*arguments)
         for total, gradient in zip(self._sums, gradients, strict=True):
             total.assign_add(gradient)
         return loss
+
+    def _gradients(self, *arguments: tf.Tensor) -> tuple[list[tf.Tensor], tf.Tensor]:
+        *ids, source_tokens, target_tokens = arguments
+        return self.objective.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
 
     def update_by_sums(self) -> tf.Tensor:
         """Update the model by the sums, and clear them; return the norm as `update` does."""
@@ -160,8 +165,7 @@ class Updater:
         Args:
             arguments: the arguments of `accumulate`.
         """
-        *ids, source_tokens, target_tokens = arguments
-        gradients, loss = self.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
+        gradients, loss = self._gradients(*arguments)
         return _flat(gradients, loss)
 
     def flat_sums(self, loss: tf.Tensor) -> tf.Tensor:
@@ -184,128 +188,17 @@ class Updater:
     def _apply(self, gradients: list[tf.Tensor]) -> tf.Tensor:
         """Update the model by a gradient, clipped; return its norm before that."""
         gradients, norm = tf.clip_by_global_norm(gradients, self._config.gradient_clip_norm)
-        with self._computing():
+        with self.objective.computing():
             self._optimizer.apply(gradients, self._weights)
         if self._average:
             self._average.update(self._optimizer.iterations)
         return norm
 
-    def gradients(
-        self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice | None = None
-    ) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """Return the gradient of the loss, and the loss. The arguments are those of `loss`.
-
-        With several workers, each gets its part. The parts sum to the whole gradient and loss. The
-        order of the sums is that of `pairwise_sum`, so it does not depend on the workers.
-        """
-        if self._devices and chosen is None:
-            return self._gradients_of_devices(ids, tokens or Tokens.of_ids(*ids))
-        found = []
-        with self._computing():
-            for shard_loss in self._shard_losses(ids, tokens, chosen or self._chosen):
-                with tf.GradientTape() as tape:
-                    loss = shard_loss()
-                gradients = tape.gradient(loss, self._weights)
-                # Gradients of embeddings come as slices with repeated rows, whose norm and second
-                # moment would be wrong. A dense tensor sums the repeated rows.
-                found.append([*map(tf.convert_to_tensor, gradients), loss])
-        *gradients, loss = map(pairwise_sum, zip(*found, strict=True))
-        return gradients, loss
-
-    def _gradients_of_devices(
-        self, ids: Sequence[tf.Tensor], tokens: Tokens
-    ) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """Return the sums of what the devices of this process compute."""
-        found = []
-        for number, device in enumerate(self._devices):
-            with tf.device(device):
-                chosen = slice(number, None, len(self._devices))
-                gradients, loss = self.gradients(*ids, tokens=tokens, chosen=chosen)
-            found.append([*gradients, loss])
-        *gradients, loss = map(pairwise_sum, zip(*found, strict=True))
-        return gradients, loss
-
-    @property
-    def _chosen(self) -> slice:
-        """The shards that this worker computes."""
-        return slice(self._share.worker, None, self._share.workers) if self._share else slice(None)
-
-    def loss(
-        self, *ids: tf.Tensor, tokens: Tokens | None = None, chosen: slice | None = None
-    ) -> tf.Tensor:
-        """Return the mean loss per token, in nats.
-
-        Args:
-            ids: `source_BS` and `target_BT` of each part, as `groups` yields them. If there are
-                more shards than parts, each part is cut into shards. All are computed at once.
-            tokens: the tokens of the whole update, if these parts are only a share of it. The
-                result is then their share of the mean.
-            chosen: the shards to compute; None for all. Any other value needs `tokens`.
-        """
-        losses = self._shard_losses(ids, tokens, chosen or slice(None))
-        return pairwise_sum([shard_loss() for shard_loss in losses])
-
-    def _shard_losses(
-        self, ids: Sequence[tf.Tensor], tokens: Tokens | None, chosen: slice
-    ) -> Iterator[Callable[[], tf.Tensor]]:
-        """Yield functions that return the loss of each chosen shard, as a share of the mean."""
-        tokens = tokens or Tokens.of_ids(*ids)
-        cuts = max(1, self.shards // (len(ids) // 2))
-        sources, targets = (
-            [x[n::cuts] for x in side for n in range(cuts)] for side in (ids[::2], ids[1::2])
-        )
-        numbers = tf.unstack(tf.range(len(sources)))
-        shares = [
-            tf.math.divide_no_nan(count_tokens(source_BS), tokens.source) for source_BS in sources
-        ]
-        # One function for several shards, so that they are traced and compiled once.
-        several = len(sources) > 1
-        compute: Callable[..., tf.Tensor] = self._shard_loss
-        if several:
-            compute = tf.function(compute, autograph=False)
-        every = [sources, targets, numbers, shares]
-        for shard in zip(*(values[chosen] for values in every), strict=True):
-            yield functools.partial(compute, *shard, tokens.target)
-
-    def _shard_loss(
-        self,
-        source_BS: tf.Tensor,
-        target_BT: tf.Tensor,
-        shard: tf.Tensor,
-        share: tf.Tensor,
-        target_tokens: tf.Tensor,
-    ) -> tf.Tensor:
-        """Return a shard's share of the mean loss per token.
-
-        Args:
-            source_BS: the source ids of its pairs.
-            target_BT: the target ids of its pairs.
-            shard: its number in the update, which determines dropout.
-            share: of the update's source tokens.
-            target_tokens: number of tokens of the update to predict.
-        """
-        config, model, key = self._config, self._model, self._model.dropout_key
-        with self._computing(shard=shard, share=share):
-            once_BT = target_BT[:, 1:]
-            if config.r_drop:  # each pair twice, with different dropout
-                source_BS = tf.concat([source_BS, source_BS], 0)
-                target_BT = tf.concat([target_BT, target_BT], 0)
-            rate, first_tag = config.source_word_dropout, model.first_tag
-            source_BS = drop_words(source_BS, rate, key, SOURCE, first_tag)
-            inputs_BT = drop_words(target_BT[:, :-1], config.target_word_dropout, key, TARGET)
-            memory = model.encode(source_BS, training=True)
-            logits_BTV = model.logits(model.hidden(inputs_BT, memory, training=True))
-            total, _ = cross_entropy(logits_BTV, target_BT[:, 1:], config.label_smoothing)
-            if config.r_drop:
-                total += config.r_drop / 2 * divergence(logits_BTV, once_BT)
-                total /= 2
-            return total / target_tokens
-
     def compiled(self, part: Callable, scalars: int = 0) -> Callable:
         """Compile a part of an update as the config requires.
 
         Args:
-            part: a function of the values that `groups` yields, such as `loss` or `gradients`.
+            part: a function of the values that `groups` yields, such as those of Objective.
             scalars: the number of float32 arguments that follow them.
         """
         # One trace serves all shapes. XLA still compiles for each of the few shapes.
@@ -316,12 +209,6 @@ class Updater:
             jit_compile=self._xla,
             autograph=False,
         )
-
-    def _computing(self, **shard: tf.Tensor) -> AbstractContextManager[None]:
-        # A kernel of XLA cannot read a weight of another device.
-        fuse = self._config.compile == "auto" and not self._devices
-        recompute = self._config.recompute
-        return computing(precision=self.precision, fuse=fuse, recompute=recompute, **shard)
 
     def compile_for(
         self,

@@ -12,8 +12,9 @@ from seq2seq_cli.special_tokens import PAD
 class Tokens(NamedTuple):
     """The number of tokens in all batches of an update.
 
-    source: float32, with EOS.
-    target: float32, with EOS, without BOS.
+    Attributes:
+        source: float32, with EOS.
+        target: float32, with EOS, without BOS.
     """
 
     source: tf.Tensor

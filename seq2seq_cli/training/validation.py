@@ -36,9 +36,10 @@ _UNKNOWN = {"<unk>", "[UNK]", "⁇"}  # the tokenizers' text of an unknown token
 class Translated(NamedTuple):
     """The figures of the translations of the dev split.
 
-    scores: BLEU and chrF.
-    samples: (source, reference, translation) of a few sentences.
-    figures: shares of faulty translations, by the names of the fields of Validation.
+    Attributes:
+        scores: BLEU and chrF.
+        samples: (source, reference, translation) of a few sentences.
+        figures: shares of faulty translations, by the names of the fields of Validation.
     """
 
     scores: Scores

@@ -124,7 +124,7 @@ def test_loss_and_gradient_of_training_equal_the_reference(name):
     settings = {"compile": "auto", "label_smoothing": 0.1, "gradient_clip_norm": 1e9}
     config = tiny_config("x", **{f"training__{key}": value for key, value in settings.items()})
     updater = Updater(model, config.training)
-    gradients, loss = updater.compiled(updater.gradients)(SOURCE, TARGET)
+    gradients, loss = updater.compiled(updater.objective.gradients)(SOURCE, TARGET)
     labels = TARGET[:, 1:]
     tokens = tf.math.count_nonzero(labels, dtype=tf.float32)
     with tf.GradientTape() as tape:

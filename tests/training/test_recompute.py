@@ -25,7 +25,7 @@ def gradients(model: Seq2Seq, recompute: bool, shards: int) -> list[np.ndarray]:
     config = tiny_config("x", training__recompute=recompute, model__kind="transformer").training
     updater = Updater(model, config, shards=shards)
     model.dropout_key.set(3, 4)
-    found, loss = updater.compiled(updater.gradients)(*batch(6)[:2])
+    found, loss = updater.compiled(updater.objective.gradients)(*batch(6)[:2])
     return [loss.numpy(), *(gradient.numpy() for gradient in found)]
 
 
@@ -51,7 +51,7 @@ def test_each_block_is_computed_twice_in_training_and_once_otherwise(monkeypatch
     model = small_transformer()
     config = tiny_config("x", training__recompute=True, model__kind="transformer").training
     ids = batch(4)[:2]
-    Updater(model, config).gradients(*ids)
+    Updater(model, config).objective.gradients(*ids)
     blocks = [block.name for block in (*model.encoder, *model.decoder)]
     assert sorted(counted) == sorted(blocks * 2)
     counted.clear()

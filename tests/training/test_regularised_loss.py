@@ -11,7 +11,8 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.special_tokens import EOS, PAD, UNK
-from seq2seq_cli.training.step import Tokens, Updater
+from seq2seq_cli.training.step import Updater
+from seq2seq_cli.training.tokens import Tokens
 from seq2seq_cli.training.word_dropout import SOURCE, TARGET, drop_words
 
 
@@ -26,7 +27,7 @@ def test_r_drop_changes_no_loss_without_dropout(make):
     found = []
     for weight, shards in ((0.0, 1), (5.0, 2)):
         updater = updater_of(make(), shards, training__r_drop=weight)
-        found.append(tf.nest.flatten(updater.compiled(updater.gradients)(source, target)))
+        found.append(tf.nest.flatten(updater.compiled(updater.objective.gradients)(source, target)))
     for plain, twice in zip(*found, strict=True):
         np.testing.assert_allclose(plain, twice, rtol=1e-4, atol=1e-6)
 
@@ -35,7 +36,7 @@ def test_r_drop_adds_the_divergence_of_two_predictions():
     model = small_transformer(dropout=0.4)
     model.dropout_key.set(0, 3)
     source, target, _ = batch()
-    found = updater_of(model, training__r_drop=5.0, training__label_smoothing=0.0).loss(
+    found = updater_of(model, training__r_drop=5.0, training__label_smoothing=0.0).objective.loss(
         source, target
     )
     with computing(shard=0):
@@ -59,8 +60,8 @@ def test_r_drop_counts_each_token_once_in_an_update_by_several_batches():
     source, target, _ = batch()
     model = small_transformer()
     updater = updater_of(model, training__r_drop=5.0)
-    whole = updater.loss(source, target)
-    part = updater.loss(source, target, tokens=Tokens.of([batch(), batch()]))
+    whole = updater.objective.loss(source, target)
+    part = updater.objective.loss(source, target, tokens=Tokens.of([batch(), batch()]))
     np.testing.assert_allclose(part, whole / 2, rtol=1e-6)
 
 
@@ -95,16 +96,16 @@ def test_dropped_words_are_read_and_not_predicted(side, monkeypatch):
             return plain(ids, *args, **kwargs)
 
         monkeypatch.setattr(model, name, recording)
-    from seq2seq_cli.training import step
+    from seq2seq_cli.training import objective
 
-    plain_loss = step.cross_entropy
+    plain_loss = objective.cross_entropy
     monkeypatch.setattr(
-        step, "cross_entropy", lambda *args: predicted.append(args[1]) or plain_loss(*args)
+        objective, "cross_entropy", lambda *args: predicted.append(args[1]) or plain_loss(*args)
     )
     tf.config.run_functions_eagerly(True)
     try:
         source, target, _ = batch()
-        updater_of(model, **{f"training__{side}_word_dropout": 0.9}).loss(source, target)
+        updater_of(model, **{f"training__{side}_word_dropout": 0.9}).objective.loss(source, target)
     finally:
         tf.config.run_functions_eagerly(False)
     assert (UNK in read["encode"].numpy()) == (side == "source")

@@ -35,7 +35,7 @@ def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[n
     config = tiny_config("x", training__compile="graph").training
     model = small_rnn(activation_penalty=0.1) if kind == "rnn" else small_transformer()
     updater = Updater(model, config, dtype, shards)
-    found = updater.compiled(updater.gradients)(*batch(rows)[:2])
+    found = updater.compiled(updater.objective.gradients)(*batch(rows)[:2])
     return [tensor.numpy() for tensor in tf.nest.flatten(found)]
 
 
@@ -60,7 +60,7 @@ def compiled_parts(shards: int) -> int:
     """Return how many functions of an update XLA compiles."""
     model = small_rnn()
     updater = Updater(model, tiny_config("x", training__compile="auto").training, shards=shards)
-    traced = updater.compiled(updater.gradients).get_concrete_function()
+    traced = updater.compiled(updater.objective.gradients).get_concrete_function()
     functions = traced.graph.as_graph_def().library.function
     return sum(function.attr["_XlaMustCompile"].b for function in functions)
 

@@ -30,8 +30,8 @@ _LOCAL = ("directrunner", "fnapirunner")  # Beam's names of the runner on this m
 class BeamWorkers:
     """Runs functions and pipelines on the workers of a Beam runner; calls are as in `Processes`.
 
-    By default, calls run in processes of this machine, one for each core, and pipelines in this
-    process: NumPy needs less time for all keys than Beam needs to send them to other processes.
+    By default, calls run in processes of this machine, one for each core. Pipelines run in this
+    process, as NumPy needs less time for all keys than Beam needs to send them to other processes.
 
     Args:
         options: flags of Beam, separated as in a shell.

@@ -11,7 +11,8 @@ from seq2seq_cli.models.ops.softmax import masked_softmax
 class KeysValues(NamedTuple):
     """Projected keys and values, by heads.
 
-    keys_BHSD, values_BHSD: of equal shape; S is the capacity if they are a cache.
+    Attributes:
+        keys_BHSD, values_BHSD: of equal shape; S is the capacity if they are a cache.
     """
 
     keys_BHSD: tf.Tensor

@@ -12,19 +12,21 @@ import tensorflow as tf
 class Compute(NamedTuple):
     """The settings of all operations in a block of code that traces a graph; see `computing`.
 
-    precision: dtype of matrix products of float32 tensors: float32 or bfloat16. Only the factors,
-        the product and a bias added to it are rounded. The sums inside a product stay float32, and
-        so does everything that is not a product: softmax, normalisation, loss, weights and their
-        updates. The products of `batched_matmul`, and those inside a `scan`, also stay float32.
-    fuse: whether XLA compiles each function marked `fused` into one kernel. This is for plain
-        graphs that see few shapes, since XLA compiles for each shape. It must be off inside a
-        function that XLA compiles as a whole: nested compilation is many times slower.
-    shard: int32, the number of the part of a batch that is computed, from 0 on. Each part draws
-        dropout masks of its own.
-    share: how much of the batch's source tokens are in that part, from 0 to 1.
-    depth: how often the same layers have been applied before, where layers share their weights.
-        Each time they draw dropout masks of their own.
-    recompute: whether the blocks of a Transformer are computed again for their gradients.
+    Attributes:
+        precision: dtype of matrix products of float32 tensors: float32 or bfloat16. Only the
+            factors, the product and a bias added to it are rounded. The sums inside a product stay
+            float32, and so does everything that is not a product: softmax, normalisation, loss,
+            weights and their updates. The products of `batched_matmul`, and those inside a `scan`,
+            also stay float32.
+        fuse: whether XLA compiles each function marked `fused` into one kernel. This is for plain
+            graphs that see few shapes, since XLA compiles for each shape. It must be off inside a
+            function that XLA compiles as a whole: nested compilation is many times slower.
+        shard: int32, the number of the part of a batch that is computed, from 0 on. Each part draws
+            dropout masks of its own.
+        share: how much of the batch's source tokens are in that part, from 0 to 1.
+        depth: how often the same layers have been applied before, where layers share their weights.
+            Each time they draw dropout masks of their own.
+        recompute: whether the blocks of a Transformer are computed again for their gradients.
     """
 
     precision: str = "float32"

@@ -4,10 +4,10 @@ import pytest
 import tensorflow as tf
 
 from seq2seq_cli.models.dropout_key import DropoutKey
-from seq2seq_cli.models.layers.blocks import Residual
 from seq2seq_cli.models.layers.embeddings import Embeddings, Positions
 from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.regularisation import Dropout
+from seq2seq_cli.models.layers.residual import Residual
 from seq2seq_cli.models.ops.layer_norm import EPSILON
 from seq2seq_cli.models.ops.products import dense
 from seq2seq_cli.vocabularies import Vocabularies
