@@ -73,26 +73,26 @@ class Batching:
         drawn = self._drawn(epoch)
         members = self._by_shape(drawn)
         counts_by_shape = []
-        for rows, positions in zip(self.rows, members, strict=True):
-            starts = np.arange(0, len(positions), rows)
-            counts_by_shape.append(np.minimum(rows, len(positions) - starts))
+        for rows, indices in zip(self.rows, members, strict=True):
+            starts = np.arange(0, len(indices), rows)
+            counts_by_shape.append(np.minimum(rows, len(indices) - starts))
         counts = np.concatenate(counts_by_shape)
         shapes = np.repeat(np.arange(len(self.rows)), [len(each) for each in counts_by_shape])
         starts = np.cumsum(counts) - counts
         # A random order spreads the long pairs, whose batches fill slowly, over the whole epoch.
         shuffled = np.random.default_rng([self._seed, epoch, 1]).permutation(len(counts))
         starts, counts = starts[shuffled], counts[shuffled]
-        # First by how much each position moves with its batch, then where its pair comes from.
+        # First by how much each pair moves with its batch, then where it comes from.
         moved = np.repeat((starts - (np.cumsum(counts) - counts)).astype(np.int32), counts)
         moved += np.arange(len(drawn), dtype=np.int32)
         return Plan(drawn[np.concatenate(members)[moved]], counts, shapes[shuffled])
 
     def _by_shape(self, drawn: np.ndarray) -> list[np.ndarray]:
-        """Return the positions in `drawn` (int32) of the pairs in each shape's batches."""
+        """Return the indices in `drawn` (int32) of the pairs in each shape's batches."""
         shapes = self._shape_of[drawn]
-        positions = np.argsort(shapes, kind="stable").astype(np.int32)
+        indices = np.argsort(shapes, kind="stable").astype(np.int32)
         ends = np.cumsum(np.bincount(shapes, minlength=len(self.shapes)))
-        members = np.split(positions, ends[:-1])
+        members = np.split(indices, ends[:-1])
         for shape, (left, larger) in self._left_over.items():
             members[shape], rest = np.split(members[shape], [-left])
             members[larger] = np.sort(np.concatenate([members[larger], rest]))
