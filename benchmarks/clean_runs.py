@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from seq2seq_cli.runs.run import Run, run_path
+from seq2seq_cli.runs.naming import run_path
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.diagnosis import Diagnosis, Diagnostician
 
 _EVERY = 0.5  # seconds between two looks at a training

@@ -34,7 +34,8 @@ from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.export.ctranslate2_weights import convert
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.transformer import Transformer
-from seq2seq_cli.runs.run import Run, run_path
+from seq2seq_cli.runs.naming import run_path
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.runtime.parallel import in_parallel, parts_at_once, share_threads

@@ -20,7 +20,8 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_sets import read_split
 from seq2seq_cli.export.exporting import FORMATS, export
 from seq2seq_cli.export.program import Program
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.runtime.tensorflow import import_tensorflow
 

@@ -51,7 +51,7 @@ def verify(run: RunArgument, as_json: JsonOption = False) -> None:
     if not found:
         named.best_checkpoint(warn)  # its error says what to do
     for each in found:
-        emit(Result(asdict(each), f"{each.name}: {each.problem or 'whole'}"), as_json)
+        emit(Result(asdict(each), f"{each.name}: {each.problem or 'valid'}"), as_json)
     damaged = [each for each in found if each.problem]
     if damaged:
         last = next((each.name for each in found if each.is_last), None)
@@ -138,12 +138,12 @@ def average(
 
 
 def _found(name: str, changing: bool = False) -> "Run":
-    """Return a run, after checking that its folder is a run's.
+    """Return a run, after a check that its folder is that of a run.
 
     Raises:
         CheckpointError: if it is not.
     """
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
 
     found = find_run(name, changing=changing)
     if not found.has_config and not os.path.isdir(found.checkpoints):
@@ -164,7 +164,7 @@ def _table(found: "list[CheckpointSummary]") -> "Table":
     table.add_column("state", overflow="fold")
     for each in found:
         marks = [text for text, is_so in (("best", each.is_best), ("last", each.is_last)) if is_so]
-        state = ", ".join([each.problem or "whole", *marks])
+        state = ", ".join([each.problem or "valid", *marks])
         bleu = "-" if each.dev_bleu is None else f"{each.dev_bleu:.1f}"
         cells = (each.name, f"{each.update:,}", bleu, console.size_text(each.size), state)
         table.add_row(*map(Text, cells))

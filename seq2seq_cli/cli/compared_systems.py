@@ -60,7 +60,7 @@ def find_system(
     """
     from seq2seq_cli.evaluation.systems import is_saved
     from seq2seq_cli.runs.bundles import is_bundle
-    from seq2seq_cli.runs.run import run_path
+    from seq2seq_cli.runs.naming import run_path
 
     path = Path(name)
     if os.path.isfile(path) and not is_bundle(path):

@@ -8,7 +8,8 @@ from typing import get_args
 
 def runs(incomplete: str) -> list[str]:
     """Return the names of the runs in runs/, the newest number first."""
-    from seq2seq_cli.runs.run import RUNS, Run
+    from seq2seq_cli.runs.naming import RUNS
+    from seq2seq_cli.runs.run import Run
 
     names = sorted((path.name for path in RUNS.glob("*/") if Run(path).has_config), reverse=True)
     return _beginning(incomplete, names)

@@ -37,7 +37,7 @@ def doctor(
 
 def _findings(device: str, quiet: bool) -> "Iterator[Finding]":
     from seq2seq_cli.cli.progress import work_progress
-    from seq2seq_cli.runs.run import RUNS
+    from seq2seq_cli.runs.naming import RUNS
     from seq2seq_cli.runtime.health import Finding, examine
 
     can_train = True

@@ -92,7 +92,7 @@ def show_evolution(
     """
     from seq2seq_cli.attention.animated_gif import check_pillow
     from seq2seq_cli.attention.evolution import evolutions
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
 
     for option, path in (("--svg", pictures.svg), ("--gif", pictures.gif)):
         if path is not None:

@@ -244,7 +244,7 @@ def find_runs(
         CheckpointError: if there is no such run.
         UsageError: if an option is invalid, or a run does not translate into that language.
     """
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
 
     (options,) = config_layers(None, settings, *flags)
     set_keys = [key for key, origin in options.origins.items() if origin.startswith("--set ")]

@@ -59,7 +59,7 @@ def make_report(
     from seq2seq_cli.evaluation.pages.charts import library
     from seq2seq_cli.evaluation.pages.report import report_page
     from seq2seq_cli.evaluation.run_report import gather
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
 
     check_output(output)
     if to and no_test:

@@ -95,7 +95,7 @@ def show(run: RunArgument, as_json: JsonOption = False) -> None:
     """Show a run: its state, checkpoints, figures, and the config keys that are not defaults."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.curves import drawn_curves
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
     from seq2seq_cli.runs.summary import changed_keys, summarise
 
     found = find_run(run)
@@ -120,7 +120,7 @@ def diff(runs: RunArguments, as_json: JsonOption = False) -> None:
     """Show the config keys that differ between runs, and the curves of the runs."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.curves import drawn_curves
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
     from seq2seq_cli.runs.summary import differing_keys, summarise
 
     if len(runs) < 2:
@@ -147,7 +147,8 @@ def remove(
     import sys
 
     from seq2seq_cli.cli import console
-    from seq2seq_cli.runs.run import Run, find_run
+    from seq2seq_cli.runs.naming import find_run
+    from seq2seq_cli.runs.run import Run
     from seq2seq_cli.runs.summary import folder_size
 
     named = [find_run(name, changing=True) for name in runs]
@@ -178,7 +179,7 @@ def rename(
 ) -> None:
     """Rename a run; a run that is being trained is refused, and nothing is overwritten."""
     from seq2seq_cli.runs.disk import make_durably, publish
-    from seq2seq_cli.runs.run import find_run, run_path
+    from seq2seq_cli.runs.naming import find_run, run_path
 
     found, path = find_run(run, changing=True), run_path(name)
     _check_is_run(found)

@@ -42,7 +42,7 @@ def selftest(
     """
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
 
     layers = config_layers(config, settings, model=model, attention=attention)
     if run is not None and any(layers):

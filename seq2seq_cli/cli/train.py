@@ -70,8 +70,8 @@ def train(
     """Train a model, in a new numbered folder in runs/."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.runs.naming import check_startable, find_run
     from seq2seq_cli.runs.resuming import resumed_config
-    from seq2seq_cli.runs.run import check_startable, find_run
     from seq2seq_cli.training.interruption import interruption_errors
 
     if resume and dry_run:

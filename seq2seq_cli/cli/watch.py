@@ -35,7 +35,7 @@ def watch(
     The command ends when training ends. Ctrl-C ends only the command.
     """
     from seq2seq_cli.cli import console
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
 
     found = find_run(run, warn) if run else _in_training()
     try:
@@ -49,7 +49,7 @@ def watch(
 
 def _in_training() -> "Run":
     """Return the run that is being trained, or the newest one."""
-    from seq2seq_cli.runs.run import find_run
+    from seq2seq_cli.runs.naming import find_run
     from seq2seq_cli.runs.summary import all_runs
 
     locked = [run for run in all_runs() if run.is_locked()]

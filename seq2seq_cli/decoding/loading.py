@@ -16,7 +16,8 @@ from seq2seq_cli.models import build_model
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.checkpoints import Checkpoint
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import State
 
 Warn = Callable[[str], None]

@@ -11,7 +11,7 @@ from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.python.model import Model, ScoredTranslation, warn
 from seq2seq_cli.python.options import options_as_keywords
-from seq2seq_cli.runs.run import find_run
+from seq2seq_cli.runs.naming import find_run
 from seq2seq_cli.runtime import devices, parallel, tensorflow
 
 __all__ = ["Attention", "Model", "ScoredTranslation", "load"]

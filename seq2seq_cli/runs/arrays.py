@@ -1,8 +1,8 @@
-"""Arrays in a safetensors file: written part by part, read with every claim of its header checked.
+"""Arrays in safetensors files, which are written part by part and read with a checked header.
 
-The format (huggingface.co/docs/safetensors): the length of the header in 8 bytes, the header in
-JSON, and the arrays one after the other. The library opens and renames files by itself when it
-writes, so the writing is here.
+The format (huggingface.co/docs/safetensors) is the length of the header in 8 bytes, the header in
+JSON, and the arrays one after the other. The package safetensors reads the files here. It does not
+write them, because it would open and rename them itself.
 """
 
 import json
@@ -38,10 +38,10 @@ class Spec(NamedTuple):
 
 
 def file_parts(arrays: Iterable[tuple[str, np.ndarray]]) -> Iterator[files.Data]:
-    """Yield the content of a safetensors file: the header, and the values of each array.
+    """Yield the content of a safetensors file: the header, then the values of each array.
 
     Args:
-        arrays: by name, of numbers or booleans.
+        arrays: names and arrays, of numbers or booleans.
     """
     ordered = sorted(arrays, key=lambda item: (-item[1].itemsize, item[0]))
     header: dict[str, Any] = {}
@@ -62,8 +62,8 @@ class ArrayFile:
     """An open safetensors file.
 
     Args:
-        file: its handle in the library.
-        specs: of its arrays, by name.
+        file: an object of the package safetensors.
+        specs: of the arrays, by name.
     """
 
     def __init__(self, file: Any, specs: dict[str, Spec]):
@@ -77,10 +77,11 @@ class ArrayFile:
 
 @contextmanager
 def open_arrays(path: Path) -> Iterator[ArrayFile]:
-    """Open a safetensors file. Nothing that it claims takes more memory than it has bytes.
+    """Open a safetensors file. Reading it needs no more memory than its size.
 
     Raises:
-        CheckpointError: if it is none, or has arrays that no model has.
+        CheckpointError: if it cannot be read, is not a safetensors file, or has an array that does
+            not occur in checkpoints.
     """
     try:
         size = files.size(path)
@@ -98,8 +99,8 @@ def open_arrays(path: Path) -> Iterator[ArrayFile]:
             is_odd = len(shape) > _MOST_DIMENSIONS or any(length > size for length in shape)
             if is_odd or code not in _DTYPES:
                 raise CheckpointError(
-                    f"{path}: {name} has dtype {code} and shape {str(shape)[:_SHOWN]}, which no "
-                    "array of a checkpoint has"
+                    f"{path}: {name} has dtype {code} and shape {str(shape)[:_SHOWN]}, which do "
+                    "not occur in checkpoints"
                 )
             specs[name] = Spec(shape, _DTYPES[code])
         yield ArrayFile(opened, specs)

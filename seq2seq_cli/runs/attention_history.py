@@ -1,4 +1,4 @@
-"""The attention of a few dev sentences at each validation, in a small file each."""
+"""The attention of a few dev sentences at each validation. Each validation has a small file."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Side:
     Attributes:
         pieces: its tokens as written, EOS included.
         words: as written.
-        word_of: for each token the index of its word.
+        word_of: the index of each token's word.
     """
 
     pieces: list[str]
@@ -36,8 +36,8 @@ class SentenceAttention:
 
     Attributes:
         source, reference: the texts.
-        source_side, target_side: their tokens.
-        weights: for each target token a weight for each source token.
+        source_side, target_side: the tokens and words of both.
+        weights: of shape [target tokens, source tokens].
     """
 
     source: str
@@ -49,12 +49,12 @@ class SentenceAttention:
 
 @dataclass(config=STRICT)
 class Snapshot:
-    """The attention of all kept sentences at a validation.
+    """The attention of all kept sentences at one validation.
 
     Attributes:
         step: updates made.
         dev_bleu: of the validation.
-        sentences: always the same, in the same order.
+        sentences: of a run, the same sentences in the same order at each validation.
     """
 
     step: int
@@ -66,7 +66,7 @@ _SNAPSHOT = TypeAdapter(Snapshot)
 
 
 class AttentionHistory:
-    """The files of a run. Each is written whole or not at all.
+    """The files of a run. Each is written completely or not at all.
 
     Args:
         folder: of the files.
@@ -76,7 +76,7 @@ class AttentionHistory:
         self._folder = folder
 
     def write(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot.
+        """Write a snapshot to its file.
 
         Raises:
             DiskError: if it cannot be written.
@@ -89,10 +89,10 @@ class AttentionHistory:
     def read(self, warn: Callable[[str], None] = lambda text: None) -> list[Snapshot]:
         """Return the snapshots in the order of their updates.
 
-        A file that is damaged, or has other sentences than the newest one, is left out.
+        A file is left out if it is damaged, or has other sentences than the newest one.
 
         Args:
-            warn: called with a sentence for each file that is left out.
+            warn: called with a message for each file that is left out.
         """
         found: list[Snapshot] = []
         for _, path in reversed(self._paths()):
@@ -108,10 +108,10 @@ class AttentionHistory:
         return found[::-1]
 
     def forget_after(self, step: int) -> None:
-        """Delete what a resumed training makes again, and what was not written to its end.
+        """Delete the files of later updates, which resumed training repeats, and incomplete files.
 
         Args:
-            step: updates made.
+            step: the last update to keep.
 
         Raises:
             DiskError: if a file cannot be deleted.
@@ -123,11 +123,11 @@ class AttentionHistory:
                     files.remove(self._folder / name)
 
     def _paths(self) -> list[tuple[int, Path]]:
-        """Return the files with their numbers of updates, in this order."""
+        """Return the numbers of updates and the files, in the order of the updates."""
         matches = map(_NAME.fullmatch, files.names(self._folder))
         return sorted((int(match[1]), self._folder / match[0]) for match in matches if match)
 
 
 def _pairs(snapshot: Snapshot) -> list[tuple[list[str], list[str]]]:
-    """Return the tokens of each sentence: the axes of its map."""
+    """Return the source and target tokens of each sentence."""
     return [(each.source_side.pieces, each.target_side.pieces) for each in snapshot.sentences]

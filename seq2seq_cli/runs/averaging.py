@@ -1,4 +1,4 @@
-"""The mean of the weights of several checkpoints, as a run of its own."""
+"""Averages the weights of several checkpoints into a new run."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,7 +11,8 @@ from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.arrays import open_arrays
 from seq2seq_cli.runs.checkpoints import Checkpoint
-from seq2seq_cli.runs.run import Run, new_run, run_path
+from seq2seq_cli.runs.naming import new_run, run_path
+from seq2seq_cli.runs.run import Run
 
 
 @dataclass
@@ -38,12 +39,13 @@ def choose_checkpoints(
 
     Args:
         run: the run.
-        number: how many.
-        best: return those with the highest dev BLEU, the best first; not the newest.
+        number: of checkpoints to return.
+        best: whether to return those with the highest dev BLEU, the best first, instead of the
+            newest.
         warn: called for each damaged checkpoint, which is left out.
 
     Raises:
-        UsageError: if there are fewer.
+        UsageError: if there are fewer checkpoints.
     """
     found, chosen = [], []
     for path in checkpoints.checkpoints(run.checkpoints):
@@ -73,19 +75,19 @@ def choose_checkpoints(
 
 
 def average_checkpoints(run: Run, chosen: Sequence[Checkpoint], name: str | None) -> Run:
-    """Write a new run whose one checkpoint has the mean weights of checkpoints.
+    """Write a new run with one checkpoint, which has the mean weights of other checkpoints.
 
-    Of a checkpoint that has averages of its weights, those are taken. The new checkpoint has no
-    state of an optimizer, so no training continues from it.
+    If a checkpoint has averages of its weights, the mean is over these. The new checkpoint has no
+    state of an optimizer, so training cannot continue from it.
 
     Args:
-        run: the run that they are of.
+        run: the run of the checkpoints.
         chosen: the checkpoints.
         name: of the new run; None for the next number.
 
     Raises:
-        CheckpointError: if they do not hold the same tensors.
-        UsageError: if the folder of the new run has something in it.
+        CheckpointError: if the checkpoints have different tensors.
+        UsageError: if the folder of the new run has content.
         DiskError: if it cannot be written.
     """
     if name is not None:

@@ -1,8 +1,8 @@
-"""A trained run as one file, without the optimizer's state.
+"""Bundles: trained runs as single files, without the state of the optimizer.
 
-A bundle is a safetensors file. Each of its arrays holds the bytes of one file of a run's folder and
-has its name; `manifest.json` has the SHA-256 of the others. So a header is checked as that of a
-checkpoint is, nothing is unpickled, and no file is written outside the folder.
+A bundle is a safetensors file. Each array has the name and the bytes of a file in the folder of the
+run. `manifest.json` has the SHA-256 of the other files. The header is checked like that of a
+checkpoint. Nothing is unpickled, and no file is written outside the folder.
 """
 
 import atexit
@@ -35,12 +35,12 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 def is_bundle(path: Path) -> bool:
-    """Return whether a path is that of a file that is named as bundles are."""
+    """Return whether a path is a file with the suffix of bundles."""
     return path.suffix == SUFFIX and os.path.isfile(path)
 
 
 def pack(folder: Path, path: Path) -> None:
-    """Write the files of a run's folder into one file. Files that no bundle has are left out.
+    """Write the files of a run into one file, except files that do not belong in a bundle.
 
     The file is complete and on the disk after `publish`.
 
@@ -64,13 +64,13 @@ def pack(folder: Path, path: Path) -> None:
 
 
 def unpack(path: Path) -> Path:
-    """Write the files of a bundle into a temporary folder, which is removed at the process' end.
+    """Write the files of a bundle into a temporary folder. It is removed when the process ends.
 
     Returns:
         The folder, which has the name of the bundle.
 
     Raises:
-        CheckpointError: if the file is no bundle, or is damaged.
+        CheckpointError: if the file is not a bundle, or is damaged.
         DiskError: if the folder cannot be written.
     """
     with open_arrays(path) as arrays:
@@ -82,19 +82,19 @@ def unpack(path: Path) -> Path:
             for name, expected in hashes.items():
                 content = arrays.array(name)
                 if hashlib.sha256(content.data).hexdigest() != expected:
-                    raise _damaged(path, f"{name} is not what {MANIFEST} says")
+                    raise _damaged(path, f"{name} differs from {MANIFEST}")
                 make_durably((folder / name).parent)
                 files.write(folder / name, [content.data])
     return folder
 
 
 def _hashes(path: Path, arrays: ArrayFile) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name, once all names and sizes are as in bundles."""
+    """Check the names and sizes of all files, and return the SHA-256 of each."""
     for name, spec in arrays.specs.items():
         if name != MANIFEST and not _ALLOWED.fullmatch(name):
-            raise _damaged(path, f"it has {name[:100]!r}, which no bundle has")
+            raise _damaged(path, f"it has {name[:100]!r}, which does not belong in a bundle")
         if spec.dtype != "uint8" or len(spec.shape) != 1:
-            raise _damaged(path, f"{name} does not hold bytes")
+            raise _damaged(path, f"{name} is not an array of bytes")
     lacking = sorted(_NEEDED - arrays.specs.keys())
     if lacking:
         raise _damaged(path, f"it lacks {lacking[0]}")
@@ -115,6 +115,6 @@ def _check_names(path: Path, differing: Sequence[str]) -> None:
 
 def _damaged(path: Path, reason: str) -> CheckpointError:
     return CheckpointError(
-        f"{path}: not a bundle, or damaged: {reason}. Put it back from a copy, or make it again "
-        "by s2s export --to bundle"
+        f"{path}: not a bundle, or damaged: {reason}. Restore it from a copy, or export it again "
+        "with s2s export --to bundle"
     )

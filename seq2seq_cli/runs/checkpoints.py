@@ -1,7 +1,7 @@
-"""Checkpoints on disk, verified when read. `saving.py` writes them.
+"""Checkpoints on the disk, which are verified when they are read. `saving.py` writes them.
 
 A checkpoint is a folder with `model.safetensors`, `optimizer.safetensors`, `average.safetensors` if
-weights are averaged, `state.json` and `manifest.json`, which holds the SHA-256 of the others.
+weights are averaged, `state.json`, and `manifest.json` with the SHA-256 of the other files.
 """
 
 import hashlib
@@ -30,12 +30,16 @@ MODEL, OPTIMIZER, AVERAGE, STATE, MANIFEST = (
 FILES = (MODEL, OPTIMIZER, AVERAGE, STATE)
 _NEEDED = {MODEL, STATE}
 _NAME = re.compile(r"step-([0-9]{1,18})")
-_LONGEST_JSON = 1_000_000  # bytes; real ones have hundreds
+_LONGEST_JSON = 1_000_000  # bytes; valid files have hundreds
 
 
 @dataclass(config=STRICT)
 class Manifest:
-    """What `manifest.json` holds: the hash of each other file, by name."""
+    """The content of `manifest.json`.
+
+    Attributes:
+        sha256: the hash of each other file, by name.
+    """
 
     sha256: dict[str, str]
 
@@ -45,7 +49,7 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 class Variable(Protocol):
-    """What a Keras variable offers to be restored."""
+    """The part of a Keras variable that restoring it needs."""
 
     path: str
     shape: Any
@@ -61,15 +65,15 @@ def folder_name(step: int) -> str:
 
 
 def step_of(path: Path) -> int:
-    """Return the updates of a checkpoint by the name of its folder; -1 if there is no number."""
+    """Return the number of updates in the name of a checkpoint's folder; -1 if it has none."""
     match = _NAME.search(path.name)
     return int(match[1]) if match else -1
 
 
 def checkpoints(root: Path) -> list[Path]:
-    """Return the folders of the checkpoints in `root`, valid or not, the newest first.
+    """Return the folders of all checkpoints in `root`, also of damaged ones, the newest first.
 
-    The newest is the one of most updates, whatever clocks say.
+    The newest checkpoint is the one with the most updates. Modification times do not count.
 
     Raises:
         CheckpointError: if `root` cannot be read.
@@ -83,7 +87,10 @@ def checkpoints(root: Path) -> list[Path]:
 
 
 class Checkpoint:
-    """A checkpoint that was saved. Each of its files is read and hashed at most once.
+    """A saved checkpoint. It reads and hashes each file at most once.
+
+    Args:
+        path: the folder.
 
     Attributes:
         path: the folder.
@@ -95,7 +102,7 @@ class Checkpoint:
 
     @cached_property
     def state(self) -> State:
-        """The state that was given to `save`.
+        """The state of training.
 
         Raises:
             CheckpointError: if it is missing, damaged or of another version.
@@ -108,18 +115,18 @@ class Checkpoint:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "it"
             raise CheckpointError(
-                f"{self.path}: {STATE} is not one of this version of s2s: {key}: {first['msg']}"
+                f"{self.path}: {STATE} is from another version of s2s: {key}: {first['msg']}"
             ) from error
         if self.path.name != folder_name(state.step):
             raise CheckpointError(
-                f"{self.path}: damaged: {STATE} is of {folder_name(state.step)}. Was the folder "
-                "renamed?"
+                f"{self.path}: damaged: {STATE} belongs to {folder_name(state.step)}. Was the "
+                "folder renamed?"
             )
         return state
 
     @property
     def files(self) -> list[str]:
-        """The names of its files but the manifest.
+        """The names of its files, without the manifest.
 
         Raises:
             CheckpointError: if the manifest is missing or damaged.
@@ -128,7 +135,7 @@ class Checkpoint:
 
     @property
     def weights(self) -> str:
-        """The file of the weights to translate with: the averages, if there are any.
+        """The name of the file with the weights for translation: the averages, if there are any.
 
         Raises:
             CheckpointError: if the manifest is missing or damaged.
@@ -136,10 +143,10 @@ class Checkpoint:
         return AVERAGE if AVERAGE in self._hashes else MODEL
 
     def verify(self, name: str) -> None:
-        """Check that a file is what was saved.
+        """Check the hash of a file.
 
         Raises:
-            CheckpointError: if it is missing or not what the manifest says.
+            CheckpointError: if the file is missing, or the manifest has another hash.
         """
         if name in self._verified:
             return
@@ -147,30 +154,34 @@ class Checkpoint:
         self._verified.add(name)
 
     def verify_all(self) -> None:
-        """Check the state and every file.
+        """Check the state and the hashes of all files.
 
         Raises:
-            CheckpointError: for the first of them that is missing or not what was saved.
+            CheckpointError: for the first file that is missing or damaged.
         """
         _ = self.state
         for name in sorted(self._hashes):
             self.verify(name)
 
     def verify_weights(self) -> None:
-        """Check the state and the weights to translate with.
+        """Check the state and the weights for translation.
 
         Raises:
-            CheckpointError: if one is missing or not what was saved.
+            CheckpointError: if one is missing or damaged.
         """
         _ = self.state
         self.verify(self.weights)
 
     def restore(self, name: str, variables: Iterable[Variable]) -> None:
-        """Assign to each variable the array that was saved under its path.
+        """Assign to each variable the saved array of the same path.
+
+        Args:
+            name: of the file.
+            variables: all variables of the file.
 
         Raises:
-            CheckpointError: if the file is damaged, or does not hold exactly these variables; then
-                none is changed.
+            CheckpointError: if the file is damaged, or has other variables. In the second case no
+                variable changes.
         """
         self.verify(name)
         variables = list(variables)
@@ -184,7 +195,7 @@ class Checkpoint:
             found = file.specs
         raise CheckpointError(
             f"{self.path / name}: belongs to another model: {_difference(wanted, found)}. Was "
-            "the run's config.toml changed? Use the one it was trained with"
+            "config.toml of the run changed? Use the one of the training"
         )
 
     @cached_property
@@ -221,7 +232,7 @@ class Checkpoint:
 
     def _compare(self, name: str, found: str) -> None:
         if self._hashes.get(name) != found:
-            raise CheckpointError(f"{self.path}: damaged: {name} is not what {MANIFEST} says")
+            raise CheckpointError(f"{self.path}: damaged: {name} differs from {MANIFEST}")
 
     def _unreadable(self, name: str, error: OSError) -> CheckpointError:
         reason = os_reason(error)
@@ -229,11 +240,11 @@ class Checkpoint:
 
 
 def newest_valid(root: Path, warn: Callable[[str], None]) -> Checkpoint:
-    """Return the newest checkpoint that is whole, for a training to continue from.
+    """Return the newest valid checkpoint, from which training can continue.
 
     Args:
         root: the folder of the checkpoints.
-        warn: called for each damaged checkpoint that is newer.
+        warn: called for each newer checkpoint, which is damaged.
 
     Raises:
         CheckpointError: if there is none, or it is an average of others.
@@ -242,8 +253,8 @@ def newest_valid(root: Path, warn: Callable[[str], None]) -> Checkpoint:
     newest = _first_valid(root, stored, Checkpoint.verify_all, [], warn)
     if OPTIMIZER not in newest.files:
         raise CheckpointError(
-            f"{newest.path}: is an average of checkpoints, from which no training continues. "
-            "Continue the run that it was made of"
+            f"{newest.path}: is an average of checkpoints, and training cannot continue from it. "
+            "Continue the run of these checkpoints"
         )
     return newest
 
@@ -253,15 +264,16 @@ def best_valid(
 ) -> Checkpoint:
     """Return the checkpoint with the highest dev BLEU, or the newest if none was validated.
 
-    The optimizer's file may be damaged.
+    Its weights are valid. The file of the optimizer may be damaged.
 
     Args:
         root: the folder of the checkpoints.
         warn: called for each damaged checkpoint.
-        stored: the checkpoints there, the newest first, if the caller has read some of their files.
+        stored: the checkpoints, the newest first, if the caller has already read some of their
+            files.
 
     Raises:
-        CheckpointError: if there is none.
+        CheckpointError: if no checkpoint has valid weights.
     """
     errors = []
     scored: list[tuple[float, Checkpoint]] = []
@@ -284,7 +296,7 @@ def _first_valid(
     errors: list[CheckpointError],
     warn: Callable[[str], None],
 ) -> Checkpoint:
-    """Return the first checkpoint that passes `verify`; warn of `errors`."""
+    """Return the first checkpoint that passes `verify`. Warn of `errors` and of failures."""
     for checkpoint in stored:
         try:
             verify(checkpoint)
@@ -301,11 +313,11 @@ def _no_valid_checkpoint(root: Path, errors: Sequence[CheckpointError]) -> Check
     run = root.parent
     if not errors:
         return CheckpointError(
-            f"{run}: has no checkpoint yet. Go on with its training: s2s train --resume --run {run}"
+            f"{run}: has no checkpoint yet. Continue its training: s2s train --resume --run {run}"
         )
     reasons = "\n".join(map(str, errors))
     return CheckpointError(
-        f"{reasons}\n{run}: no valid checkpoint is left. Put one back from a copy. Or delete "
+        f"{reasons}\n{run}: no valid checkpoint is left. Restore one from a copy. Or delete "
         f"{run} and train again, or train in another folder with --run"
     )
 
@@ -315,10 +327,10 @@ def _difference(wanted: Mapping[str, Spec], found: Mapping[str, Spec]) -> str:
         if key not in found:
             return f"it lacks {key}"
         if key not in wanted:
-            return f"it has {key}, which this model has not"
-        there, here = found[key], wanted[key]
-        if there.shape != here.shape:
-            return f"{key} has shape {there.shape} there and {here.shape} in this model"
-        if there.dtype != here.dtype:
-            return f"{key} has dtype {there.dtype} there and {here.dtype} in this model"
-    return "the same"
+            return f"it has {key}, which this model lacks"
+        saved, own = found[key], wanted[key]
+        if saved.shape != own.shape:
+            return f"{key} has shape {saved.shape} in the file and {own.shape} in this model"
+        if saved.dtype != own.dtype:
+            return f"{key} has dtype {saved.dtype} in the file and {own.dtype} in this model"
+    return "nothing"

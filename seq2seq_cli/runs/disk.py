@@ -1,4 +1,4 @@
-"""Writing files so that they are whole and on the disk."""
+"""Writes files completely or not at all, and flushes them to the disk."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from seq2seq_cli.runs import files
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, and have it on the disk before returning."""
+    """Write a file completely or not at all, and flush it to the disk."""
     partial = path.with_name(f".{path.name}.partial")
     try:
         files.write(partial, [data])
@@ -46,20 +46,21 @@ def _sync_tree(path: Path) -> None:
 
 
 def make_durably(folder: Path) -> None:
-    """Make a folder, and its missing parents, and have their names on the disk.
+    """Create a folder and its missing parents, and flush their names to the disk.
 
-    A folder that exists is synced too: the process that made it may have been killed before that.
+    The name of an existing folder is flushed, too. The process that created it may have been killed
+    before that.
     """
     if not files.exists(folder.parent):
         make_durably(folder.parent)
     with suppress(FileExistsError):
         files.make_folder(folder)
-    with suppress(PermissionError):  # whoever gave us the folder need not show its neighbours
+    with suppress(PermissionError):  # the parent may be unreadable
         files.sync(folder.parent)
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it. Links are removed, not followed."""
+    """Remove a file, or a folder with its content. Links are removed, not followed."""
     if files.is_link(path) or not files.is_folder(path):
         files.remove(path)
         return
@@ -70,7 +71,7 @@ def remove_tree(path: Path) -> None:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError of writing below `path` into a DiskError."""
+    """Turn an OSError in a block, which writes to `path` or a file in it, into a DiskError."""
     try:
         yield
     except OSError as error:
@@ -78,9 +79,15 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def disk_error(path: Path, problem: str, error: OSError) -> DiskError:
-    """Return the error that says what is wrong with `path`, why, and what to do."""
+    """Return the error for a problem of a file or folder, with its reason and a remedy.
+
+    Args:
+        path: the file or folder.
+        problem: what is wrong, such as "cannot be written".
+        error: the reason.
+    """
     remedy = (
-        "Free some space and go on with --resume"
+        "Free some space and continue with --resume"
         if error.errno in (errno.ENOSPC, errno.EDQUOT)
         else "Check the folder and its permissions"
     )
@@ -88,7 +95,7 @@ def disk_error(path: Path, problem: str, error: OSError) -> DiskError:
 
 
 def check_writable(folder: Path) -> None:
-    """Check that files can be made in a folder, which need not exist yet. No file is left in it.
+    """Check that files can be created in a folder, which need not exist. No file stays in it.
 
     Raises:
         DiskError: if they cannot.

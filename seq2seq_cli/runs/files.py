@@ -1,8 +1,7 @@
-"""The few operations on files that checkpoints and the records of a run are made of.
+"""The file operations of checkpoints and of the other files of a run.
 
-Everything in `runs/` that must survive a fault reads and writes by these functions alone, called as
-`files.rename(...)`. So the tests can put a simulated disk in their place, which fails at any of
-them.
+All code in `runs/` that must survive a fault uses only these functions, called as
+`files.rename(...)`. The tests replace them by a simulated disk, which can fail in any of them.
 """
 
 import os
@@ -16,23 +15,23 @@ _BLOCK = 1 << 20  # bytes
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder in one that exists.
+    """Create a folder. Its parent must exist.
 
     Raises:
-        FileExistsError: if there is something of that name.
+        FileExistsError: if the name is in use.
     """
     path.mkdir()
 
 
 def write(path: Path, parts: Iterable[Data]) -> None:
-    """Write a file anew. It is on the disk after `sync` only."""
+    """Write a file, and replace an existing one. It is on the disk only after `sync`."""
     with path.open("wb") as file:
         for part in parts:
             file.write(part)
 
 
 def append(path: Path, data: bytes) -> None:
-    """Write at the end of a file, which is made if it is missing."""
+    """Write at the end of a file. A missing file is created."""
     with path.open("ab") as file:
         file.write(data)
 
@@ -43,19 +42,19 @@ def truncate(path: Path, size: int) -> None:
 
 
 def reserve(path: Path, size: int) -> None:
-    """Make a file for which the disk has set aside `size` bytes."""
+    """Create a file with `size` reserved bytes on the disk."""
     with path.open("wb") as file:
         file.write(b"\0")
         file.flush()
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, max(size, 1))
             return
-        for written in range(1, size, _BLOCK):  # macOS has no such call
+        for written in range(1, size, _BLOCK):  # macOS lacks posix_fallocate
             file.write(bytes(min(_BLOCK, size - written)))
 
 
 def sync(path: Path) -> None:
-    """Have a file's content, or the names in a folder, on the disk before returning."""
+    """Flush the content of a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -64,7 +63,7 @@ def sync(path: Path) -> None:
 
 
 def rename(old: Path, new: Path) -> None:
-    """Rename a file or a folder. A file that has the new name is replaced."""
+    """Rename a file or a folder. A file with the new name is replaced."""
     os.replace(old, new)
 
 
@@ -79,22 +78,22 @@ def remove_folder(path: Path) -> None:
 
 
 def exists(path: Path) -> bool:
-    """Return whether there is a file, a folder or a link of that name."""
+    """Return whether a file, a folder or a link has this path."""
     return os.path.lexists(path)
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether it is a folder, or a link to one."""
+    """Return whether a path is a folder, or a link to one."""
     return os.path.isdir(path)
 
 
 def is_link(path: Path) -> bool:
-    """Return whether it is a symbolic link."""
+    """Return whether a path is a symbolic link."""
     return os.path.islink(path)
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names in a folder, sorted; none if there is no such folder."""
+    """Return the names in a folder, sorted; an empty list if the folder does not exist."""
     try:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -102,10 +101,10 @@ def names(folder: Path) -> list[str]:
 
 
 def size(path: Path) -> int:
-    """Return the bytes of a regular file.
+    """Return the size of a regular file in bytes.
 
     Raises:
-        OSError: if it is none, but a link, a device or a pipe, which may have no end.
+        OSError: if it is not a regular file. A device or a pipe may have no end.
     """
     found = os.lstat(path)
     if not stat.S_ISREG(found.st_mode):
@@ -114,17 +113,17 @@ def size(path: Path) -> int:
 
 
 def free(folder: Path) -> int:
-    """Return the bytes that can still be written on the disk of a folder."""
+    """Return the number of free bytes on the disk of a folder."""
     return shutil.disk_usage(folder).free
 
 
 def read(path: Path) -> bytes:
-    """Return a file's content."""
+    """Return the content of a file."""
     return path.read_bytes()
 
 
 def blocks(path: Path) -> Iterator[bytes]:
-    """Yield a file's content in blocks of 1 MB."""
+    """Yield the content of a file in blocks of 1 MiB."""
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             yield block

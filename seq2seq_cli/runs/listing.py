@@ -1,4 +1,4 @@
-"""The checkpoints of a run, with what each is worth."""
+"""Summaries of the checkpoints of a run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,11 @@ class CheckpointSummary:
     Attributes:
         name: of its folder.
         update: updates made.
-        dev_bleu: of its model, if it was validated.
+        dev_bleu: of its model; None if it was not validated.
         size: of its files, in bytes.
-        problem: what is damaged; empty if it is whole.
-        is_best: whether it is the whole one of highest dev BLEU.
-        is_last: whether it is the newest whole one, from which a training continues.
+        problem: what is damaged; empty if it is valid.
+        is_best: whether it has the highest dev BLEU of the valid ones.
+        is_last: whether it is the newest valid one, from which training continues.
     """
 
     name: str
@@ -37,16 +37,16 @@ def summarise_checkpoints(run: Run) -> list[CheckpointSummary]:
     """Read and verify all files of all checkpoints of a run.
 
     Returns:
-        The earliest first; those that were set aside come last.
+        The summaries, the earliest checkpoint first. Those that training has renamed come last.
 
     Raises:
         CheckpointError: if the folder cannot be read.
     """
     read = [(path, *_read(Checkpoint(path))) for path in reversed(checkpoints(run.checkpoints))]
-    whole = [(path, bleu) for path, bleu, problem in read if not problem]
-    last = whole[-1][0] if whole else None
+    valid = [(path, bleu) for path, bleu, problem in read if not problem]
+    last = valid[-1][0] if valid else None
     best = max(
-        (item for item in whole if item[1] is not None),
+        (item for item in valid if item[1] is not None),
         key=lambda item: (item[1], step_of(item[0])),
         default=(None, None),
     )[0]
@@ -57,29 +57,29 @@ def summarise_checkpoints(run: Run) -> list[CheckpointSummary]:
         for path, bleu, problem in read
     ]
     for path in set_aside(run.checkpoints):
-        problem = "damaged: set aside when the training went back to an earlier one"
+        problem = "damaged: renamed when training continued from an earlier one"
         size = folder_size(path)
         found.append(CheckpointSummary(path.name, step_of(path), None, size, problem, False, False))
     return found
 
 
 def removable(run: Run, keep: int, keep_best: int) -> list[Path]:
-    """Return what can be deleted: superfluous checkpoints, and damaged ones.
+    """Return the checkpoints that can be deleted: superfluous and damaged ones.
 
-    The newest whole one and the best whole one are never among them.
+    The newest valid one and the best valid one are never among them.
 
     Args:
         run: the run.
-        keep: how many of the newest whole ones stay, at least 1.
-        keep_best: how many of the best stay.
+        keep: number of the newest valid ones to keep, at least 1.
+        keep_best: number of the best ones to keep.
 
     Raises:
-        CheckpointError: if none is whole.
+        CheckpointError: if none is valid.
     """
     found = summarise_checkpoints(run)
     if not any(each.is_last for each in found):
-        run.best_checkpoint(lambda text: None)  # tells what is wrong
-        raise CheckpointError(f"{run.path}: no checkpoint is whole. Nothing is removed")
+        run.best_checkpoint(lambda text: None)  # its error says what is wrong
+        raise CheckpointError(f"{run.path}: no checkpoint is valid. Nothing was removed")
     best = next((each.update for each in found if each.is_best), None)
     old = {each.path for each in superfluous(run.checkpoints, keep, best, keep_best)}
     damaged = {run.checkpoints / each.name for each in found if each.problem}
@@ -87,7 +87,7 @@ def removable(run: Run, keep: int, keep_best: int) -> list[Path]:
 
 
 def _read(checkpoint: Checkpoint) -> tuple[float | None, str]:
-    """Return dev BLEU, and what is damaged."""
+    """Return dev BLEU and the problem of a checkpoint."""
     bleu = None
     try:
         bleu = checkpoint.state.dev_bleu

@@ -1,4 +1,4 @@
-"""A lock by which only one process at a time writes to the folder of a run or a recipe."""
+"""A lock that lets only one process at a time write to the folder of a run or a recipe."""
 
 import fcntl
 import json
@@ -15,7 +15,7 @@ from seq2seq_cli.errors import DiskError, LockedError, os_reason
 from seq2seq_cli.runs.disk import disk_errors
 
 LOCK = "lock"
-_TRIES, _PAUSE = 10, 0.02  # s; until it is sure which process has the lock
+_TRIES, _PAUSE = 10, 0.02  # seconds between two tries to find the process that has the lock
 
 
 @contextmanager
@@ -24,17 +24,18 @@ def locked(
     work: str = "is training here",
     instead: str = "train in another folder with --run",
 ) -> Iterator[None]:
-    """Keep every other process from working in a folder.
+    """Prevent other processes from working in a folder during a block.
 
-    The operating system ends the lock with the process, however it ends: there are no stale ones.
+    The operating system releases the lock when the process ends, also after a crash. So there are
+    no stale locks.
 
     Args:
         folder: an existing folder.
-        work: what the process that holds the lock does, for the message.
-        instead: what a user may do instead of waiting, for the message.
+        work: what the process with the lock does, for the error message.
+        instead: what a user can do instead of waiting, for the error message.
 
     Raises:
-        LockedError: naming the process that has it, at once.
+        LockedError: at once, if another process has the lock. The error names the process.
         DiskError: if the folder cannot be locked.
     """
     with _opened(folder, work, instead) as file:
@@ -45,12 +46,12 @@ def locked(
         try:
             yield
         finally:
-            with suppress(OSError):  # so that nobody takes this process for the next one
+            with suppress(OSError):  # the next process must not be mistaken for this one
                 file.truncate(0)
 
 
 def is_locked(folder: Path) -> bool:
-    """Return whether another process works in a folder."""
+    """Return whether another process is working in a folder."""
     try:
         with (folder / LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -62,7 +63,7 @@ def is_locked(folder: Path) -> bool:
 
 
 def _opened(folder: Path, work: str, instead: str) -> IO[str]:
-    """Return the lock file, which is locked until it is closed."""
+    """Return the lock file. It is locked until it is closed."""
     for remaining in reversed(range(_TRIES)):
         with disk_errors(folder):
             file = (folder / LOCK).open("a+", encoding="utf-8")
@@ -70,7 +71,7 @@ def _opened(folder: Path, work: str, instead: str) -> IO[str]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_there(file, folder):
                 return file
-            file.close()  # the folder was removed meanwhile, and perhaps made anew
+            file.close()  # another process has removed the folder, and may have created a new one
         except BlockingIOError as error:
             with file:
                 holder, is_sure = _holder(file, work)
@@ -85,7 +86,7 @@ def _opened(folder: Path, work: str, instead: str) -> IO[str]:
                 f"{folder}: cannot be locked: {os_reason(error)}. Use a folder on another file "
                 "system"
             ) from error
-    raise LockedError(f"{folder}: another process removes it. Wait for it, or {instead}")
+    raise LockedError(f"{folder}: another process is removing it. Wait for it, or {instead}")
 
 
 def _is_there(file: IO[str], folder: Path) -> bool:
@@ -101,9 +102,13 @@ def _this_process() -> dict[str, str | int]:
 
 
 def _holder(file: IO[str], work: str) -> tuple[str, bool]:
-    """Describe the process that has locked a file for some work, and whether that is certain.
+    """Return a description of the process that has locked a file, and whether it is certain.
 
-    It is not while a process ends, or has not yet written who it is.
+    It is not certain while that process ends, or before it has written its number.
+
+    Args:
+        file: the lock file.
+        work: what the process does.
     """
     file.seek(0)
     try:

@@ -1,4 +1,4 @@
-"""The figures of a training, a JSON object per line of metrics.jsonl."""
+"""The figures of training: the file metrics.jsonl, with a JSON object in each line."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from seq2seq_cli.runs.disk import disk_errors, write_durably
 
 
 class MetricsLog:
-    """The file metrics.jsonl of a run, to which one process at a time writes.
+    """The file metrics.jsonl of a run. Only one process at a time may write to it.
 
     Args:
         path: the file.
@@ -18,7 +18,7 @@ class MetricsLog:
 
     def __init__(self, path: Path):
         self._path = path
-        self._ends_in_line = False  # whether the file is known not to end within a line
+        self._is_complete = False  # whether the last line is known to be complete
 
     def append(self, entry: dict[str, Any]) -> None:
         """Add a line.
@@ -27,28 +27,29 @@ class MetricsLog:
             DiskError: if it cannot be written.
         """
         with disk_errors(self._path):
-            if not self._ends_in_line and files.exists(self._path):
+            if not self._is_complete and files.exists(self._path):
                 content = files.read(self._path)
                 if content and not content.endswith(b"\n"):  # a process was killed here
                     files.append(self._path, b"\n")
-            self._ends_in_line = False  # until the line is written
+            self._is_complete = False
             files.append(self._path, json.dumps(entry).encode() + b"\n")
-            self._ends_in_line = True
+            self._is_complete = True
 
     def sync(self) -> None:
-        """Have all lines on the disk before returning.
+        """Flush all lines to the disk.
 
         Raises:
-            DiskError: if they cannot be written.
+            DiskError: if that fails.
         """
         with disk_errors(self._path):
             if files.exists(self._path):
                 files.sync(self._path)
 
     def entries(self, warn: Callable[[str], None]) -> list[dict[str, Any]]:
-        """Read the lines.
+        """Return the entries of all lines. Broken lines are left out.
 
-        Broken ones are left out, with a warning, except for a last line that was cut off.
+        Args:
+            warn: called if there are broken lines. An incomplete last line does not count.
         """
         if not files.exists(self._path):
             return []
@@ -69,7 +70,11 @@ class MetricsLog:
         return entries
 
     def forget_after(self, step: int, warn: Callable[[str], None]) -> None:
-        """Drop the end, broken lines, and the updates that a resumed training makes again.
+        """Delete broken lines, the entry of the end, and the entries of later updates.
+
+        Args:
+            step: the last update to keep. Resumed training repeats the later ones.
+            warn: called if there are broken lines.
 
         Raises:
             DiskError: if the file cannot be written.
@@ -79,4 +84,4 @@ class MetricsLog:
             kept = [e for e in entries if e["step"] <= step and e.get("kind") != "end"]
             text = "".join(json.dumps(entry) + "\n" for entry in kept)
             write_durably(self._path, text.encode())
-            self._ends_in_line = True
+            self._is_complete = True

@@ -1,4 +1,4 @@
-"""With which config a training continues."""
+"""The config of resumed training, which may differ from that of the run in a few keys only."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
 
-# Keys that may differ when a training continues: they change no result.
+# Keys that may differ in resumed training, because they do not change the result.
 _FREE = {
     "training.device",
     "training.strategy",
     "training.trackers",
     "training.wait_seconds",
 }
-# Keys that can never differ: the checkpoint or the vocabulary would not fit, or they say how a
-# training begins.
+# Tables and keys that must not differ. The checkpoints or the vocabulary would not fit, or the key
+# acts only at the start of training.
 _FITTING = {"tokenizer", "model"}
 _CHANGEABLE = {"dropout", "attention_dropout", "encoder_layer_drop", "activation_penalty"}
 _BEGINNING = {
@@ -27,20 +27,22 @@ _LIMITS = ("epochs", "steps", "budget_seconds", "patience")  # of [training]
 def resumed_config(
     run: Run, *layers: Overrides, raising: bool = False, accepting: bool = False
 ) -> Config:
-    """Return the run's config, which `layers` may repeat but not change.
+    """Return the config of a run with the values of `layers`.
+
+    The values may repeat those of the run, but not change them, except as follows.
 
     Args:
         run: the run.
         layers: values of options.
-        raising: whether they may raise a limit of the training.
-        accepting: whether they may change all keys with which the run's checkpoints can be used.
+        raising: whether they may raise a limit of training.
+        accepting: whether they may change all keys that the run's checkpoints do not depend on.
 
     Raises:
-        UsageError: naming each key that differs, with both values.
+        UsageError: if other values differ. The error names the keys with both values.
     """
     before = run.config()
     kinds = [layer["model.kind"] for layer in layers if "model.kind" in layer]
-    if kinds and kinds[-1] != before.model.kind:  # another kind has other keys: no more to compare
+    if kinds and kinds[-1] != before.model.kind:  # another kind of model has other keys
         now, changed = before, {"model.kind": (before.model.kind, kinds[-1])}
     else:
         now = run.config(*layers)
@@ -55,7 +57,7 @@ def resumed_config(
 
 
 def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
-    """Return by key what differs in two configs and may change a result, as (before, now)."""
+    """Return the keys that differ in two configs and may change the result, with (before, now)."""
     old, new = before.flat(), now.flat()
     return {
         key: (value, new[key])
@@ -66,28 +68,28 @@ def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
 
 
 def _can_change(key: str) -> bool:
-    """Return whether the checkpoints of a run can be used if a key changes."""
+    """Return whether training can continue from the checkpoints of a run if a key changes."""
     table, _, name = key.partition(".")
     return key not in _BEGINNING and (table not in _FITTING or name in _CHANGEABLE)
 
 
 def _refusal(run: Run, changed: dict[str, tuple[Any, Any]], raising: bool, accepting: bool) -> str:
-    """Return why a training does not continue with other values of some keys."""
+    """Return the error message for changed keys."""
     lines = [f"  {key}: {old!r} there, {new!r} now" for key, (old, new) in changed.items()]
     limits = any(key == f"training.{limit}" for key in changed for limit in _LIMITS)
     hint = "A limit can be raised, but not lowered or added. " if raising and limits else ""
-    remedy = "Leave these out to go on, or leave --resume out to begin a new run"
+    remedy = "Leave these out to continue, or leave out --resume to start a new run"
     if accepting:
         hint = "The run's checkpoints do not fit these. "
     elif raising and all(map(_can_change, changed)):
-        remedy += ". --accept-changes goes on with them, but the result is then not exact"
+        remedy += ". --accept-changes continues with them, but the result is then not exact"
     return "\n".join(
-        [f"--resume: {run.path} was begun with another config:", *lines, f"{hint}{remedy}"]
+        [f"--resume: {run.path} was started with another config:", *lines, f"{hint}{remedy}"]
     )
 
 
 def raised_limits(before: Config, now: Config) -> dict[str, tuple[float, float]]:
-    """Return by key the limits of a training that are higher now, as (before, now)."""
+    """Return the limits of training that are higher now, by key, with (before, now)."""
     raised = {}
     for limit in _LIMITS:
         attribute = "epoch_limit" if limit == "epochs" else limit

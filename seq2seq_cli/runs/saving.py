@@ -1,6 +1,7 @@
-"""Checkpoints are written whole or not at all, and old ones are deleted.
+"""Saves checkpoints completely or not at all, and deletes old ones.
 
-While one is written, replaced or removed, its folder has another name, which begins with a dot.
+While a checkpoint is written, replaced or removed, its folder has another name, which begins with a
+dot.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 class Saved(Protocol):
-    """What a Keras variable offers to be saved."""
+    """The part of a Keras variable that saving it needs."""
 
     path: str
 
@@ -52,17 +53,20 @@ def save(
     state: State,
     average: Sequence[Saved] = (),
 ) -> Path:
-    """Write a checkpoint; until it is whole and on the disk, it has another name.
+    """Write a checkpoint. It has another name until it is complete and on the disk.
 
     Args:
         root: the folder of the checkpoints.
         model: the weights.
-        optimizer: its state; none if no training is to continue from here.
-        state: the training's.
-        average: averages of the weights, if there are any, by the same paths.
+        optimizer: its state; empty if training cannot continue from this checkpoint.
+        state: of training.
+        average: averages of the weights, with the same paths; empty if there are none.
+
+    Returns:
+        The folder of the checkpoint.
 
     Raises:
-        DiskError: when it cannot be written; what was there before is untouched.
+        DiskError: if it cannot be written. Earlier checkpoints do not change.
     """
     final = root / folder_name(state.step)
     partial = root / (_PARTIAL + final.name)
@@ -89,17 +93,17 @@ def save(
 
 
 def probe(root: Path, size: int) -> int:
-    """Check that a checkpoint could be saved, by setting aside its bytes on the disk for a moment.
+    """Check that a checkpoint could be saved, by briefly reserving its size on the disk.
 
     Args:
-        root: the folder of the checkpoints, which is made.
+        root: the folder of the checkpoints, which is created.
         size: of the checkpoint, in bytes.
 
     Returns:
-        The bytes that are free.
+        The number of free bytes.
 
     Raises:
-        DiskError: if it could not.
+        DiskError: if it could not be saved.
     """
     probed = root / (_PARTIAL + "probe")
     try:
@@ -118,12 +122,15 @@ def probe(root: Path, size: int) -> int:
 
 
 def recover(root: Path) -> None:
-    """Undo what a process began that was killed while it saved, replaced or removed a checkpoint.
+    """Clean up after a process that was killed while it saved, replaced or removed a checkpoint.
 
-    Only the process that has the run's lock may do so.
+    The caller must have the lock of the run.
+
+    Args:
+        root: the folder of the checkpoints.
 
     Raises:
-        OSError: if that is not possible.
+        OSError: if a folder cannot be renamed or removed.
     """
     for name in files.names(root):
         if name.startswith(_REPLACED):
@@ -150,10 +157,10 @@ def superfluous(root: Path, keep: int, best: int | None, keep_best: int = 1) -> 
     """Return the checkpoints that need not be kept, the newest first.
 
     Args:
-        root: their folder.
-        keep: how many of the newest valid ones stay. A damaged one does not count.
-        best: the step of the one with the highest dev BLEU, which stays.
-        keep_best: how many of the best stay.
+        root: the folder of the checkpoints.
+        keep: number of the newest valid ones to keep. Damaged ones do not count.
+        best: the step of the one with the highest dev BLEU, which is kept; None if there is none.
+        keep_best: number of the best ones to keep.
     """
     kept = _best_names(root, keep_best) if keep_best > 1 else set()
     kept.add(folder_name(best or 0))
@@ -170,7 +177,7 @@ def superfluous(root: Path, keep: int, best: int | None, keep_best: int = 1) -> 
 
 
 def delete(paths: Sequence[Path]) -> None:
-    """Delete checkpoints, which get other names first, so that none is there in part.
+    """Delete checkpoints. They are renamed first, so that no incomplete checkpoint remains.
 
     Raises:
         DiskError: if they cannot be deleted.
@@ -190,9 +197,9 @@ def delete(paths: Sequence[Path]) -> None:
 
 
 def set_aside_after(root: Path, step: int) -> list[Path]:
-    """Rename the checkpoints of later updates than `step`, which a training is to make again.
+    """Rename the checkpoints of updates after `step`, which training will repeat.
 
-    They are damaged, or they were unreadable when the training began. None is deleted.
+    They are damaged, or were unreadable when training started. None is deleted.
 
     Returns:
         Their new paths.
@@ -227,7 +234,7 @@ def set_aside(root: Path) -> list[Path]:
 
 
 def _move(partial: Path, final: Path) -> None:
-    """Give a checkpoint that is on the disk its name, in the place of one that has it."""
+    """Give a complete checkpoint its final name. An older one of that name is replaced."""
     root = final.parent
     replaced = root / (_REPLACED + final.name)
     is_taken = files.exists(final)
@@ -240,22 +247,22 @@ def _move(partial: Path, final: Path) -> None:
 
 
 def _check_written(partial: Path, hashes: Iterable[str]) -> None:
-    """Read back what was written."""
+    """Check the hashes of the written files."""
     written = Checkpoint(partial)
     try:
         for name in hashes:
             written.verify(name)
     except CheckpointError as error:
         raise DiskError(
-            f"{partial.parent}: what was written there cannot be read back ({error}). Check the "
-            "disk; the checkpoints before are untouched"
+            f"{partial.parent}: the new checkpoint cannot be read back ({error}). Check the disk. "
+            "Earlier checkpoints have not changed"
         ) from error
 
 
 def _best_names(root: Path, number: int) -> set[str]:
     scored = []
     for path in checkpoints(root):
-        with suppress(CheckpointError):  # a damaged one is not among the best
+        with suppress(CheckpointError):  # damaged ones do not count
             if (bleu := Checkpoint(path).state.dev_bleu) is not None:
                 scored.append((bleu, path.name))
     return {name for _, name in sorted(scored, reverse=True)[:number]}
@@ -266,7 +273,7 @@ def _arrays(variables: Iterable[Saved]) -> Iterator[files.Data]:
 
 
 def _write(path: Path, parts: Iterable[files.Data]) -> str:
-    """Write a file and have it on the disk; return the SHA-256 of what it should hold."""
+    """Write a file and flush it to the disk. Return the SHA-256 of the intended content."""
     digest = hashlib.sha256()
 
     def hashed() -> Iterator[files.Data]:

@@ -1,4 +1,4 @@
-"""Checkpoints of a run, chosen by name: best, last, all, or the number of an update."""
+"""Selects checkpoints of a run by name: best, last, all, or the number of an update."""
 
 import os
 import re
@@ -13,7 +13,7 @@ BEST, LAST, ALL = "best", "last", "all"
 
 
 def select(run: Run, name: str, warn: Callable[[str], None]) -> list[Checkpoint]:
-    """Return the checkpoints that a name means, the earliest first.
+    """Return the checkpoints that a name selects, the earliest first.
 
     Args:
         run: the run.
@@ -21,26 +21,26 @@ def select(run: Run, name: str, warn: Callable[[str], None]) -> list[Checkpoint]
         warn: called for each damaged checkpoint, which is skipped.
 
     Raises:
-        UsageError: if the name means nothing.
-        CheckpointError: if there is no such checkpoint, or none that is whole.
+        UsageError: if the name is none of these.
+        CheckpointError: if there is no such checkpoint, or it is damaged.
     """
     if name == BEST:
         return [run.best_checkpoint(warn)]
     if name in (LAST, ALL):
-        whole = [each for each in map(Checkpoint, _paths(run)) if _is_whole(each, warn)]
-        if not whole:
-            raise CheckpointError(f"{run.path}: has no checkpoint that is whole. Train it further")
-        return whole[-1:] if name == LAST else whole
+        valid = [each for each in map(Checkpoint, _paths(run)) if _is_valid(each, warn)]
+        if not valid:
+            raise CheckpointError(f"{run.path}: has no valid checkpoint. Continue its training")
+        return valid[-1:] if name == LAST else valid
     number = re.fullmatch(r"(?:step-)?(\d+)", name)
     if not number:
         raise UsageError(
-            f"{name!r} is no checkpoint: give best, last, all, or an update such as 1200"
+            f"{name!r} is not a checkpoint. Give best, last, all, or an update such as 1200"
         )
     wanted = run.checkpoints / f"step-{int(number[1]):08d}"
     if not os.path.isdir(wanted):
-        there = ", ".join(str(int(path.name[5:])) for path in _paths(run)) or "none"
+        updates = ", ".join(str(int(path.name[5:])) for path in _paths(run)) or "none"
         raise CheckpointError(
-            f"{run.path}: has no checkpoint of update {number[1]}. It has: {there}"
+            f"{run.path}: has no checkpoint of update {number[1]}. It has: {updates}"
         )
     checkpoint = Checkpoint(wanted)
     checkpoint.verify_weights()
@@ -52,7 +52,7 @@ def _paths(run: Run) -> list[Path]:
     return checkpoints(run.checkpoints)[::-1]
 
 
-def _is_whole(checkpoint: Checkpoint, warn: Callable[[str], None]) -> bool:
+def _is_valid(checkpoint: Checkpoint, warn: Callable[[str], None]) -> bool:
     try:
         checkpoint.verify_weights()
     except CheckpointError as error:

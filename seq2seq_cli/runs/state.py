@@ -1,4 +1,4 @@
-"""Where a training stands, and what a checkpoint says of it."""
+"""The position of training, and the state that a checkpoint stores."""
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
@@ -9,16 +9,16 @@ _FINITE = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 @dataclass(config=_FINITE)
 class Position:
-    """Where a training stands.
+    """The position of training.
 
     Attributes:
         step: updates made.
-        epoch: passes over the data completed.
-        batch: batches taken from the current pass.
-        seconds: spent in training.
-        last_dev_bleu: of the last validation, if there was one.
-        best_dev_bleu, best_step: of the best validation, if there was one.
-        validations_since_best: how many came after it.
+        epoch: epochs completed.
+        batch: parts of batches taken from the current epoch.
+        seconds: the duration of training so far.
+        last_dev_bleu: of the last validation; None before the first.
+        best_dev_bleu, best_step: of the best validation; None before the first.
+        validations_since_best: number of validations after it.
     """
 
     step: int
@@ -32,18 +32,18 @@ class Position:
 
     @classmethod
     def at_start(cls) -> "Position":
-        """Return where a new training stands."""
+        """Return the position of a new training run."""
         return cls(0, 0, 0, 0.0, None, None, None, 0)
 
 
 @dataclass(config=_FINITE)
 class State:
-    """What `state.json` holds.
+    """The content of `state.json`.
 
     Attributes:
         step: updates made.
-        position: where the training stands.
-        dev_bleu: of the model in this checkpoint, if it was validated.
+        position: of training.
+        dev_bleu: of the model in this checkpoint; None if it was not validated.
         data_fingerprint: of the corpus.
         saved_at: the time in UTC, in ISO 8601.
         versions: of s2s and the libraries, by name.

@@ -1,4 +1,4 @@
-"""What a run's folder says of its training, without reading the weights."""
+"""A summary of a run, from the files of its folder except the weights."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.model import DEFAULT_KIND
 from seq2seq_cli.errors import CheckpointError, S2SError
 from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints
-from seq2seq_cli.runs.run import RUNS, Run
+from seq2seq_cli.runs.naming import RUNS
+from seq2seq_cli.runs.run import Run
 
 State = Literal["training", "interrupted", "done", "damaged"]
 
@@ -20,17 +21,17 @@ class RunSummary:
     """A run in figures.
 
     Attributes:
-        name: its path as `--run` takes it, without runs/.
+        name: the value of `--run` that selects it.
         state: training (another process has its lock), interrupted, done, or damaged.
-        problem: what is damaged, or why the training ended.
+        problem: what is damaged, or why training ended.
         model: the kind of model and its attention, such as rnn-additive.
         attention: the score, and the wiring of an RNN.
         data: the corpus.
         steps: updates made.
-        minutes: spent in training.
-        best_dev_bleu, best_step: of the best validation, if there was one.
+        minutes: the duration of training.
+        best_dev_bleu, best_step: of the best validation; None before the first.
         size: of the folder, in bytes.
-        changed: when a checkpoint was last saved, in UTC, in ISO 8601; empty without any.
+        changed: the time of the newest checkpoint in UTC, in ISO 8601; empty if there is none.
     """
 
     name: str
@@ -48,17 +49,17 @@ class RunSummary:
 
 
 def all_runs(root: Path = RUNS) -> Iterator[Run]:
-    """Yield the runs in a folder, by name. What is no run's folder is left out."""
+    """Yield the runs in a folder, sorted by name. Other folders are left out."""
     for path in sorted(root.glob("*/")):
         run = Run(path)
-        if run.name.startswith("."):  # one that is just being removed
+        if run.name.startswith("."):  # a run that is being removed
             continue
         if run.has_config or os.path.isdir(run.checkpoints):
             yield run
 
 
 def summarise(run: Run) -> RunSummary:
-    """Return what a run's folder says of it."""
+    """Return the summary of a run."""
     entries = run.metrics()
     config, problem = _config(run)
     last, damage = _newest_state(run)
@@ -85,12 +86,16 @@ def summarise(run: Run) -> RunSummary:
 
 
 def run_name(run: Run) -> str:
-    """Return a run's name below runs/, or its path."""
+    """Return the name of a run in runs/, or the path of another run."""
     return run.name if run.path.parent == RUNS else str(run.path)
 
 
 def trained_on(run: Run) -> str:
-    """Return device, precision and versions of a training; empty for runs of earlier versions."""
+    """Return device, precision and versions of a run's training; empty for older versions of s2s.
+
+    Args:
+        run: the run.
+    """
     start = next((entry for entry in run.metrics() if entry.get("kind") == "start"), {})
     computation = start.get("computation")
     if not isinstance(computation, dict):
@@ -103,7 +108,7 @@ def trained_on(run: Run) -> str:
 
 
 def folder_size(path: Path) -> int:
-    """Return the bytes of the files in a folder; those that vanish meanwhile do not count."""
+    """Return the size of all files in a folder, in bytes, without files that are being deleted."""
     total = 0
     for folder, _, files in os.walk(path):
         for name in files:
@@ -115,9 +120,9 @@ def folder_size(path: Path) -> int:
 
 
 def differing_keys(configs: "list[Config]") -> dict[str, list[Any]]:
-    """Return the keys whose values differ, with the value of each config; None where it has none.
+    """Return the keys whose values differ, with the values of all configs.
 
-    The order is that of the first config that has a key.
+    The value is None in a config that lacks the key.
     """
     flat = [config.flat() for config in configs]
     keys = dict.fromkeys(key for values in flat for key in values)
@@ -126,9 +131,9 @@ def differing_keys(configs: "list[Config]") -> dict[str, list[Any]]:
 
 
 def changed_keys(config: Config) -> dict[str, Any]:
-    """Return the values that differ from the defaults of the config's kind of model, and the kind.
+    """Return the keys with values that differ from the defaults of the config's kind of model.
 
-    The kind is left out if it is the default.
+    `model.kind` is among them if it is not the default kind.
     """
     usual = Config.model_validate({"model": {"kind": config.model.kind}}).flat()
     usual["model.kind"] = DEFAULT_KIND
@@ -143,7 +148,7 @@ def _config(run: Run) -> tuple[Config | None, str]:
 
 
 def _newest_state(run: Run) -> tuple[Checkpoint | None, str]:
-    """Return the newest checkpoint whose state can be read, and what is wrong with newer ones."""
+    """Return the newest checkpoint with a readable state, and the problem of newer ones."""
     problem = ""
     try:
         paths = checkpoints(run.checkpoints)
@@ -167,13 +172,13 @@ def _state(
         return "training", ""
     if problem:
         return "damaged", problem
-    if has_checkpoint and not entries:  # no training does that
+    if has_checkpoint and not entries:  # training always writes entries
         return "done", "an average of checkpoints"
     ends = [entry for entry in entries if entry.get("kind") == "end"]
     if ends:
         return "done", str(ends[-1].get("reason", ""))
     shares = [entry["share_done"] for entry in entries if "share_done" in entry]
-    # Runs that ended before this entry was written have none.
+    # Earlier versions of s2s wrote no entry of the end.
     return ("done", "") if shares and shares[-1] >= 1 else ("interrupted", "")
 
 

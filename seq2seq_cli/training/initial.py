@@ -6,7 +6,8 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import TO
 
 _VOCABULARY_KEYS = ("kind", "vocabulary_size", "vocabularies", "model", "target_model")

@@ -9,8 +9,9 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import Batch, TrainingData
 from seq2seq_cli.errors import WorkerError
 from seq2seq_cli.runs.attention_history import Snapshot
+from seq2seq_cli.runs.naming import new_run
 from seq2seq_cli.runs.resuming import changes, raised_limits
-from seq2seq_cli.runs.run import Run, new_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.xla_cache import limit_xla_cache

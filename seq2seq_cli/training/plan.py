@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.runs.run import Run, next_path
+from seq2seq_cli.runs.naming import next_path
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
 from seq2seq_cli.runtime.memory import most_memory, resident_memory
 from seq2seq_cli.training.events import OnEvent, Phase, Summary

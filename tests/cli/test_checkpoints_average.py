@@ -148,6 +148,6 @@ def test_no_training_continues_from_an_average(run):
     invoke("checkpoints", "average", "001-x", "--last", "2", "--to", "mean")
     code, _, errors = s2s("train", "--resume", "--run", "mean", "--device", "cpu")
     assert code == 4
-    assert "is an average of checkpoints, from which no training continues" in " ".join(
+    assert "is an average of checkpoints, and training cannot continue from it" in " ".join(
         errors.split()
     )

@@ -38,10 +38,10 @@ def test_a_list_has_update_bleu_size_and_state(root):
     table = invoke("checkpoints", "list", "x")
     assert " ".join(" ".join(table).split()) == (
         "checkpoint update BLEU size state "
-        "step-00000001 1 5.0 0.4 MB whole "
-        "step-00000002 2 30.0 0.4 MB whole, best "
-        "step-00000003 3 20.0 0.2 MB damaged: model.safetensors is not what manifest.json says "
-        "step-00000004 4 - 0.4 MB whole, last"
+        "step-00000001 1 5.0 0.4 MB valid "
+        "step-00000002 2 30.0 0.4 MB valid, best "
+        "step-00000003 3 20.0 0.2 MB damaged: model.safetensors differs from manifest.json "
+        "step-00000004 4 - 0.4 MB valid, last"
     )
 
 
@@ -58,7 +58,7 @@ def test_a_list_as_json_has_a_record_per_checkpoint(root):
 def test_valid_checkpoints_pass_verification(root):
     code, out, err = s2s("checkpoints", "verify", "x")
     assert (code, err) == (0, "")
-    assert out == "".join(f"step-0000000{step}: whole\n" for step in BLEU)
+    assert out == "".join(f"step-0000000{step}: valid\n" for step in BLEU)
 
 
 def test_a_damaged_checkpoint_is_named_and_the_exit_code_is_4(root):
@@ -143,7 +143,7 @@ def test_a_folder_that_is_not_a_run_is_reported(command, workdir):
     Path("mine/file").write_text("")
     code, out, err = s2s("checkpoints", *command, f"{workdir}/mine")
     assert (code, out) == (4, "")
-    assert "mine: is not a run's folder, since it has no config.toml" in " ".join(err.split())
+    assert "is not the folder of a run, because it has no config.toml" in " ".join(err.split())
 
 
 def test_an_average_needs_two_checkpoints_and_a_new_name(root):

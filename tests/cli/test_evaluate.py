@@ -97,7 +97,7 @@ def test_a_run_translates_other_sentences(home, tmp_path):
 
 
 def test_missing_checkpoints_are_refused(home, trained):
-    with pytest.raises(UsageError, match="'newest' is no checkpoint: give best, last, all"):
+    with pytest.raises(UsageError, match="'newest' is not a checkpoint. Give best, last, all"):
         invoke("eval", "--checkpoint", "newest")
     with pytest.raises(CheckpointError, match="has no checkpoint of update 7. It has: "):
         invoke("eval", "--checkpoint", "7")

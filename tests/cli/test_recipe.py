@@ -10,7 +10,7 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.recipes import synthetic
-from seq2seq_cli.runs.run import find_run
+from seq2seq_cli.runs.naming import find_run
 
 SAMPLED = ["--sample", "--temperature", "2", "--seed", "3", "--max-length", "12"]
 

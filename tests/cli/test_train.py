@@ -36,7 +36,7 @@ def test_from_train_to_translation(corpus, workdir):
     ]
     code, _, err = s2s(*command, "--run", "001-rnn-additive")
     assert code == 2
-    assert "exists already. Go on with it by: s2s train --resume" in err
+    assert "exists already. Continue it: s2s train --resume" in err
     code, _, err = s2s("train", "--resume", "--epochs", "3")
     assert code == 2
     assert "training.epochs: None there, 3 now" in err
@@ -104,14 +104,14 @@ def test_bad_input_is_reported_and_nothing_is_written(arguments, code, message, 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--run", "used"], 2, "runs/used: exists already. Go on with it by"),
+        (["--run", "used"], 2, "runs/used: exists already. Continue it"),
         (["--run", "begun"], 5, "runs/begun: process PID is training here"),
-        (["--resume", "--run", "begun"], 4, "runs/begun: no training has begun in it"),
+        (["--resume", "--run", "begun"], 4, "runs/begun: no training has started here"),
         (["--resume", "--run", "used"], 5, "runs/used: process PID is training"),
         (["--data", "none.tsv"], 3, "none.tsv: no such file"),
         (["--data", "tatoeba", "--set", "data.dev=none.tsv"], 3, "none.tsv: no such file"),
         (["--run", "taken/x"], 7, "taken/x: cannot be written: Not a directory"),
-        (["--run", "a\nb"], 2, r"--run 'a\nb': a run's name cannot have control characters"),
+        (["--run", "a\nb"], 2, r"--run 'a\nb': the name of a run must not have control characters"),
     ],
 )
 def test_early_errors_do_not_import_tensorflow(arguments, code, message, workdir, monkeypatch):

@@ -110,7 +110,7 @@ def test_sentences_and_a_file_exclude_each_other(home):
 def test_without_a_run_the_error_has_a_remedy(workdir):
     code, out, err = s2s("translate", "a")
     assert (code, out) == (4, "")
-    assert "no run with a checkpoint. Train one by `s2s train`" in err
+    assert "no run with a checkpoint. Train one with `s2s train`" in err
 
 
 def test_an_unknown_run_is_named(home):

@@ -120,7 +120,7 @@ def test_a_run_that_is_not_there_is_named(loaded, tmp_path):
     with pytest.raises(CheckpointError, match=r"decoding.rerank \(--rerank\): .*no such run"):
         load_reverse(str(tmp_path / "none"), loaded.languages, ignore)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(CheckpointError, match=r"--rerank\): .*no training has begun"):
+    with pytest.raises(CheckpointError, match=r"--rerank\): .*no training has started"):
         load_reverse(str(tmp_path / "empty"), loaded.languages, ignore)
 
 

@@ -13,7 +13,8 @@ from seq2seq_cli.export.bundle import Bundle
 from seq2seq_cli.export.program import compare
 from seq2seq_cli.runs import bundles, files
 from seq2seq_cli.runs.arrays import file_parts, open_arrays
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_a_bundle_is_accepted_wherever_a_run_is(bundle, home, trained):
     sentence = "we want two books."
     by_run = invoke("translate", "--run", str(trained), sentence, "--scores", "--beam", "3")
     assert invoke("translate", "--run", str(bundle), sentence, "--scores", "--beam", "3") == by_run
-    assert invoke("checkpoints", "verify", str(bundle))[0].endswith("whole")
+    assert invoke("checkpoints", "verify", str(bundle))[0].endswith("valid")
     (line,) = invoke("eval", "--run", str(bundle), "--json", "--quiet")
     assert json.loads(line)["bleu"] > 0
 
@@ -105,14 +106,14 @@ def test_commands_that_change_a_run_refuse_a_bundle(bundle, home):
 )
 def test_a_name_outside_the_run_is_refused(bundle, tmp_path, name):
     path = write(tmp_path / "x.s2s", {**contents(bundle), name: b"x"})
-    with pytest.raises(CheckpointError, match="which no bundle has"):
+    with pytest.raises(CheckpointError, match="which does not belong in a bundle"):
         bundles.unpack(path)
 
 
 def test_a_changed_byte_is_detected(bundle, tmp_path):
     content = contents(bundle)
     changed = {**content, "config.toml": content["config.toml"].replace(b"1", b"2", 1)}
-    with pytest.raises(CheckpointError, match=r"config\.toml is not what"):
+    with pytest.raises(CheckpointError, match=r"config\.toml differs from"):
         find_run(str(write(tmp_path / "x.s2s", changed)))
 
 

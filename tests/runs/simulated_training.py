@@ -15,7 +15,8 @@ from seq2seq_cli.errors import CheckpointError, S2SError
 from seq2seq_cli.runs import checkpoints, files, saving
 from seq2seq_cli.runs.arrays import file_parts
 from seq2seq_cli.runs.checkpoints import Checkpoint
-from seq2seq_cli.runs.run import Run, new_run
+from seq2seq_cli.runs.naming import new_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position, State
 
 RUN = Path("runs/001-x")

@@ -98,7 +98,9 @@ def test_the_newest_valid_one_is_found_and_damaged_ones_are_named(tmp_path):
 
 @pytest.mark.parametrize("find", [checkpoints.newest_valid, checkpoints.best_valid])
 def test_training_can_continue_without_a_checkpoint(tmp_path, find):
-    with pytest.raises(CheckpointError, match="no checkpoint yet. Go .*: s2s train --resume --run"):
+    with pytest.raises(
+        CheckpointError, match="no checkpoint yet. Continue .*: s2s train --resume --run"
+    ):
         find(tmp_path / "checkpoints", fail)
 
 
@@ -110,7 +112,7 @@ def test_if_all_are_damaged_each_is_named_with_a_remedy(tmp_path, find):
     with pytest.raises(CheckpointError) as caught:
         find(root, fail)
     for step in (1, 2):
-        assert f"step-0000000{step}: damaged: model.safetensors is not what" in str(caught.value)
+        assert f"step-0000000{step}: damaged: model.safetensors differs from" in str(caught.value)
     assert f"Or delete {tmp_path} and train again, or train in another" in str(caught.value)
 
 
@@ -134,7 +136,7 @@ def test_a_manifest_of_another_form_is_damage(tmp_path, manifest):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda state: [], "state.json is not one of this version of s2s: it: "),
+        (lambda state: [], "state.json is from another version of s2s: it: "),
         (lambda state: {**state, "more": 1}, "more: Unexpected keyword argument"),
         (lambda state: {**state, "dev_bleu": "high"}, "dev_bleu: Input should be a valid number"),
         (lambda state: {**state, "position": {"step": 1}}, "position.epoch: Field required"),
@@ -175,7 +177,7 @@ def test_the_newest_is_used_if_none_was_validated(tmp_path):
     [
         ([Variable("a", [1.0, 2.0])], "it lacks b"),
         ([Variable("a", [1.0, 2.0]), Variable("b", [1]), Variable("c", [1])], "it has c, which"),
-        ([Variable("a", [1.0]), Variable("b", [1])], r"a has shape \(1,\) there and \(2,\)"),
+        ([Variable("a", [1.0]), Variable("b", [1])], r"a has shape \(1,\) in the file and \(2,\)"),
     ],
 )
 def test_a_checkpoint_of_another_model_is_refused_and_nothing_assigned(tmp_path, theirs, message):
@@ -204,7 +206,7 @@ def test_a_full_disk_changes_nothing(tmp_path, monkeypatch, name):
 
     save(tmp_path, 1)
     monkeypatch.setattr(files, "write", full)
-    with pytest.raises(DiskError, match=r"No space left on device.*\. Free some space and go on"):
+    with pytest.raises(DiskError, match=r"No space left on device.*\. Free some space and"):
         save(tmp_path, 2)
     assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
     checkpoints.newest_valid(tmp_path, fail)

@@ -197,7 +197,7 @@ def test_invalid_states_are_refused(checkpoint, name):
 
 def test_the_state_of_another_update_is_refused(checkpoint):
     checkpoint = checkpoint.rename(checkpoint.with_name("step-00000009"))
-    with pytest.raises(CheckpointError, match="state.json is of step-00000001. Was the folder"):
+    with pytest.raises(CheckpointError, match="state.json belongs to step-00000001. Was the"):
         Checkpoint(checkpoint).verify_all()
 
 

@@ -14,7 +14,8 @@ from small_models import small_transformer
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.runs import checkpoints
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Validation, ignore
 from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.step import Updater
@@ -86,7 +87,7 @@ def test_a_damaged_average_is_named(corpus, workdir, monkeypatch):
     config = tiny_config(corpus, training__ema=0.9, training__steps=1)
     run = Run(Path(train(config, ignore).run))
     (run.checkpoints / "step-00000001" / checkpoints.AVERAGE).write_bytes(b"")
-    with pytest.raises(CheckpointError, match=r"damaged: average\.safetensors is not what"):
+    with pytest.raises(CheckpointError, match=r"damaged: average\.safetensors differs from"):
         load_run(run, ignore)
-    with pytest.raises(CheckpointError, match=r"damaged: average\.safetensors is not what"):
+    with pytest.raises(CheckpointError, match=r"damaged: average\.safetensors differs from"):
         train(config, ignore, resume=find_run(None))

@@ -134,7 +134,7 @@ def test_a_changed_config_is_refused_unless_accepted(settings, run):
     name = key.replace("__", ".")
     with pytest.raises(UsageError, match=f"{name}: .* there, .* now") as caught:
         changed(run, accepting=False, **settings)
-    assert "--accept-changes goes on with them" in str(caught.value)
+    assert "--accept-changes continues with them" in str(caught.value)
     assert changed(run, **settings).flat()[name] == value
 
 

@@ -6,7 +6,8 @@ import pytest
 from conftest import tiny_config
 
 from seq2seq_cli.runs import checkpoints
-from seq2seq_cli.runs.run import Run, run_path
+from seq2seq_cli.runs.naming import run_path
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
 

@@ -10,8 +10,9 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.runs.naming import find_run
 from seq2seq_cli.runs.resuming import raised_limits, resumed_config
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position
 from seq2seq_cli.training.events import Notice, ignore
 from seq2seq_cli.training.extension import extension

@@ -8,7 +8,8 @@ from quick_training import compute_nothing
 
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.runs import checkpoints
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position
 from seq2seq_cli.training import loop
 from seq2seq_cli.training.events import Phase, Progress, Summary, Validation, ignore

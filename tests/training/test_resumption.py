@@ -17,7 +17,8 @@ from quick_training import compute_nothing, finished_training, validate_nothing
 from seq2seq_cli.config import Config
 from seq2seq_cli.errors import CheckpointError, DiskError, RunInterruptedError
 from seq2seq_cli.runs import checkpoints, files
-from seq2seq_cli.runs.run import Run, find_run
+from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training import loop
 from seq2seq_cli.training.events import Notice, Summary, ignore
 from seq2seq_cli.training.loop import train

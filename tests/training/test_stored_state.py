@@ -17,7 +17,8 @@ from seq2seq_cli.models.layers.regularisation import LAYER_SITES
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.runs import checkpoints, saving
 from seq2seq_cli.runs.checkpoints import Checkpoint
-from seq2seq_cli.runs.run import Run, run_path
+from seq2seq_cli.runs.naming import run_path
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training import stored_state
 from seq2seq_cli.training.adam import Adam
 from seq2seq_cli.training.events import ignore

@@ -1,0 +1,162 @@
+"""The names of runs: which run a name refers to, and the name of a new run."""
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.runs import checkpoints, files
+from seq2seq_cli.runs.bundles import is_bundle, unpack
+from seq2seq_cli.runs.checkpoints import Checkpoint
+from seq2seq_cli.runs.disk import check_writable, disk_errors, make_durably
+from seq2seq_cli.runs.run import Run
+
+RUNS = Path("runs")
+_UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # control characters, undecoded bytes, line separators
+_LONGEST_NAME = 255  # bytes, the limit of file systems
+
+
+def run_path(name: str) -> Path:
+    """Return the folder of a run.
+
+    Args:
+        name: a path, or a name in runs/.
+
+    Raises:
+        UsageError: if a folder cannot have this name.
+    """
+    path = Path(name)
+    *_, last = name.rstrip("/").split("/")
+    if not last.strip() or not last.strip("."):
+        raise UsageError(f"--run {name!r}: the name of a run must not be only dots and spaces")
+    if any(unicodedata.category(character) in _UNPRINTABLE for character in name):
+        raise UsageError(f"--run {name!r}: the name of a run must not have control characters")
+    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in path.parts):
+        raise UsageError(f"--run {name}: is too long; a name has at most {_LONGEST_NAME} bytes")
+    return path if len(path.parts) > 1 or path.is_absolute() else RUNS / name
+
+
+def check_startable(resumed: Run | None, name: str | None) -> None:
+    """Check early whether `train` can use the folder of a run.
+
+    `train` checks again with the folder locked, because another process may start in between.
+
+    Args:
+        resumed: the run to continue; None for a new one.
+        name: of a new run; None for the next number.
+
+    Raises:
+        UsageError: if the folder of a new run has content.
+        LockedError: if another process is training in the folder.
+        DiskError: if the folder cannot be written.
+    """
+    run = resumed or (Run(run_path(name)) if name is not None else None)
+    check_writable(run.path if run else RUNS)
+    if run is None:
+        return
+    if not resumed:
+        run.check_free()
+    if os.path.exists(run.path):
+        with run.lock():
+            pass
+
+
+def next_path(name: str | None, label: str) -> Path:
+    """Return the folder of a new run.
+
+    Args:
+        name: of the run; None for the next number and `label`.
+        label: the second part of a numbered name.
+
+    Raises:
+        UsageError: if a folder cannot have this name.
+    """
+    if name is not None:
+        return run_path(name)
+    numbers = [int(match[0]) for name in files.names(RUNS) if (match := re.match(r"\d+", name))]
+    return RUNS / f"{max(numbers, default=0) + 1:03d}-{label}"
+
+
+def new_run(name: str | None, label: str) -> Run:
+    """Create the folder of a new run.
+
+    Args:
+        name: of the run; None for the next number and `label`.
+        label: the second part of a numbered name.
+
+    Raises:
+        UsageError: if the folder has content, or a folder cannot have this name.
+        DiskError: if it cannot be created.
+    """
+    if name is not None:
+        run = Run(run_path(name))
+        with disk_errors(run.path):
+            run.check_free()
+            make_durably(run.path)
+        return run
+    with disk_errors(RUNS):
+        make_durably(RUNS)
+        while True:
+            path = next_path(None, label)
+            with suppress(FileExistsError):  # another process took the number
+                files.make_folder(path)
+                return Run(path)
+
+
+def find_run(
+    name: str | None, warn: Callable[[str], None] = lambda text: None, changing: bool = False
+) -> Run:
+    """Return the run called `name`, or the run with the newest checkpoint.
+
+    Args:
+        name: a folder, or a bundle, which is unpacked into a temporary folder; None for the run
+            with the newest checkpoint.
+        warn: called for each damaged checkpoint.
+        changing: whether the caller will change the run. A bundle cannot be changed.
+
+    Raises:
+        CheckpointError: if there is no such run. The error names the existing runs.
+        UsageError: if a bundle would be changed.
+    """
+    if name is not None:
+        if (found := _bundle(name)) is not None:
+            if changing:
+                raise UsageError(
+                    f"{found}: is a bundle, which cannot be changed or trained. Give the folder of "
+                    "a run"
+                )
+            return Run(unpack(found))
+        path = run_path(name)
+        if not os.path.isdir(path):
+            names = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
+            raise CheckpointError(f"{path}: no such run. Runs in {RUNS.absolute()}: {names}")
+        return Run(path)
+    candidates: list[tuple[str, Path, list[Checkpoint]]] = []
+    for path in RUNS.glob("*/"):
+        try:
+            stored = [Checkpoint(each) for each in checkpoints.checkpoints(path / "checkpoints")]
+        except CheckpointError as error:
+            warn(f"{error}; it is skipped")
+            continue
+        for checkpoint in stored:
+            try:
+                candidates.append((checkpoint.state.saved_at, path, stored))
+                break
+            except CheckpointError as error:
+                warn(f"{error}; it is skipped")
+    if not candidates:
+        raise CheckpointError(
+            f"{RUNS.absolute()}: no run with a checkpoint. Train one with `s2s train`, change to "
+            "the folder that has one, or give it as --run"
+        )
+    _, path, stored = max(candidates, key=lambda candidate: candidate[:2])
+    return Run(path, stored)
+
+
+def _bundle(name: str) -> Path | None:
+    """Return the bundle with this path, or with this name in runs/; None if there is none."""
+    found = (path for path in (run_path(name), Path(name)) if is_bundle(path))
+    return next(found, None)

@@ -1,0 +1,39 @@
+import pytest
+from conftest import tiny_config
+
+from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runs.resuming import resumed_config
+from seq2seq_cli.runs.run import Run
+
+
+def put(key: str, value: object) -> Overrides:
+    overrides = Overrides()
+    overrides.set(key, value, "test")
+    return overrides
+
+
+def test_resuming_accepts_the_same_config_or_none(tmp_path, corpus):
+    run = Run(tmp_path)
+    config = tiny_config(corpus)
+    run.write(config, {})
+    assert resumed_config(run) == config
+    assert resumed_config(run, put("training.batch_tokens", 512)) == config
+    with pytest.raises(UsageError) as caught:
+        resumed_config(run, put("training.batch_tokens", 600), put("model.dropout", 0.5))
+    assert "  model.dropout: 0.1 there, 0.5 now\n" in str(caught.value)
+    assert "  training.batch_tokens: 512 there, 600 now\n" in str(caught.value)
+
+
+def test_resuming_with_another_kind_of_model_names_both(tmp_path, corpus):
+    run = Run(tmp_path)
+    run.write(tiny_config(corpus), {})
+    with pytest.raises(UsageError, match="model.kind: 'rnn' there, 'transformer' now"):
+        resumed_config(run, put("model.kind", "transformer"))
+    assert resumed_config(run, put("model.kind", "rnn")).model.kind == "rnn"
+
+
+def test_resuming_may_change_the_device(tmp_path, corpus):
+    run = Run(tmp_path)
+    run.write(tiny_config(corpus, training__device="auto"), {})
+    assert resumed_config(run, put("training.device", "cpu")).training.device == "cpu"
