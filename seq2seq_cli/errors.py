@@ -50,7 +50,7 @@ class DiskError(S2SError):
 
 
 class WorkerError(S2SError):
-    """A worker of a training or a preparation is lost, did not start, or has failed."""
+    """A worker of training or of a preparation is lost, did not start, or has failed."""
 
     def __init__(self, message: str, exit_code: int = 8):
         super().__init__(message)

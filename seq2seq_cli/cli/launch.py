@@ -168,7 +168,7 @@ def _copy(process: "subprocess.Popen[bytes]", index: int) -> None:
 
 @contextmanager
 def _passing_signals(processes: "list[subprocess.Popen[bytes]]") -> Iterator[None]:
-    """Forward the signals that end a training to all workers."""
+    """Forward the signals that end training to all workers."""
 
     def send(number: int, frame: FrameType | None) -> None:
         for process in processes:

@@ -1,1 +1,1 @@
-"""Scores of trained models, and checks of what must hold for them."""
+"""Scores of trained models, comparisons, reports, and checks of properties."""

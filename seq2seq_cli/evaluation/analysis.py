@@ -1,4 +1,4 @@
-"""What can be said of a system's translations: scores, groups, faults and the worst sentences."""
+"""The analysis of a system's translations: scores, groups, faults and the worst sentences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ class ScoredSentence:
 
 @dataclass(frozen=True)
 class Details:
-    """What stands behind the scores.
+    """The details behind the scores.
 
     Attributes:
         by_length: scores by the number of words of the source.
-        by_rarest_word: scores by how often training has shown the rarest word of the source; empty
-            if the training sources are not known.
+        by_rarest_word: scores by the number of occurrences of the source's rarest word in the
+            training sources; empty if these are not known.
         worst: the WORST sentences with the lowest chrF, the lowest first.
         calibration: of the model's tokens; None for translations without their model.
     """
@@ -57,7 +57,7 @@ class ScoredOutput:
         output: the translations.
         scores: by each of METRICS.
         faults: shares of translations with faults.
-        details: what stands behind the scores, if it was wanted.
+        details: the details behind the scores; None if they were not requested.
     """
 
     output: SystemOutput
@@ -72,7 +72,7 @@ def score_output(
     bootstrap: Bootstrap | None = None,
     details: Details | None = None,
 ) -> ScoredOutput:
-    """Score a system's translations of a test set; for `bootstrap` see score_by."""
+    """Score a system's translations of a test set. For `bootstrap` see score_by."""
     scores = score_by(list(METRICS), output.translations, of.references, bootstrap)
     faults = find_faults(of.sources, output.translations, of.references, output.cut)
     return ScoredOutput(output, scores, faults, details)
@@ -84,13 +84,13 @@ def find_details(
     training_words: Counter[str] | None = None,
     calibration: Calibration | None = None,
 ) -> Details:
-    """Return what stands behind the scores.
+    """Return the details behind the scores.
 
     Args:
         of: the test set.
         output: the translations.
-        training_words: how often each word occurs in the training sources, if that is known.
-        calibration: of the model's tokens, if it is known.
+        training_words: the number of occurrences of each word in the training sources, if known.
+        calibration: of the model's tokens, if known.
     """
     translations, references = output.translations, of.references
     rarity = by_rarest_word(of.sources, training_words) if training_words is not None else []

@@ -13,11 +13,11 @@ _FEWEST = (100, 10, 1)  # occurrences in training of the rarest word
 
 @dataclass(frozen=True)
 class Group:
-    """Sentences that have something in common.
+    """Sentences with a common property.
 
     Attributes:
-        name: what they have in common.
-        rows: their indices.
+        name: the property.
+        rows: the indices of the sentences.
     """
 
     name: str
@@ -40,11 +40,11 @@ def by_length(sources: Sequence[str]) -> list[Group]:
 
 
 def by_rarest_word(sources: Sequence[str], training_words: Counter[str]) -> list[Group]:
-    """Group sentences by how often training has shown the rarest word of their source.
+    """Group sentences by the number of occurrences of their rarest word in training.
 
     Args:
         sources: the sentences.
-        training_words: how often each word occurs in the training sources, as `count_words` says.
+        training_words: the result of `count_words` for the training sources.
     """
     return _grouped(sources, lambda source: _rarity(source, training_words), _rarity_names())
 

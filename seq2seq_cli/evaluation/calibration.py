@@ -1,4 +1,4 @@
-"""Calibration: whether a model's confidence in its tokens is how often they are right."""
+"""Calibration: how well a model's confidence in its tokens matches how often they are right."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """Tokens of like confidence.
+    """Tokens of similar confidence.
 
     Attributes:
         lowest: the lower end of the bin; its width is 1 / BINS.
-        tokens: how many there are.
+        tokens: number of tokens.
         confidence, accuracy: their means, from 0 to 1.
     """
 
@@ -25,17 +25,18 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Confidence against accuracy, over the tokens of the first references.
+    """Confidence and accuracy, over the tokens of the first references.
 
     The model reads the reference (teacher forcing) and predicts each next token. Its confidence is
-    the probability of the most probable token; that is right if it is the reference's.
+    the probability of the most probable token. The prediction is right if the reference has this
+    token.
 
     Attributes:
-        tokens: how many were predicted, EOS included.
+        tokens: number of predicted tokens, EOS included.
         confidence, accuracy: their means, from 0 to 1.
         error: the expected calibration error (Guo et al. 2017, equation 3): the mean difference of
             confidence and accuracy in BINS bins of equal width, weighted by their tokens.
-        bins: those that have tokens.
+        bins: the bins that have tokens.
     """
 
     tokens: int

@@ -1,4 +1,4 @@
-"""Systems compared on the same sentences: scores, groups, sentences and n-grams."""
+"""The comparison of systems on the same sentences: scores, groups, sentences and n-grams."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -41,19 +41,19 @@ class SentenceDifference:
 
     @property
     def gain(self) -> float:
-        """How much higher the system's chrF is."""
+        """The system's chrF minus the baseline's."""
         return self.system_chrf - self.baseline_chrf
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What distinguishes a system from the baseline.
+    """The differences between a system and the baseline.
 
     Attributes:
-        system: its name.
+        system: the name of the system.
         gained, lost: the sentences with the largest gain and loss of chrF, the largest first.
         ngrams_gained, ngrams_lost: the n-grams that it matches more and less often.
-        better, worse, equal: numbers of sentences by chrF.
+        better, worse, equal: numbers of sentences with a higher, lower and equal chrF.
     """
 
     system: str
@@ -68,11 +68,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems compared with the first of them, the baseline.
+    """The comparison of systems with the first of them, the baseline.
 
     Attributes:
-        test_set: its name.
-        sentences, references: their numbers.
+        test_set: the name of the test set.
+        sentences, references: the numbers of both.
         systems: the names, the baseline first.
         minutes: of each system's training; None if they are not known.
         commands: the commands that train the systems; None if unknown or too long.
@@ -107,8 +107,8 @@ def compare(
     Args:
         of: the test set.
         outputs: at least two, the baseline first.
-        training_words: how often each word occurs in the training sources, if that is known.
-        resampling: how the tests of significance are made; None for sacreBLEU's defaults.
+        training_words: the number of occurrences of each word in the training sources, if known.
+        resampling: the settings of the significance tests; None for sacreBLEU's defaults.
         metrics: names in METRICS.
     """
     rarity = by_rarest_word(of.sources, training_words) if training_words is not None else []
@@ -132,7 +132,7 @@ def check_same(of: EvaluationSet, name: str, other: EvaluationSet, other_name: s
     """Check that two systems have translated the same sentences.
 
     Raises:
-        DataError: saying what differs.
+        DataError: if not; it says what differs.
     """
     why = ""
     if len(of.sources) != len(other.sources):

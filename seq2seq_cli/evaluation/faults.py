@@ -1,4 +1,4 @@
-"""Faults of translations that need no reference to be seen: empty, repeated, copied, cut."""
+"""Faults of translations that are visible without a reference: empty, repeated, copied, cut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ _TIMES = 3
 
 @dataclass(frozen=True)
 class Faults:
-    """Shares of the translations, from 0 to 1.
+    """The shares of the translations with each fault, from 0 to 1.
 
     Attributes:
-        empty: have no text.
-        repeated: have one to four words three times in succession, and no reference has.
-        copied: are their source, apart from case and punctuation, and no reference is.
-        cut: were stopped at the maximum length, or their source was cut; None if not known.
+        empty: the translation has no text.
+        repeated: it has one to four words three times in succession, and no reference does.
+        copied: it equals the source, apart from case and punctuation, and no reference does.
+        cut: it was stopped at the maximum length, or the source was cut; None if not known.
     """
 
     empty: float
@@ -37,8 +37,8 @@ def find_faults(
     Args:
         sources: the sentences.
         translations: a text for each.
-        references: one or more texts for each; of no text for a sentence without any.
-        cut: whether each was cut; None if that is not known.
+        references: one or more texts for each, or none for a sentence without references.
+        cut: whether each was cut; None if not known.
     """
     rows = list(zip(sources, translations, references, strict=True))
     repeated = [repeats(found) and not any(map(repeats, wanted)) for _, found, wanted in rows]
@@ -63,7 +63,7 @@ def repeats(text: str) -> bool:
 
 
 def is_copy(source: str, translation: str, references: Sequence[str]) -> bool:
-    """Return whether a translation is its source, and no reference is."""
+    """Return whether a translation equals its source, and no reference does."""
     copied = normalise(source)
     if not translation.strip() or normalise(translation) != copied:
         return False

@@ -34,7 +34,7 @@ _SEED_VARIABLE = "SACREBLEU_SEED"
 
 @dataclass(frozen=True)
 class Scores:
-    """BLEU and chrF by sacreBLEU; a score means little without its signature."""
+    """BLEU and chrF by sacreBLEU, with their signatures."""
 
     bleu: float
     bleu_signature: str
@@ -46,11 +46,11 @@ class Scores:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are estimated by bootstrap resampling (Koehn 2004).
+    """The settings of bootstrap resampling, which estimates intervals (Koehn 2004).
 
     Attributes:
-        resamples: how often sentences are drawn with replacement.
-        seed: determines the draws.
+        resamples: number of samples of the sentences, drawn with replacement.
+        seed: determines the samples.
     """
 
     resamples: int = RESAMPLES
@@ -65,8 +65,8 @@ class MetricScore:
         metric: a name of METRICS.
         score: from 0 to 100; TER may exceed 100.
         signature: sacreBLEU's.
-        mean: of the bootstrap resamples, or None without them.
-        half_width: half the width of their central 95 %, or None.
+        mean: of the scores of the bootstrap resamples; None if there are none.
+        half_width: half the width of their central 95 %; None if there are none.
     """
 
     metric: str
@@ -79,14 +79,14 @@ class MetricScore:
 def reference_streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
     """Return the references as sacreBLEU takes them: the first of each sentence, the second, ….
 
-    None stands where a sentence has fewer than another.
+    A stream has None for a sentence with fewer references.
     """
     most = max(map(len, references))
     return [[r[k] if k < len(r) else None for r in references] for k in range(most)]
 
 
 def check_numbers(translations: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    """Check that there are as many translations as sentences with references, and at least one.
+    """Check that there is a translation for each sentence with references, and at least one.
 
     Raises:
         UsageError: if not.
@@ -124,7 +124,7 @@ def score_by(
         metrics: names in METRICS.
         translations: a text for each sentence.
         references: one or more texts for each sentence.
-        bootstrap: how to estimate intervals; None for none.
+        bootstrap: the settings of intervals; None for no intervals.
 
     Raises:
         UsageError: if there is no translation, or the numbers differ.
@@ -160,7 +160,7 @@ def _interval(
 
 
 def sentence_chrf(translations: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
-    """Return the chrF of each sentence by itself."""
+    """Return the chrF of each sentence."""
     metric = CHRF()
     return [
         metric.sentence_score(found, list(wanted)).score
@@ -170,7 +170,7 @@ def sentence_chrf(translations: Sequence[str], references: Sequence[Sequence[str
 
 @contextmanager
 def sacrebleu_seed(seed: int) -> Iterator[None]:
-    """Set the seed of sacreBLEU's tests, which it reads from the environment."""
+    """Set the seed of sacreBLEU's tests, which sacreBLEU reads from the environment."""
     before = os.environ.get(_SEED_VARIABLE)
     os.environ[_SEED_VARIABLE] = str(seed)
     try:

@@ -1,4 +1,4 @@
-"""The n-grams by whose matches two systems differ most."""
+"""The n-grams whose numbers of matches differ most between two systems."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,11 +12,12 @@ _SMOOTHING = 1.0
 
 @dataclass(frozen=True)
 class NgramDifference:
-    """How often two systems' translations have an n-gram that a reference has, too.
+    """The matches of an n-gram in the translations of two systems.
 
     Attributes:
         ngram: the words, as BLEU's tokenizer 13a splits them.
-        baseline, system: matches of each, at most as many per sentence as a reference has.
+        baseline, system: number of matches of each, in a sentence at most as many as in a
+            reference.
     """
 
     ngram: str

@@ -1,4 +1,4 @@
-"""What a report says of a run, gathered from its folder; the weights are not read."""
+"""The content of a report about a run, from the files of its folder except the weights."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ class AttentionMap:
 
     Attributes:
         source_tokens, target_tokens: as written, EOS included.
-        weights: for each target token a weight for each source token.
+        weights: of shape [target tokens, source tokens].
     """
 
     source_tokens: list[str]
@@ -35,13 +35,13 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class SplitScores:
-    """What a run's model gives on its test split.
+    """The scores of a run's model on its test split.
 
     Attributes:
         test_set: the name of the split, with the languages unless they are the run's default.
-        checkpoint: that was used.
-        search: how was translated.
-        sentences: how many.
+        checkpoint: the name of the checkpoint.
+        search: a description of the search.
+        sentences: number of sentences.
         scores: by each metric, with intervals.
         faults: shares of translations with faults.
         maps: of a few sentences.
@@ -62,7 +62,7 @@ class Sample:
 
     Attributes:
         source, reference: the pair.
-        translations: (update, text), without those that repeat the one before.
+        translations: (update, text), except those that equal the one before.
     """
 
     source: str
@@ -72,20 +72,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class RunReport:
-    """A run as a report shows it.
+    """The content of a report about a run.
 
     Attributes:
-        summary: its figures.
+        summary: the summary of the run.
         config: all values by dotted key; empty if the config is damaged.
-        changed: those that differ from the defaults.
+        changed: the values that differ from the defaults.
         start: the entry of metrics.jsonl about data, model and device; empty in earlier runs.
         training, validations: the entries of metrics.jsonl, at most POINTS of training.
-        diagnoses: the problems that were found while training.
-        samples: dev sentences over time.
-        evolutions: the attention in dev sentences over time, if it was kept.
+        diagnoses: the problems that training found.
+        samples: dev sentences with their translations over time.
+        evolutions: the attention in dev sentences over time, if it was stored.
         versions: of the packages, at the last checkpoint.
-        command: that repeats the training.
-        test: what the model gives on the test split; None if it was not asked.
+        command: the command that repeats the training.
+        test: the scores on the test split; None if they were not computed.
     """
 
     summary: RunSummary
@@ -105,11 +105,11 @@ class RunReport:
 def gather(
     run: Run, test: SplitScores | None = None, warn: Callable[[str], None] = lambda text: None
 ) -> RunReport:
-    """Return what a report says of a run.
+    """Return the content of a report about a run.
 
     Args:
         run: the run's folder.
-        test: what its model gives on the test split, if that was computed.
+        test: the scores of its model on the test split, if they were computed.
         warn: called if broken lines of metrics.jsonl are left out.
     """
     summary = summarise(run)
@@ -136,7 +136,7 @@ def gather(
 
 
 def samples_of(validations: Sequence[dict[str, Any]]) -> list[Sample]:
-    """Return the dev sentences that every validation translated, with their translations."""
+    """Return the dev sentences that all validations translated, with their translations."""
     found: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for entry in validations:
         for source, reference, translation in entry.get("samples", []):

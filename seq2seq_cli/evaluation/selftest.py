@@ -1,4 +1,4 @@
-"""`s2s selftest`: whether a model has the invariants, and computes what the textbook says."""
+"""`s2s selftest`: checks the invariants of a model, and compares it with the equations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Check:
-    """One property, and how far the model is from it; see TOLERANCE."""
+    """A property, and the deviation of the model from it; see TOLERANCE."""
 
     name: str
     deviation: float
@@ -49,8 +49,8 @@ def check_run(run: Run, warn: Callable[[str], None], show: ShowWork = show_nothi
 
     Args:
         run: the run's folder.
-        warn: takes a sentence about each damaged checkpoint, which is skipped.
-        show: shows how many properties have been checked.
+        warn: called for each damaged checkpoint, which is skipped.
+        show: shows the number of properties that have been checked.
 
     Raises:
         CheckpointError: if there is no valid checkpoint.
@@ -85,7 +85,7 @@ def check_model(
 ) -> list[Check]:
     """Measure every property of a model on random sentences of different lengths.
 
-    The properties are the invariants, and equality with the textbook, for which dropout is off.
+    The properties are the invariants, and equality with the textbook's equations without dropout.
     """
     batches = [_batch(source_vocabulary, target_vocabulary, seed) for seed in range(_TRIES)]
     measures = INVARIANTS | AS_IN_THE_TEXTBOOK
@@ -110,10 +110,10 @@ def _batch(source_vocabulary: int, target_vocabulary: int, seed: int) -> tuple:
 
 
 def _measure(measure: Invariant, model: Seq2Seq, batches: list[tuple]) -> float:
-    """Return the deviation on the first batch; a gradient's is the least of several batches.
+    """Return the deviation on the first batch; for a gradient, the smallest over several batches.
 
-    Rounding may move the input of a ReLU past 0, and then the gradient differs by much. That is
-    rare, so a sound model passes on one of the batches.
+    Rounding may change the sign of the input of a ReLU, and then the gradient differs a lot. This
+    is rare, so a correct model passes on one of the batches.
     """
     deviations: list[float] = []
     for batch in batches if measure in _OF_GRADIENTS else batches[:1]:
@@ -187,9 +187,9 @@ def _loss_and_gradient(
 
 
 def _relative(found: tf.Tensor, expected: tf.Tensor, least: float = 0.0) -> float:
-    """Return the maximum difference relative to the size of what is expected, or to `least`.
+    """Return the maximum difference, relative to the size of the expected values, or to `least`.
 
-    It is NaN if one of the tensors holds a NaN.
+    It is NaN if one of the tensors contains a NaN.
     """
     size = np.max(np.abs(expected), initial=least)
     return float(np.max(np.abs(np.subtract(found, expected, dtype=np.float64))) / max(size, 1e-30))

@@ -1,6 +1,6 @@
-"""Tests of whether two systems' scores differ by chance, by sacreBLEU.
+"""Significance tests of the difference between the scores of two systems, by sacreBLEU.
 
-Each system is compared with the first, the baseline.
+Each system is compared with the first one, the baseline.
 """
 
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Resampling:
-    """How the tests of significance are made.
+    """The settings of the significance tests.
 
     Attributes:
-        resamples: of the paired bootstrap (Koehn 2004).
-        trials: of the paired approximate randomisation (Riezler and Maxwell 2005).
+        resamples: number of samples of the paired bootstrap (Koehn 2004).
+        trials: number of trials of the paired approximate randomisation (Riezler and Maxwell 2005).
         seed: determines both.
     """
 
@@ -39,11 +39,11 @@ class Resampling:
 
 @dataclass(frozen=True)
 class SystemScore:
-    """A system's score by a metric, beside the baseline's.
+    """A system's score by a metric, and its difference from the baseline.
 
     Attributes:
         score: from 0 to 100; TER may exceed 100.
-        difference: how much higher it is than the baseline's.
+        difference: the score minus the baseline's.
         mean: of the bootstrap resamples.
         half_width: half the width of their central 95 %.
         bootstrap_p: by the paired bootstrap; None for the baseline.
@@ -59,9 +59,9 @@ class SystemScore:
 
     @property
     def is_significant(self) -> bool:
-        """Whether there is a difference, and both p-values are below LEVEL.
+        """Whether the scores differ, and both p-values are below LEVEL.
 
-        sacreBLEU gives the lowest p-value to a system that equals the baseline.
+        If a system equals the baseline, sacreBLEU returns the lowest p-value.
         """
         p_values = (self.bootstrap_p, self.randomisation_p)
         return self.difference != 0 and all(p is not None and p < LEVEL for p in p_values)

@@ -1,4 +1,4 @@
-"""What a run's model gives on its test split, for a report."""
+"""The scores and attention of a run's model on its test split, for a report."""
 
 from seq2seq_cli.data.tokenizers.pair import spread
 from seq2seq_cli.decoding.loading import LoadedRun
@@ -14,7 +14,7 @@ _SHORT, _LONG = 4, 12  # words of a sentence whose attention is shown
 
 
 def split_scores(loaded: LoadedRun, of: EvaluationSet, show: ShowWork) -> SplitScores:
-    """Translate a test set, score it with intervals, and keep the attention of a few sentences."""
+    """Translate and score a test set, and return the attention of a few sentences, too."""
     output = system_output(loaded, loaded.translator(), of, show)
     scored = score_output(of, output, Bootstrap())
     return SplitScores(

@@ -1,4 +1,4 @@
-"""What is scored: a test set, and the translations of its sources by a system."""
+"""A test set, and the translations of its sources by a system."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -36,8 +36,8 @@ class SystemOutput:
     Attributes:
         name: of the system.
         translations: a text for each source.
-        cut: whether each was cut; None if that is not known.
-        origin: what made them: run, checkpoint, search and so on, for JSON.
+        cut: whether each was cut; None if not known.
+        origin: run, checkpoint, search and so on, for JSON.
     """
 
     name: str
@@ -87,7 +87,7 @@ def _records(of: EvaluationSet, output: SystemOutput) -> Iterator[dict[str, Any]
 
 
 def is_saved(path: Path) -> bool:
-    """Return whether a file has what `to_jsonl` returns."""
+    """Return whether a file has the format of `to_jsonl`."""
     try:
         with path.open("rb") as file:
             head = json.loads(file.readline(1 << 16))
@@ -126,10 +126,10 @@ def _damaged(path: Path, number: int, why: str) -> DataError:
 
 
 def read_translations(path: Path) -> tuple[EvaluationSet, SystemOutput]:
-    """Read a file of what `to_jsonl` returns.
+    """Read a file in the format of `to_jsonl`.
 
     Raises:
-        DataError: naming the line that is damaged.
+        DataError: if a line is damaged; it names the line.
     """
     rows: list[_Row] = []
     number = 1

@@ -1,4 +1,4 @@
-"""The scores of compared systems as a table in Markdown or LaTeX."""
+"""Tables of the scores of compared systems, in Markdown and LaTeX."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
-"""Where test sets come from: the splits of a corpus, files, and sacreBLEU's named sets.
+"""Reads test sets: the splits of a corpus, files, and sacreBLEU's named test sets.
 
-Lines are read as sacreBLEU's command line reads them: in UTF-8, without spaces at their ends.
+Lines are read like by sacreBLEU's command line: in UTF-8, without spaces at their ends.
 """
 
 import socket
@@ -56,12 +56,12 @@ def split_of(corpus: Corpus, split: str) -> EvaluationSet:
 
 
 def turned_split_of(corpus: Corpus, split: str, languages: tuple[str, str]) -> EvaluationSet:
-    """Return a split as `split_of` does, for translating from its target language.
+    """Return a split with its languages exchanged; see `split_of`.
 
     Args:
         corpus: of the split.
         split: `dev` or `test`.
-        languages: (source, target) after the exchange, by which the set is named.
+        languages: (source, target) after the exchange, for the name of the set.
     """
     turned = [(target, source) for source, target in getattr(corpus, split)]
     return EvaluationSet(f"{split} {'-'.join(languages)}", *group_references(turned))
@@ -82,12 +82,12 @@ def read_split(
         fingerprint: of the corpus in training; None if it is not known.
         run: the run's path, for errors.
         split: `dev` or `test`.
-        show: shows how many pairs have been read.
-        to: the language to translate to; None for the run's usual one.
+        show: shows the number of pairs that have been read.
+        to: the language to translate into; None for the run's default.
 
     Raises:
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
-        UsageError: if the run does not translate to that language, or no pair of it is held out.
+        UsageError: if the run does not translate into that language, or no pair of it is held out.
     """
     languages = data.languages_to(to)
     if languages[1] not in data.directions:
@@ -102,7 +102,7 @@ def read_split(
 
 
 def read_files(source: Path, references: Sequence[Path]) -> EvaluationSet:
-    """Return a test set in parallel files: one of sources, one or more of references.
+    """Return the test set of parallel files: a file of sources, and one or more of references.
 
     Raises:
         DataError: if a file cannot be read, or the numbers of lines differ.
@@ -123,10 +123,10 @@ def read_files(source: Path, references: Sequence[Path]) -> EvaluationSet:
 
 
 def read_tsv(path: Path) -> EvaluationSet:
-    """Return a test set in a file of lines "source TAB reference", with any number of references.
+    """Return the test set of a file with lines "source TAB reference", with one or more references.
 
     Raises:
-        DataError: naming the line that has no reference.
+        DataError: if a line has no reference; it names the line.
     """
     sources, references = [], []
     for number, line in enumerate(read_text(path), start=1):
@@ -143,14 +143,14 @@ def read_tsv(path: Path) -> EvaluationSet:
 
 
 def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
-    """Return one of sacreBLEU's test sets, which it downloads once.
+    """Return one of sacreBLEU's test sets. sacreBLEU downloads it once.
 
     Args:
         name: such as wmt13.
         languages: (source, target).
 
     Raises:
-        UsageError: if there is no such set, or not for these languages.
+        UsageError: if there is no such set, or it does not have these languages.
         DataError: if it cannot be downloaded.
     """
     from sacrebleu import utils
@@ -179,7 +179,7 @@ def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
 
 @contextmanager
 def _giving_up() -> Iterator[None]:
-    """Limit the time without an answer of a server to PATIENCE. sacreBLEU would wait forever."""
+    """Limit the time to wait for a server to PATIENCE. sacreBLEU has no limit."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(PATIENCE)
     try:

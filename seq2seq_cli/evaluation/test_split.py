@@ -1,4 +1,4 @@
-"""Translate a test set by a run, and score the translations."""
+"""Translates a test set with a run, and scores the translations."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ TRANSLATING = "Translating"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A run's scores on one of its splits, and the sentences behind them.
+    """The scores of a run on one of its splits, with the sentences.
 
-    Of an ensemble, `run` names all and `checkpoint` is the first one's.
+    For an ensemble, `run` names all runs, and `checkpoint` is that of the first one.
     """
 
     run: str
@@ -35,7 +35,7 @@ class Evaluation:
     references: list[list[str]]
 
     def rows(self) -> Iterator[list[str]]:
-        """Yield for each sentence the source, its translation, and its references."""
+        """Yield the source, the translation and the references of each sentence."""
         for source, found, wanted in zip(
             self.sources, self.translations, self.references, strict=True
         ):
@@ -47,12 +47,12 @@ def translate_sources(
     sources: Sequence[str],
     show: ShowWork = show_nothing,
 ) -> tuple[list[str], list[bool]]:
-    """Return the translations, and whether each was cut, or its source.
+    """Return the translations, and for each whether it or its source was cut.
 
     Args:
-        translator: the model and how to search.
+        translator: the model with the options of the search.
         sources: the sentences.
-        show: shows how many sentences have been translated.
+        show: shows the number of sentences that have been translated.
     """
 
     def translated(done: int) -> None:
@@ -69,7 +69,7 @@ def evaluate_translator(
     references: Sequence[Sequence[str]],
     show: ShowWork = show_nothing,
 ) -> tuple[Scores, list[str]]:
-    """Translate the sources and score the result; for `show` see translate_sources."""
+    """Translate the sources and score the translations. For `show` see translate_sources."""
     translations, _ = translate_sources(translator, sources, show)
     return score(translations, references), translations
 
@@ -80,7 +80,7 @@ def system_output(
     of: EvaluationSet,
     show: ShowWork = show_nothing,
 ) -> SystemOutput:
-    """Translate a test set by a run at one of its checkpoints."""
+    """Translate a test set with a run at one of its checkpoints."""
     translations, cut = translate_sources(translator, of.sources, show)
     search = loaded.decoding.description
     origin: dict[str, Any] = {"run": loaded.name, "checkpoint": loaded.checkpoint}
@@ -92,8 +92,8 @@ def system_output(
 def _training(loaded: LoadedRun) -> dict[str, Any]:
     """Return the minutes, the command and the machine of the training, if they are known.
 
-    The minutes of an ensemble are the sum over its runs. An average of checkpoints has no training
-    of its own.
+    For an ensemble, the minutes are the sum over its runs. They are unknown for an average of
+    checkpoints.
     """
     runs = [Run(path) for path in loaded.paths]
     minutes = [summarise(run).minutes for run in runs]
@@ -119,8 +119,9 @@ def evaluate(
         loaded: the model.
         data: the first run's `[data]`, perhaps with a new path of the corpus.
         split: `dev` or `test`.
-        decoding: how to search; None for the run's `[decoding]`.
-        show: shows how many pairs have been read, and how many sentences have been translated.
+        decoding: the options of the search; None for the run's `[decoding]`.
+        show: shows the number of pairs that have been read, and of sentences that have been
+            translated.
 
     Raises:
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.

@@ -83,7 +83,7 @@ def export(
     warn: Callable[[str], None] = print,
     show: ShowWork = show_nothing,
 ) -> Export:
-    """Export a run as a whole or not at all.
+    """Export a run completely or not at all.
 
     Args:
         run: the run.

@@ -73,7 +73,7 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
             if unknown := {*files.names(folder)} - {LOCK, f".{_SETTINGS}.partial"}:
                 raise DataError(
                     f"{folder}: has {min(unknown)}, but no {_SETTINGS} that says what it was begun "
-                    "with. Remove it or rename it to begin anew"
+                    "with. Remove it or rename it to start again"
                 )
             write_durably(path, json.dumps(settings, indent=1).encode())
         return

@@ -1,4 +1,4 @@
-"""The workers of a training, read from TF_CONFIG."""
+"""The workers of a training run, read from TF_CONFIG."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _EXAMPLE = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The workers of a training, and the index of this process among them.
+    """The workers of a training run, and the index of this process among them.
 
     Attributes:
         addresses: HOST:PORT of each worker; the first one is the chief.

@@ -1,4 +1,4 @@
-"""The exchange between the workers of a training: the sums of their gradients."""
+"""The exchange between the workers of a training run: the sums of their gradients."""
 
 import os
 import sys

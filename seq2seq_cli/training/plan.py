@@ -106,7 +106,7 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
 
 
 def memory_of(setup: Setup, computation: Computation) -> MemoryEstimate:
-    """Estimate the memory of a training whose model is built, but not its optimizer."""
+    """Estimate the memory of training, before its optimizer is created."""
     training, vocabularies = setup.config.training, setup.tokenizers.vocabularies
     shapes = setup.data.shapes(training.steps and training.steps * training.parts)
     without_weights = resident_memory() - sum(

@@ -1,4 +1,4 @@
-"""The processes of a training: one process alone, or a chief with other workers.
+"""The processes of a training run: one process alone, or a chief with other workers.
 
 The chief controls the training: it announces each update with its learning rate, validates, saves,
 and decides when to end. The other workers make the same updates to the same weights. Each of them
@@ -28,7 +28,7 @@ The items can be written as JSON."""
 
 
 class Team(ABC):
-    """The workers of a training, from the point of view of the chief.
+    """The workers of a training run, from the point of view of the chief.
 
     Attributes:
         share: the part of each batch that this worker computes; None for the whole batch.

@@ -1,4 +1,4 @@
-"""What Beam's workers do with whole files. A call can be done again, even at the same time."""
+"""Functions that Beam's workers call. Repeating a call, even in parallel, is safe."""
 
 import os
 from collections import Counter
@@ -9,7 +9,7 @@ import numpy as np
 
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.preparation.beam_workers import save
-from seq2seq_cli.data.preparation.chunks import Shard, chunk_pairs, copy_shard, keep_pairs
+from seq2seq_cli.data.preparation.chunks import Shard, chunk_pairs, copy_shard, write_pairs
 from seq2seq_cli.data.prepared import PreparedPairs
 from seq2seq_cli.data.reader import Reader
 from seq2seq_cli.data.splits import pair_keys
@@ -36,18 +36,18 @@ def write_corpus(config: DataConfig, prefix: Path, size: int) -> tuple[list[int]
     reader.dropped.clear()  # the launcher has counted those of the corpus' dev and test pairs
     pairs: list[int] = []
     while chunk := list(islice(corpus.pairs, size)):
-        keep_pairs(chunk, Path(f"{prefix}-{len(pairs)}"))
+        write_pairs(chunk, Path(f"{prefix}-{len(pairs)}"))
         pairs.append(len(chunk))
     return pairs, reader.dropped
 
 
-def keep_keys(path: Path, target_first: bool) -> None:
+def write_keys(path: Path, target_first: bool) -> None:
     """Write the keys of the pairs of a chunk."""
     save(Path(f"{path}.keys.npy"), pair_keys(chunk_pairs(path), target_first))
 
 
 def write_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Shard:
-    """Do the same as `chunks.write_shard`, so that it can be done again, even at the same time."""
+    """Do the same as `chunks.write_shard`, but keep the pairs. Repeating it is safe."""
     if shard is None:
         return copy_shard(path, None, languages)
     partial = Path(f"{path}.{os.uname().nodename}.{os.getpid()}.shard")

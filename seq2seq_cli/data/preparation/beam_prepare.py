@@ -16,8 +16,8 @@ from seq2seq_cli.data.lengths import TOKENIZING
 from seq2seq_cli.data.preparation import chunked
 from seq2seq_cli.data.preparation.beam_calls import (
     count_tokens,
-    keep_keys,
     write_corpus,
+    write_keys,
     write_shard,
 )
 from seq2seq_cli.data.preparation.beam_splits import assign_chunks
@@ -96,7 +96,7 @@ def _write_chunks(
         kind = opened.weight, opened.tags, opened.only_trains
         chunks += [Chunk(folder / f"{number}-{i}", n, *kind) for i, n in enumerate(pairs)]
     for chunk in chunks:
-        workers.submit(keep_keys, chunk.path, config.target_first)
+        workers.submit(write_keys, chunk.path, config.target_first)
     workers.results()
     return chunks
 

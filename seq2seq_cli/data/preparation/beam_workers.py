@@ -116,21 +116,21 @@ class BeamWorkers:
 
 
 def save(path: Path, array: np.ndarray) -> None:
-    """Write an array to a .npy file whole or not at all, so that a step can be done again."""
+    """Write an array to a .npy file completely or not at all, so that a step can be repeated."""
     content = io.BytesIO()
     np.save(content, array)
-    write_whole(path, content.getvalue())
+    write_completely(path, content.getvalue())
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, so that a step can be done again."""
+def write_completely(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all, so that a step can be repeated."""
     partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     partial.write_bytes(content)
     files.rename(partial, path)
 
 
 def _call(call: tuple[int, bytes], folder: Path) -> None:
-    """Do a call, and write its result, or an error that its user can act on, to a file."""
+    """Make a call, and write its result to a file, or the error if the user can act on it."""
     number, content = call
     function, arguments = pickle.loads(content)
     result, problem = None, None
@@ -138,7 +138,7 @@ def _call(call: tuple[int, bytes], folder: Path) -> None:
         result = function(*arguments)
     except (S2SError, OSError) as error:
         problem = error
-    write_whole(folder / f"{number}.result", pickle.dumps((result, problem)))
+    write_completely(folder / f"{number}.result", pickle.dumps((result, problem)))
 
 
 def _flags(options: str) -> list[str]:

@@ -11,7 +11,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.data.corpus import READING, SPLITTING, describe, too_small
 from seq2seq_cli.data.held_out import HeldOut
 from seq2seq_cli.data.mixing import LEAKS, assign_mixture
-from seq2seq_cli.data.preparation.chunks import keep_chunk
+from seq2seq_cli.data.preparation.chunks import write_chunk
 from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.reader import OpenCorpus, Reader
 from seq2seq_cli.data.splits import DEV, LEAKED, PAIR, REPEATED, TEST, TRAIN
@@ -139,7 +139,7 @@ def _write_chunks(
             path = folder / str(len(chunks))
             kind = corpus.weight, corpus.tags, corpus.only_trains
             chunks.append(Chunk(path, len(pairs), *kind))
-            pool.submit(keep_chunk, pairs, chunks[-1].path, target_first)
+            pool.submit(write_chunk, pairs, chunks[-1].path, target_first)
             done += len(pairs)
             show(READING, "pairs", done, total and max(done, total))
     pool.results()

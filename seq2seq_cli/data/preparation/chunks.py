@@ -1,4 +1,4 @@
-"""The files of one chunk of the corpus, and the work of a worker process on them.
+"""The files of one chunk of the corpus, and the functions that a worker process calls with them.
 
 A chunk at `path` has these files: `path`.pairs, its pairs; `path`.keys.npy, their keys
 (`splits.pair_keys`); and `path`.sides.npy (int8), the split of each pair, from `splits.assign`.
@@ -15,20 +15,25 @@ from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
 
 class Shard(NamedTuple):
-    """The size of a chunk's shard, and the chunk's dev and test pairs, which are not in it."""
+    """The result of writing a shard.
+
+    Attributes:
+        bytes: the size of the file; 0 if there is none.
+        dev, test: the dev and test pairs of the chunk, which are not in the file.
+    """
 
     bytes: int
     dev: list[Pair]
     test: list[Pair]
 
 
-def keep_chunk(pairs: list[Pair], path: Path, target_first: bool) -> None:
+def write_chunk(pairs: list[Pair], path: Path, target_first: bool) -> None:
     """Write the pairs of a chunk, and their keys."""
-    keep_pairs(pairs, path)
+    write_pairs(pairs, path)
     np.save(f"{path}.keys.npy", pair_keys(pairs, target_first))
 
 
-def keep_pairs(pairs: list[Pair], path: Path) -> None:
+def write_pairs(pairs: list[Pair], path: Path) -> None:
     """Write the pairs of a chunk."""
     Path(f"{path}.pairs").write_bytes(pickle.dumps(pairs))
 
@@ -53,7 +58,7 @@ def write_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> S
 
 
 def copy_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Shard:
-    """Do the same as `write_shard`, but keep the pairs, so that it can be done again."""
+    """Do the same as `write_shard`, but keep the pairs, so that the call can be repeated."""
     pairs = chunk_pairs(path)
     sides = np.load(f"{path}.sides.npy")
     dev, test = ([pairs[i] for i in np.flatnonzero(sides == side)] for side in (DEV, TEST))
@@ -64,7 +69,7 @@ def copy_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Sh
 
 def write_records(path: Path, pairs: list[Pair], languages: tuple[str, str]) -> None:
     """Write pairs as tf.train.Example to an ArrayRecord file, which is read by index."""
-    import_tensorflow()  # only here, because keep_chunk does not need it
+    import_tensorflow()  # only here, because write_chunk does not need it
     import tensorflow as tf
     from array_record.python.array_record_module import ArrayRecordWriter
 

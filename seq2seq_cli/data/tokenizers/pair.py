@@ -123,7 +123,7 @@ class Tokenizers:
                     raise ValueError(f"not what {_INDEX} says")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(
-                f"{path}: missing or damaged: {error}. Put it back from a copy of the run, or "
+                f"{path}: missing or damaged: {error}. Restore it from a copy of the run, or "
                 "train a new one"
             ) from error
         return cls(found.get("source") or found["joint"], found.get("target") or found["joint"])

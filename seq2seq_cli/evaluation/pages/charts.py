@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite specifications, drawn in the browser by its own library."""
+"""Charts as Vega-Lite specifications, which Vega's own library draws in the browser."""
 
 import functools
 import json
@@ -29,7 +29,7 @@ def library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that defines vegaEmbed.
 
     Raises:
-        UsageError: if the package that brings them is not installed.
+        UsageError: if the package that contains them is not installed.
     """
     try:
         import vl_convert

@@ -18,7 +18,7 @@ _PAGE = SingleFilePage(
 
 @dataclass(frozen=True)
 class Part:
-    """Successive words of an output, and whether they differ from the other one's."""
+    """Successive words of an output, and whether they differ from the words of another output."""
 
     text: str
     differs: bool
@@ -45,7 +45,7 @@ def comparison_page(
 
 
 def marked(text: str, other: str) -> list[Part]:
-    """Return a text in parts, those that differ from another text marked."""
+    """Return a text in parts. Parts that differ from another text are marked."""
     words, others = text.split(), other.split()
     matcher = SequenceMatcher(None, words, others, autojunk=False)
     return [
@@ -79,7 +79,7 @@ def _rows(of: EvaluationSet, outputs: Sequence[SystemOutput]) -> Iterator[dict]:
 
 
 def _compared_with(k: int, texts: Sequence[str]) -> str:
-    """Return the text whose words system k's are compared with."""
+    """Return the text that the output of system k is compared with."""
     if k > 0:
         return texts[0]
     return texts[1] if len(texts) == 2 else texts[0]

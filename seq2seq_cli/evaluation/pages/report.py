@@ -21,7 +21,7 @@ def report_page(reports: Sequence[RunReport]) -> str:
         reports: of the runs, in order.
 
     Raises:
-        UsageError: if the package that brings the charts is not installed.
+        UsageError: if the package that draws the charts is not installed.
     """
     names = [report.summary.name for report in reports]
     curves = charts.curves(reports)
