@@ -57,7 +57,7 @@ def canonical(text: str) -> str:
 
 @contextmanager
 def open_text(path: Path) -> Iterator[BufferedIOBase]:
-    """Open a text file, gzipped or not, whatever its name."""
+    """Open a text file, gzipped or not, regardless of its name."""
     with ExitStack() as stack:
         with readable(str(path)):
             raw = stack.enter_context(path.open("rb"))

@@ -6,8 +6,8 @@ import numpy as np
 class Repetitions:
     """The rows of an epoch and their numbers of occurrences, by their weights.
 
-    A row of weight 2.3 occurs twice in each epoch. Three of ten such rows, drawn anew for each
-    epoch, occur once more. Every epoch draws the same number of rows of each shape, so that
+    A row of weight 2.3 occurs twice in each epoch. Three of ten such rows, drawn for each epoch,
+    occur once more. Every epoch draws the same number of rows of each shape, so that
     all have the same number of batches.
 
     Args:

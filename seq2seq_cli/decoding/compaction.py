@@ -90,8 +90,8 @@ def _advance_until_compaction(p: Progress, memory: Memory, advance: Advance) -> 
         return (p.t < p.capacity) & (share >= _STAY)
 
     # Memory and results stay the same, so they are not loop variables.
-    begun = p._replace(memory={}, results={})
-    after = _while(has_capacity_and_work, lambda p: advance(p, memory), begun)
+    start = p._replace(memory={}, results={})
+    after = _while(has_capacity_and_work, lambda p: advance(p, memory), start)
     rows_B1 = after.sentences["row_B"][:, tf.newaxis]
     results = {
         name: tf.tensor_scatter_nd_update(tensor, rows_B1, after.finished[name])

@@ -113,10 +113,10 @@ class Search:
     ) -> Hypotheses:
         """Do the work of `__call__`, eagerly or traced as a graph."""
         with computing(precision=self._precision):
-            begun = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
+            start = self._begin(source_BS, maximum_B, minimum_B, prefix_BP, number_B)
             predict = self._model.make_step(in_place=True)
             found = run_compacted(
-                begun, self._model, self._beams, lambda p, memory: self._step(p, memory, predict)
+                start, self._model, self._beams, lambda p, memory: self._step(p, memory, predict)
             )
         batch, source_length = tf.unstack(tf.shape(source_BS))
         none_BNTS = tf.zeros([batch, self._results, 0, source_length])

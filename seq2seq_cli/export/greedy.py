@@ -73,6 +73,6 @@ class GreedyDecoder:
                 after[name].set_shape(tensor.shape)
             return t + 1, token_1, ids_T, *(after[name] for name in state)
 
-        begun = (tf.constant(0), tf.constant([BOS]), tf.fill([maximum], PAD), *state.values())
-        t, token_1, ids_T, *_ = tf.while_loop(goes_on, advance, begun)
+        start = (tf.constant(0), tf.constant([BOS]), tf.fill([maximum], PAD), *state.values())
+        t, token_1, ids_T, *_ = tf.while_loop(goes_on, advance, start)
         return ids_T[: t - tf.cast(token_1[0] == EOS, tf.int32)]

@@ -118,8 +118,8 @@ class RNN(Seq2Seq):
     def hidden(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:
         """See Seq2Seq.hidden."""
         embedded_BTD = self.target_dropout(self.target_embedding(target_BT), training=training)
-        begun = self.initial_state(memory, 0)
-        state = [begun[name] for name in self.decoder.state_names]
+        initial = self.initial_state(memory, 0)
+        state = [initial[name] for name in self.decoder.state_names]
         outputs_BTD = self.decoder.run(embedded_BTD, state, memory, training)
         return self.output_dropout(outputs_BTD, training=training)
 

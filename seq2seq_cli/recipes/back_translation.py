@@ -49,7 +49,7 @@ def back_translate(
         show: shows the number of sentences that are done.
 
     Raises:
-        UsageError: if the output exists, was begun with other settings, or the runs do not fit
+        UsageError: if the output exists, was started with other settings, or the runs do not fit
             together.
         CheckpointError: if a run has no valid checkpoint.
         LockedError: if another process is writing the output.

@@ -56,7 +56,7 @@ def distill(
         show: shows the number of sentences that are done.
 
     Raises:
-        UsageError: if the output exists or was begun with other settings, the teachers do not fit
+        UsageError: if the output exists or was started with other settings, the teachers do not fit
             together or were trained on dev or test pairs, or there is only one translation to
             choose from.
         DataError: if the corpus cannot be read, or is not the first teacher's.

@@ -75,8 +75,8 @@ def diversify(
         show: shows the number of sentences that each stage has done.
 
     Raises:
-        UsageError: if the output exists, was begun with other settings, a run has other languages,
-            or one was trained on dev or test pairs.
+        UsageError: if the output exists, was started with other settings, a run has other
+            languages, or a run was trained on dev or test pairs.
         DataError: if the corpus cannot be read, or is not the first run's.
         CheckpointError: if a run has no valid checkpoint.
         LockedError: if another process is writing the output.

@@ -59,7 +59,7 @@ class TrialFile:
         asked: the settings that determine the trials, as JSON values; the same in every call.
 
     Attributes:
-        trials: all that have begun, in order.
+        trials: all that have been started, in order.
 
     Raises:
         UsageError: if the folder has the trials of another tuning.

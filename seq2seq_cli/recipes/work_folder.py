@@ -18,16 +18,16 @@ _SETTINGS = "settings.json"
 def work_folder(output: Path, settings: Mapping[str, Any]) -> Iterator[Path]:
     """Create the folder OUTPUT.partial, or open it to continue; remove it after the block.
 
-    It stays if the block ends with an error. No other process can use it meanwhile.
+    It stays if the block ends with an error. No other process can use it during the block.
 
     Args:
         output: the file that the block writes.
         settings: everything that determines its content, by readable names; JSON values.
 
     Raises:
-        UsageError: if the output exists, or was begun with other settings.
-        DataError: if the folder is damaged, or not one that this function has made.
-        LockedError: if another process makes it.
+        UsageError: if the output exists, or was started with other settings.
+        DataError: if the folder is damaged, or this function has not created it.
+        LockedError: if another process uses it.
         DiskError: if the folder cannot be written.
     """
     check_new(output)
@@ -72,8 +72,8 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
         with writing(folder):
             if unknown := {*files.names(folder)} - {LOCK, f".{_SETTINGS}.partial"}:
                 raise DataError(
-                    f"{folder}: has {min(unknown)}, but no {_SETTINGS} that says what it was begun "
-                    "with. Remove it or rename it to start again"
+                    f"{folder}: has {min(unknown)}, but no {_SETTINGS} with the settings of "
+                    "its start. Remove it or rename it to start again"
                 )
             write_durably(path, json.dumps(settings, indent=1).encode())
         return
@@ -88,6 +88,6 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     ]
     if changed:
         raise UsageError(
-            f"{folder}: was begun with other settings:\n" + "\n".join(changed) + "\n"
+            f"{folder}: was started with other settings:\n" + "\n".join(changed) + "\n"
             "To continue, give the same settings; or remove the folder to start again"
         )

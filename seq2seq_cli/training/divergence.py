@@ -28,11 +28,11 @@ class Update(NamedTuple):
     Attributes:
         loss: the mean of its tokens, in nats.
         norm: of the gradient, before clipping.
-        pairs: the number in its batch.
-        learning_rate: the one that it was made with.
-        epoch: passes over the data before it.
-        batch: parts of batches of this pass before it.
-        batches: parts of its batch.
+        pairs: number of pairs in its batch.
+        learning_rate: of the update.
+        epoch: number of epochs before that of the update.
+        batch: number of parts of batches of this epoch before the update.
+        batches: number of parts of its batch.
     """
 
     loss: Any

@@ -26,7 +26,7 @@ class Summary:
         dropped: pairs left out, by reason.
         vocabulary: size and kind of the vocabularies.
         parameters: trainable weights of the model.
-        batches_per_epoch: updates in a pass over the data.
+        batches_per_epoch: updates in an epoch.
         padding_share: share of the positions in the batches that holds no token.
         computation: how the updates are computed, and where.
     """
@@ -53,7 +53,7 @@ class Progress:
 
     Attributes:
         step: updates made.
-        epoch: passes over the data begun.
+        epoch: epochs started.
         loss: mean of these updates, nats per token, with label smoothing.
         learning_rate: of the last update.
         gradient_norm: of the last update, before clipping.

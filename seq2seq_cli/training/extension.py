@@ -13,7 +13,7 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
     Args:
         before: the config until now.
         now: the config from now on.
-        updates_per_epoch: updates in a pass over the data.
+        updates_per_epoch: updates in an epoch.
         position: where training continues.
 
     Returns:

@@ -27,7 +27,7 @@ class Schedule:
 
     Args:
         config: limits, patience, peak learning rate, schedule and warm-up.
-        updates_per_epoch: updates in a pass over the data.
+        updates_per_epoch: updates in an epoch.
 
     Attributes:
         total_updates: updates after which training ends, or infinity.

@@ -51,7 +51,7 @@ class Setup:
 
     @property
     def updates_per_epoch(self) -> int:
-        """Updates in a pass over the data."""
+        """Updates in an epoch."""
         return math.ceil(self.data.steps_per_epoch / self.config.training.parts)
 
     def updater(self, computation: Computation, share: Share | None = None) -> Updater:

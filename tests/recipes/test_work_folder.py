@@ -29,7 +29,7 @@ def test_other_settings_are_reported_with_both_values(tmp_path):
     ):
         pass
     assert str(caught.value) == (
-        f"{output}.partial: was begun with other settings:\n"
+        f"{output}.partial: was started with other settings:\n"
         "  beam: 4 there, 5 now\n  seed: 1 there, None now\n  input: None there, 'new' now\n"
         "To continue, give the same settings; or remove the folder to start again"
     )

@@ -1,7 +1,8 @@
 """Random segmentations of texts by a SentencePiece model, for subword regularisation.
 
-SentencePiece samples segmentations too, but its samples differ between processes whatever the seed
-(versions 0.2.2 and 0.2.3). A resumed training needs the samples that the first process would draw.
+SentencePiece samples segmentations too, but its samples differ between processes even with the same
+seed (versions 0.2.2 and 0.2.3). Resumed training needs the samples that the first process would
+have drawn.
 """
 
 import functools

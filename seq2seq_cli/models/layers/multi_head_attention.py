@@ -26,8 +26,8 @@ def scaled_dot_product_attention(
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V.
 
     Vaswani et al. (2017), "Attention is all you need", equation 1; Q, K, V and d_k are `query`,
-    `key`, `value` and the last axis of `query`. Scores are normalised in float32 whatever the dtype
-    of the inputs.
+    `key`, `value` and the last axis of `query`. Scores are normalised in float32 for inputs of
+    any dtype.
 
     Args:
         query: queries_BTD, or BD for one per sentence; by heads, BHTD or BHD.
