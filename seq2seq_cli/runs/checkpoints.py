@@ -195,7 +195,7 @@ class Checkpoint:
             found = file.specs
         raise CheckpointError(
             f"{self.path / name}: belongs to another model: {_difference(wanted, found)}. Was "
-            "config.toml of the run changed? Use the one of the training"
+            "the run's config.toml changed after training? Restore it"
         )
 
     @cached_property

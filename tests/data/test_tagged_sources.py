@@ -38,7 +38,7 @@ def real(tmp_path):
 
 @pytest.fixture
 def made(tmp_path):
-    """Made data, of which some pairs are real ones, and some share a side with real ones."""
+    """Synthetic data, of which some pairs are real ones, and some share a side with real ones."""
     copies = [(f"Other {i}", target.upper()) for i, (_, target) in enumerate(REAL)]
     return {"corpus": write(tmp_path / "made.tsv", [*MADE, *MADE[:5], *REAL[:100], *copies])}
 
