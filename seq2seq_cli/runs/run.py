@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,6 @@ class Run:
     def __init__(self, path: Path, stored: Sequence[Checkpoint] = ()):
         self.path = path
         self._stored = stored
-        self._metrics = MetricsLog(path / "metrics.jsonl")
 
     @property
     def name(self) -> str:
@@ -58,6 +58,10 @@ class Run:
     def attention(self) -> AttentionHistory:
         """The attention of a few dev sentences at each validation."""
         return AttentionHistory(self.path / "attention")
+
+    @cached_property
+    def _metrics(self) -> MetricsLog:
+        return MetricsLog(self.path / "metrics.jsonl")
 
     @property
     def tokenizer(self) -> Path:
