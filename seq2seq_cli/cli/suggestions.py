@@ -1,4 +1,4 @@
-"""The options in a command's help, and suggestions for unknown options."""
+"""The options in a command's help, and the texts of its usage errors."""
 
 from typing import Any
 
@@ -17,6 +17,7 @@ _TAKEN = {
     "<path>": "PATH",
     "<str>": "TEXT",
 }
+_VALIDATOR = "Value error, "  # pydantic writes this before a message of Typer
 
 
 def _name_what_is_taken(parameters: list[Any], ctx: Any) -> list[Any]:
@@ -35,7 +36,7 @@ class CommandGroup(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command that suggests the config keys with the name of an unknown option."""
+    """A command whose usage errors suggest config keys and leave out pydantic's words."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options and arguments; see TyperCommand."""
@@ -49,6 +50,8 @@ class Command(TyperCommand):
             option = getattr(error, "option_name", None)
             if option and hasattr(error, "possibilities") and (keys := self._keys_called(option)):
                 error.possibilities = [f"--set {key}=VALUE" for key in keys]
+            if hasattr(error, "message"):
+                error.message = error.message.removeprefix(_VALIDATOR)
             raise
 
     def _keys_called(self, option: str) -> list[str]:

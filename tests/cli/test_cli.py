@@ -132,6 +132,12 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one(arguments, nearest, wo
     assert nearest in " ".join(err.replace("│", " ").split())
 
 
+def test_a_value_that_is_not_among_the_choices_is_an_error_with_the_choices(workdir):
+    code, out, err = s2s("eval", "--split", "train")
+    assert (code, out) == (2, "")
+    assert "Invalid value for '--split': 'train' is not one of 'dev', 'test'." in err
+
+
 def test_a_key_that_a_command_does_not_take_is_not_offered(workdir):
     for arguments in (["translate", "--dropout", "0.2"], ["data", "download", "--seed", "3"]):
         code, _, err = s2s(*arguments)
