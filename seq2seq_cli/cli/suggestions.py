@@ -17,7 +17,6 @@ _TAKEN = {
     "<path>": "PATH",
     "<str>": "TEXT",
 }
-_VALIDATOR = "Value error, "  # pydantic writes this before a message of Typer
 
 
 def _name_what_is_taken(parameters: list[Any], ctx: Any) -> list[Any]:
@@ -50,8 +49,8 @@ class Command(TyperCommand):
             option = getattr(error, "option_name", None)
             if option and hasattr(error, "possibilities") and (keys := self._keys_called(option)):
                 error.possibilities = [f"--set {key}=VALUE" for key in keys]
-            if hasattr(error, "message"):
-                error.message = error.message.removeprefix(_VALIDATOR)
+            if hasattr(error, "message"):  # pydantic writes two words before Typer's
+                error.message = error.message.removeprefix("Value error, ")
             raise
 
     def _keys_called(self, option: str) -> list[str]:

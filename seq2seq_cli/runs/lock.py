@@ -15,7 +15,7 @@ from seq2seq_cli.errors import DiskError, LockedError, os_reason
 from seq2seq_cli.runs.disk import disk_errors
 
 LOCK = "lock"
-_TRIES, _PAUSE = 10, 0.02  # tries to name the process with the lock; seconds between two
+_TRIES, _PAUSE = 10, 0.02  # tries to name the process with the lock; seconds between tries
 
 
 @contextmanager

@@ -59,10 +59,6 @@ class Run:
         """The attention of a few dev sentences at each validation."""
         return AttentionHistory(self.path / "attention")
 
-    @cached_property
-    def _metrics(self) -> MetricsLog:
-        return MetricsLog(self.path / "metrics.jsonl")
-
     @property
     def tokenizer(self) -> Path:
         """The folder of the tokenizers' files."""
@@ -115,6 +111,10 @@ class Run:
         else:
             remedy = "It is not the folder of a run. Give another name"
         raise UsageError(f"{self.path}: exists already. {remedy} to --run")
+
+    @cached_property
+    def _metrics(self) -> MetricsLog:
+        return MetricsLog(self.path / "metrics.jsonl")
 
     def _is_free(self) -> bool:
         with disk_errors(self.path):
