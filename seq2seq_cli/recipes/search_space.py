@@ -29,6 +29,11 @@ class Choice:
         """Return whether the value may be drawn."""
         return any(value == each and type(value) is type(each) for each in self.values)
 
+    @property
+    def size(self) -> float:
+        """Number of different values."""
+        return len(set(self.values))
+
 
 @dataclass(frozen=True)
 class Range:
@@ -57,6 +62,12 @@ class Range:
             return False
         steps = (value - self.low) / self.step if self.step else 0
         return math.isclose(steps, round(steps), abs_tol=1e-9)
+
+    @property
+    def size(self) -> float:
+        """Number of different values; infinity for floats without a step."""
+        step = self.step or (1 if self.is_whole else None)
+        return math.floor((self.high - self.low) / step + 1e-9) + 1 if step else math.inf
 
 
 Space = dict[str, Choice | Range]

@@ -23,7 +23,7 @@ NEVER_STOPPED = 4
 """Number of trials that are never stopped, so that the median rule has a basis."""
 
 _FIRST_JUDGED = 1  # counted from 0: a first validation says little
-_DRAWS = 50  # before a space counts as exhausted
+_DRAWS = 50  # of the estimator, before values are drawn uniformly
 
 
 def tune(
@@ -39,10 +39,11 @@ def tune(
 
     Values are drawn by the tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for
     hyper-parameter optimization"), in its implementation by Optuna. The first trial has the values
-    of the base config, if they are in the space. A trial is stopped at a validation if its best
-    dev BLEU so far is below the median of the completed trials after the same number of validations
-    (Golovin et al. 2017, "Google Vizier", section 3.2.2). Called again with the same folder, it
-    continues: finished trials are kept, and the interrupted one continues.
+    of the base config, if they are in the space. No values are tried twice: where the estimator
+    draws only earlier values, they are drawn uniformly. A trial is stopped at a validation if its
+    best dev BLEU so far is below the median of the completed trials after the same number of
+    validations (Golovin et al. 2017, "Google Vizier", section 3.2.2). Called again with the same
+    folder, it continues: finished trials are kept, and the interrupted one continues.
 
     Args:
         base: the config of all keys that are not in the space.
@@ -106,12 +107,16 @@ def _begun(file: TrialFile, number: int, base: Config, space: Space, seed: int) 
     values: dict[str, Any] = {key: base.flat()[key] for key in space}
     if all(space[key].covers(value) for key, value in values.items()) and values not in tried:
         return Trial(number, values)
-    study = _study(file.trials, space, seed + number)
-    for _ in range(_DRAWS):
+    optuna, study = _optuna(), _study(file.trials, space, seed + number)
+    draws = 0
+    while len(tried) < math.prod(dimension.size for dimension in space.values()):
+        if draws == _DRAWS:  # the estimator can prefer the same values again and again
+            study.sampler = optuna.samplers.RandomSampler(seed + number)
         drawn = study.ask(_distributions(space))
         if drawn.params not in tried:
             return Trial(number, dict(drawn.params))
-        study.tell(drawn, state=_optuna().trial.TrialState.FAIL)
+        study.tell(drawn, state=optuna.trial.TrialState.FAIL)
+        draws += 1
     return None
 
 

@@ -41,7 +41,6 @@ def test_wrong_input_is_refused_at_once_and_nothing_is_written(
 
 
 def test_trials_are_a_table_and_json(corpus, workdir):
-    pytest.importorskip("optuna", reason="it comes with the extra `tune`")
     (workdir / "space.toml").write_text(SPACE)
     sizes = ["encoder_units=8", "decoder_units=8", "embedding_units=8", "attention_units=8"]
     settings = [f"--set=model.{size}" for size in sizes]

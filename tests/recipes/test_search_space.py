@@ -1,5 +1,7 @@
 """The file that says what a tuning draws."""
 
+import math
+
 import pytest
 from conftest import tiny_config
 
@@ -93,6 +95,20 @@ def test_all_problems_are_reported_together(tmp_path):
 )
 def test_what_a_dimension_covers(dimension, value, covers):
     assert dimension.covers(value) == covers
+
+
+@pytest.mark.parametrize(
+    ("dimension", "size"),
+    [
+        (Choice((1, 2, "a")), 3),
+        (Range(1, 5), 5),
+        (Range(1, 5, step=3), 2),
+        (Range(0.0, 0.3, step=0.1), 4),
+        (Range(0.0, 0.3), math.inf),
+    ],
+)
+def test_the_size_is_the_number_of_values(dimension, size):
+    assert dimension.size == size
 
 
 def test_defaults_follow_the_values_of_a_trial():

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from conftest import tiny_config
 
-from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.files import changed_config, load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import DivergedError, RunInterruptedError, UsageError
 from seq2seq_cli.recipes import tuning
@@ -16,9 +16,7 @@ from seq2seq_cli.recipes.trials import best_of
 from seq2seq_cli.recipes.tuning import tune
 from seq2seq_cli.recipes.tuning_plot import plot
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.training.events import Result, Validation, ignore
-
-pytest.importorskip("optuna", reason="it comes with the extra `tune`")
+from seq2seq_cli.training.events import Notice, Result, Validation, ignore
 
 SPACE = {"model.dropout": Range(0.0, 0.4), "model.encoder_units": Choice((8, 24))}
 FIGURES = dict.fromkeys(("epoch", "seconds", "dev_loss", "dev_chrf"), 0)
@@ -78,7 +76,7 @@ def test_trials_draw_from_the_space_and_the_base_config_comes_first(trainings, t
 def test_training_accepts_the_best_config(trainings, tmp_path):
     trials = tune(BASE, SPACE, tmp_path, 5, ignore)
     written = load_config(Overrides.read(tmp_path / "best.toml"))
-    assert written == tuning.config_of(BASE, best_of(trials).values)
+    assert written == changed_config(BASE, best_of(trials).values, "[space]")
     root = ElementTree.fromstring(plot(trials, SPACE))
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {"model.dropout", "model.encoder_units", "dev BLEU", "8", "24"} <= texts
@@ -128,6 +126,17 @@ def test_a_trial_that_fails_does_not_end_the_others(trainings, tmp_path):
     assert tune(tiny_config("x", model__dropout=0.0), space, tmp_path, 99, ignore) == trials
 
 
+def test_every_combination_of_a_finite_space_is_tried_once(trainings, tmp_path):
+    space = {
+        "model.dropout": Range(0.0, 0.3, step=0.1),
+        "model.encoder_units": Choice((8, 16, 24, 32)),
+    }
+    events: list = []
+    trials = tune(BASE, space, tmp_path, 99, events.append)
+    assert len({tuple(trial.values.values()) for trial in trials}) == len(trials) == 16
+    assert Notice("The space has no more values that were not tried") in events
+
+
 def test_a_tuning_whose_trials_all_fail_is_an_error(trainings, tmp_path):
     trainings.fails = dict.fromkeys(range(2), DivergedError("not finite"))
     with pytest.raises(UsageError, match=r"all trials failed:\n  trial-000: not finite"):
@@ -145,6 +154,7 @@ def test_another_space_base_or_seed_is_refused(trainings, tmp_path):
             tune(base, space, tmp_path, 2, ignore, seed)
 
 
+@pytest.mark.slow
 def test_tuning_works_with_real_trainings(corpus, tmp_path):
     base = tiny_config(corpus, training__steps=4, training__validate_every_steps=2)
     events: list = []
