@@ -1,7 +1,7 @@
 """The commands that make synthetic corpora: recipe back-translate, distill and diversify."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,6 @@ from seq2seq_cli.cli.options import (
     BeamOption,
     DeviceOption,
     Flag,
-    FoundRuns,
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
@@ -89,9 +88,6 @@ MovedDataOption = Annotated[
         autocompletion=completion.corpora,
     ),
 ]
-BeamOfFiveOption = Annotated[
-    int, typer.Option("--beam", help="Number of hypotheses that the search keeps.", metavar="K")
-]
 ClosestOption = Annotated[
     bool,
     typer.Option(
@@ -158,7 +154,7 @@ def distill(
     teacher: TeachersOption,
     output: MadeOption,
     data: MovedDataOption = None,
-    beam: BeamOfFiveOption = 5,
+    beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     closest: ClosestOption = False,
     batch_tokens: BatchTokensOption = None,
@@ -179,7 +175,7 @@ def distill(
     check_new(output)
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = find_runs(teacher, settings, *flags)
-    _find_corpora(found, data, quiet)
+    _find_corpora([*zip(*found, strict=True)], data, quiet)
     with _interruptible(output), work_progress(not quiet) as show:
         start_tensorflow(device or "auto")
 
@@ -195,7 +191,7 @@ def diversify(
     output: MadeOption,
     backward: BackwardOption = None,
     data: MovedDataOption = None,
-    beam: BeamOfFiveOption = 5,
+    beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
@@ -216,32 +212,31 @@ def diversify(
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     forward_runs = _find_each(forward, settings, flags)
     backward_runs = _find_each(backward or [], settings, flags)
-    for found in [*forward_runs, *backward_runs]:
-        _find_corpora(found, data if found is forward_runs[0] else None, quiet)
+    _find_corpora([*forward_runs, *backward_runs], data, quiet)
     with _interruptible(output), work_progress(not quiet) as show:
         start_tensorflow(device or "auto")
 
         from seq2seq_cli.recipes import diversification
 
-        made = diversification.diversify(
-            _with_configs(forward_runs), _with_configs(backward_runs), output, warn, data, show
-        )
+        made = diversification.diversify(forward_runs, backward_runs, output, warn, data, show)
     emit(_result(made), as_json)
 
 
-def _find_each(names: list[str], settings: list[str] | None, flags: list[Flag]) -> list[FoundRuns]:
-    """Return each run separately, with the options in its config."""
-    return [find_runs([name], settings, *flags) for name in names]
-
-
-def _with_configs(found: list[FoundRuns]) -> "list[tuple[Run, Config]]":
+def _find_each(
+    names: list[str], settings: list[str] | None, flags: list[Flag]
+) -> "list[tuple[Run, Config]]":
+    """Return each run with its config, which includes the options."""
+    found = [find_runs([name], settings, *flags) for name in names]
     return [(each.runs[0], each.configs[0]) for each in found]
 
 
-def _find_corpora(found: FoundRuns, data: str | None, quiet: bool) -> None:
-    """Check that the first run's corpus is there, before slow imports."""
-    corpus = found.configs[0].data
-    find_data(corpus if data is None else corpus.moved_to(data), quiet)
+def _find_corpora(found: "Sequence[tuple[Run, Config]]", data: str | None, quiet: bool) -> None:
+    """Check that the corpora of the training side are there, before slow imports."""
+    from seq2seq_cli.recipes.training_side import data_to_read
+
+    runs, configs = [run for run, _ in found], [config for _, config in found]
+    for _, table in data_to_read(runs, configs, data):
+        find_data(table, quiet)
 
 
 @contextmanager

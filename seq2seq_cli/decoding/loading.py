@@ -182,7 +182,10 @@ def at_checkpoint(loaded: LoadedRun, checkpoint: Checkpoint) -> LoadedRun:
 
 
 def load_ensemble(
-    runs: Sequence[Run], warn: Warn, configs: Sequence[Config | None] = ()
+    runs: Sequence[Run],
+    warn: Warn,
+    configs: Sequence[Config | None] = (),
+    checkpoints: Sequence[Checkpoint | None] = (),
 ) -> LoadedRun:
     """Rebuild several runs' models as one, or a single run's.
 
@@ -190,13 +193,15 @@ def load_ensemble(
         runs: the runs' folders.
         warn: see load_run.
         configs: of the runs, if they have been read already.
+        checkpoints: of the runs; without them, the best ones.
 
     Raises:
         CheckpointError: see load_run.
         UsageError: if their target vocabularies are not the same.
     """
-    configs = configs or [None] * len(runs)
-    loaded = [load_run(run, warn, config) for run, config in zip(runs, configs, strict=True)]
+    unknown = [None] * len(runs)
+    members = zip(runs, configs or unknown, checkpoints or unknown, strict=True)
+    loaded = [load_run(run, warn, config, checkpoint) for run, config, checkpoint in members]
     first = loaded[0]
     if len(loaded) == 1:
         return first

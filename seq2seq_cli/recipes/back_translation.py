@@ -17,6 +17,7 @@ from seq2seq_cli.recipes.synthetic import (
     Sentence,
     SyntheticCorpus,
     languages_of,
+    reverse_of,
     settings_of_runs,
     settings_of_search,
     shown_stage,
@@ -57,16 +58,20 @@ def back_translate(
     """
     check_new(output)
     language, other = languages_of(runs, configs)
+    decoding = configs[0].decoding
+    checkpoints = [run.best_checkpoint(warn) for run in runs]
+    reverse = reverse_of(decoding, (language, other), warn)
     settings = {
         "recipe": "back-translate",
         "input": f"{text.count:,} lines, SHA-256 {text.sha256}",
-        **settings_of_runs("run", runs),
-        **settings_of_search(configs[0].decoding),
+        **settings_of_runs("run", runs, checkpoints),
+        **settings_of_search(decoding, reverse),
     }
     with work_folder(output, settings) as folder:
         log = PairsLog(folder / "pairs.tsv")
         if not log.position.is_complete:
-            translator = load_ensemble(runs, warn, configs).translator()
+            loaded = load_ensemble(runs, warn, configs, checkpoints)
+            translator = loaded.translator(decoding, reverse)
             stage = shown_stage(show, "Translating", text.count)
             translate_into(log, translator, _sentences(text), Choice(backward=True), stage)
         position = log.position

@@ -20,6 +20,7 @@ from seq2seq_cli.recipes.synthetic import (
     Sentence,
     SyntheticCorpus,
     languages_of,
+    reverse_of,
     settings_of_runs,
     settings_of_search,
     shown_stage,
@@ -68,12 +69,14 @@ def distill(
     decoding = search_of(configs[0].decoding, closest)
     languages = languages_of(teachers, configs)
     corpus = read_training_side(teachers, configs, data, show)
+    checkpoints = [run.best_checkpoint(warn) for run in teachers]
+    reverse = reverse_of(decoding, languages, warn)
     settings = {
         "recipe": "distill",
         "corpus": corpus.fingerprint,
         "closest to the reference": closest,
-        **settings_of_runs("teacher", teachers),
-        **settings_of_search(decoding),
+        **settings_of_runs("teacher", teachers, checkpoints),
+        **settings_of_search(decoding, reverse),
     }
     with work_folder(output, settings) as folder:
         log = PairsLog(folder / "pairs.tsv")
@@ -83,7 +86,8 @@ def distill(
                 held_out=pair_keys([*corpus.dev, *corpus.test]),
                 choose=closest_to_reference if closest else _best,
             )
-            translator = load_ensemble(teachers, warn, configs).translator(decoding)
+            loaded = load_ensemble(teachers, warn, configs, checkpoints)
+            translator = loaded.translator(decoding, reverse)
             stage = shown_stage(show, "Translating", len(sources))
             sentences = (Sentence(*each) for each in zip(sources, repeat(""), references))
             translate_into(log, translator, sentences, choice, stage)

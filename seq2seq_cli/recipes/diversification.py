@@ -13,25 +13,27 @@ from typing import NamedTuple
 import numpy as np
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.mixing import LEAKS
 from seq2seq_cli.data.splits import Pair, find_repeated, pair_keys, shares_a_sentence
 from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.pairs_log import PairsLog, publish, tsv_line
 from seq2seq_cli.recipes.synthetic import (
     Choice,
     SyntheticCorpus,
+    in_words,
     languages_of,
+    reverse_of,
     sentences_of,
-    settings_of_runs,
     settings_of_search,
     shown_stage,
     translate_into,
 )
 from seq2seq_cli.recipes.training_side import read_training_side
 from seq2seq_cli.recipes.work_folder import check_new, work_folder, writing
+from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -43,12 +45,14 @@ class Translated(NamedTuple):
         name: of the stage, such as forward-1.
         run: the run.
         config: of the run.
+        checkpoint: of the run.
         side: 0 if it translates the sources, 1 if the targets.
     """
 
     name: str
     run: Run
     config: Config
+    checkpoint: Checkpoint
     side: int
 
 
@@ -76,7 +80,7 @@ def diversify(
 
     Raises:
         UsageError: if the output exists, was started with other settings, a run has other
-            languages, or a run was trained on dev or test pairs.
+            languages or was trained on dev or test pairs, or `rerank` is set with backward runs.
         DataError: if the corpus cannot be read, or is not the first run's.
         CheckpointError: if a run has no valid checkpoint.
         LockedError: if another process is writing the output.
@@ -84,27 +88,35 @@ def diversify(
     """
     check_new(output)
     languages = _check_languages(forward, backward)
+    decoding = forward[0][1].decoding.model_copy(update={"n_best": 1})
+    if decoding.rerank and backward:
+        raise UsageError(
+            f"decoding.rerank = {decoding.rerank} ranks the translations of one direction, and "
+            "--backward translates in the other. Add --set decoding.rerank='', or leave out "
+            "--backward"
+        )
     stages = [
-        Translated(f"{name}-{number}", run, config, side)
+        Translated(f"{name}-{number}", run, config, run.best_checkpoint(warn), side)
         for side, (name, runs) in enumerate((("forward", forward), ("backward", backward)))
         for number, (run, config) in enumerate(runs, start=1)
     ]
     runs, configs = [stage.run for stage in stages], [stage.config for stage in stages]
-    decoding = configs[0].decoding.model_copy(update={"n_best": 1})
     corpus = read_training_side(runs, configs, data, show)
+    reverse = reverse_of(decoding, languages, warn)
     settings = {
         "recipe": "diversify",
         "corpus": corpus.fingerprint,
-        **settings_of_runs("forward", [run for run, _ in forward]),
-        **settings_of_runs("backward", [run for run, _ in backward]),
-        **settings_of_search(decoding),
+        **{stage.name: in_words(stage.run, stage.checkpoint) for stage in stages},
+        **settings_of_search(decoding, reverse),
     }
     with work_folder(output, settings) as folder:
         logs = []
         for stage in stages:
             logs.append(PairsLog(folder / f"{stage.name}.tsv"))
             if not logs[-1].position.is_complete:
-                _translate(logs[-1], stage, decoding, corpus, warn, show)
+                loaded = load_run(stage.run, warn, stage.config, stage.checkpoint)
+                translator = loaded.translator(decoding, reverse)
+                _translate(logs[-1], translator, stage, corpus, show)
         show("Joining the pairs")
         pairs, left_out = _join(corpus, logs, folder / "joined.tsv")
         publish(folder / "joined.tsv", output)
@@ -127,16 +139,10 @@ def _check_languages(
 
 
 def _translate(
-    log: PairsLog,
-    stage: Translated,
-    decoding: DecodingConfig,
-    corpus: Corpus,
-    warn: Callable[[str], None],
-    show: ShowWork,
+    log: PairsLog, translator: Translator, stage: Translated, corpus: Corpus, show: ShowWork
 ) -> None:
     """Complete the log of a stage, which has the translations of each distinct sentence."""
     sentences = list(dict.fromkeys(pair[stage.side] for pair in corpus.train))
-    translator = load_run(stage.run, warn, stage.config).translator(decoding)
     shown = shown_stage(show, f"Translating: {stage.name}", len(sentences))
     choice = Choice(backward=stage.side == 1)
     translate_into(log, translator, sentences_of(sentences), choice, shown)

@@ -14,9 +14,11 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.mixing import LEAKS
 from seq2seq_cli.data.splits import Pair, pair_keys, shares_a_sentence
+from seq2seq_cli.decoding.loading import LoadedRun, Warn, load_reverse
 from seq2seq_cli.decoding.translator import Translation, Translator
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.pairs_log import PairsLog
+from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.work import ShowWork
 
@@ -150,24 +152,34 @@ def shown_stage(show: ShowWork, stage: str, total: int) -> Callable[[int], None]
     return lambda done: show(stage, "sentences", done, total)
 
 
-def settings_of_runs(role: str, runs: Sequence[Run]) -> dict[str, str]:
-    """Return the checkpoints of runs that are used, by the role and number of each run.
-
-    Raises:
-        CheckpointError: if a run has no valid checkpoint.
-    """
-    settings = {}
-    for number, run in enumerate(runs, start=1):
-        checkpoint = run.best_checkpoint(lambda text: None)  # loading the run warns
-        saved_at = checkpoint.state.saved_at
-        settings[f"{role} {number}"] = f"{run.name}, {checkpoint.path.name}, saved {saved_at}"
-    return settings
+def reverse_of(
+    decoding: DecodingConfig, languages: tuple[str, str], warn: Warn
+) -> LoadedRun | None:
+    """Load the run that re-ranks translations, if there is one; see `load_reverse`."""
+    return load_reverse(decoding.rerank, languages, warn) if decoding.rerank else None
 
 
-def settings_of_search(decoding: DecodingConfig) -> dict[str, Any]:
-    """Return the keys of `[decoding]` that change translations, with their values."""
+def settings_of_runs(
+    role: str, runs: Sequence[Run], checkpoints: Sequence[Checkpoint]
+) -> dict[str, str]:
+    """Return the checkpoints of runs in words, by the role and number of each run."""
+    members = zip(runs, checkpoints, strict=True)
+    return {f"{role} {i}": in_words(*member) for i, member in enumerate(members, start=1)}
+
+
+def in_words(run: Run, checkpoint: Checkpoint) -> str:
+    """Return a run's name, a checkpoint's name, and the time when it was saved."""
+    return f"{run.name}, {checkpoint.path.name}, saved {checkpoint.state.saved_at}"
+
+
+def settings_of_search(decoding: DecodingConfig, reverse: LoadedRun | None) -> dict[str, Any]:
+    """Return the keys of `[decoding]` that change translations, and the run that re-ranks."""
     values = decoding.model_dump(exclude=_FREE)
-    return {f"decoding.{key}": value for key, value in values.items()}
+    settings = {f"decoding.{key}": value for key, value in values.items()}
+    if reverse:
+        saved_at = reverse.state.saved_at
+        settings["re-ranking run"] = f"{reverse.name}, {reverse.checkpoint}, saved {saved_at}"
+    return settings
 
 
 def languages_of(runs: Sequence[Run], configs: Sequence[Config]) -> tuple[str, str]:

@@ -1,14 +1,19 @@
 """The training side of the split that several runs have in common."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import Corpus, read_same_corpus
+from seq2seq_cli.data.pairs import Pairs, PairsInMemory
 from seq2seq_cli.data.splits import Pair, normalise
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.special_tokens import TO
 from seq2seq_cli.work import ShowWork
 
 _SPLIT = ("source_language", "target_language", "dev_pairs", "test_pairs", "split_seed")
@@ -20,7 +25,7 @@ def read_training_side(
     """Read the first run's corpus, and check that no run was trained on its dev and test pairs.
 
     Otherwise dev and test pairs would leak into the translations of the training side, and into
-    the models that learn from these.
+    the models that learn from these. Pairs of a third language are left out of the training side.
 
     Args:
         runs: all that translate the training side, in its direction or in the other.
@@ -32,26 +37,60 @@ def read_training_side(
         DataError: if a corpus cannot be read, or is not the one that its run was trained on.
         UsageError: if a run was trained on dev or test pairs of the first.
     """
-    first, found = runs[0], configs[0].data
-    moved = found if data is None else found.moved_to(data)
-    corpus = read_same_corpus(moved, first.data_fingerprint(), str(first.path), show)
+    (first, found), *others = data_to_read(runs, configs, data)
+    corpus = read_same_corpus(found, first.data_fingerprint(), str(first.path), show)
     held_out = [*corpus.dev, *corpus.test]
-    for run, config in zip(runs[1:], configs[1:], strict=True):
-        if _has_same_split(run, config.data, first, found):
-            continue
-        other = read_same_corpus(config.data, run.data_fingerprint(), str(run.path), show)
-        turned = config.data.source_language != found.source_language
+    for run, config in others:
+        other = read_same_corpus(config, run.data_fingerprint(), str(run.path), show)
+        turned = config.source_language != found.source_language
         count = _count_common(held_out, other, turned)
         if count:
             raise UsageError(
                 f"{run.path}: {count:,} of the {len(held_out):,} dev and test pairs of "
                 f"{first.path} are in its training side, and would leak into its translations. "
                 f"Train it on the same split: s2s export-split split --run {first.path}, then "
-                f"s2s train --source {config.data.source_language} --target "
-                f"{config.data.target_language} --data split/train --set data.dev=split/dev --set "
+                f"s2s train --source {config.source_language} --target "
+                f"{config.target_language} --data split/train --set data.dev=split/dev --set "
                 "data.test=split/test"
             )
-    return corpus
+    return replace(corpus, train=_in_target_language(corpus.train))
+
+
+def data_to_read(
+    runs: Sequence[Run], configs: Sequence[Config], data: str | None
+) -> list[tuple[Run, DataConfig]]:
+    """Return the runs whose corpora must be read, the first run first, with their `[data]`.
+
+    A run that has certainly the splits of the first is left out.
+
+    Args:
+        runs: all that translate the training side.
+        configs: of the runs.
+        data: the new location of the first run's corpus; None if it has not moved. It is also used
+            for other runs of the same files.
+    """
+    first, found = runs[0], configs[0].data
+    tables = [config.data for config in configs]
+    return [
+        (run, table if data is None or _files(table) != _files(found) else table.moved_to(data))
+        for number, (run, table) in enumerate(zip(runs, tables, strict=True))
+        if number == 0 or not _has_same_split(run, table, first, found)
+    ]
+
+
+def _files(data: DataConfig) -> list[str]:
+    return [corpus.corpus for corpus in data.mixture]
+
+
+def _in_target_language(pairs: Pairs) -> Pairs:
+    """Return the pairs whose targets are in `data.target_language`."""
+    if pairs.tags is None:
+        return pairs
+    sequences, numbers = pairs.tags
+    others = [any(tag.startswith(TO) for tag in tags) for tags in sequences]
+    if not any(others):
+        return pairs
+    return PairsInMemory(*pairs.take(np.flatnonzero(~np.array(others)[numbers])))
 
 
 def _has_same_split(run: Run, data: DataConfig, first: Run, found: DataConfig) -> bool:

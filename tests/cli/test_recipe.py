@@ -91,7 +91,7 @@ def test_a_student_trains_on_distilled_pairs_with_the_splits_of_its_teachers(
     output = tmp_path / "made.tsv"
     run = str(trained)
     printed = invoke(
-        *("recipe", "distill", "--teacher", run, "--teacher", run, "--beam", "3"),
+        *("recipe", "distill", "--teacher", run, "--teacher", run, "--set", "decoding.beam=3"),
         *("--closest-to-reference", "--output", str(output)),
     )
     data = find_run(run).config().data
@@ -113,7 +113,7 @@ def test_a_student_trains_on_distilled_pairs_with_the_splits_of_its_teachers(
 def test_the_original_pairs_are_kept_and_a_run_adds_its_own(home, trained, tmp_path):
     output = tmp_path / "made.tsv"
     (record,) = invoke(
-        *("recipe", "diversify", "--forward", str(trained), "--beam", "1"),
+        *("recipe", "diversify", "--forward", str(trained)),
         *("--output", str(output), "--json"),
     )
     train = [list(pair) for pair in read_corpus(find_run(str(trained)).config().data).train]

@@ -21,8 +21,8 @@ def fail(message: str) -> None:
 def with_tokenizers(monkeypatch, run: Run, **changed) -> None:
     """Let `load_run` give other tokenizers for a run."""
 
-    def load(other, warn, config=None):
-        loaded = load_run(other, warn, config)
+    def load(other, *arguments):
+        loaded = load_run(other, *arguments)
         if other is not run:
             return loaded
         return loaded._replace(tokenizers=replace(loaded.tokenizers, **changed))

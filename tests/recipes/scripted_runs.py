@@ -55,7 +55,7 @@ def loading(*translators: ScriptedTranslator) -> Callable[..., SimpleNamespace]:
 
     def load(*arguments: object) -> SimpleNamespace:
         translator = remaining.pop(0)
-        return SimpleNamespace(translator=lambda config=None: translator)
+        return SimpleNamespace(translator=lambda config, reverse: translator)
 
     return load
 

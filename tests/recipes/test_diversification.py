@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 from conftest import tiny_config
 from scripted_runs import ScriptedTranslator, loading, scripted_run
@@ -100,3 +102,28 @@ def test_completed_stages_are_not_repeated(make):
 def test_a_backward_run_of_the_same_direction_is_refused(runs, tmp_path):
     with pytest.raises(UsageError, match="must translate from es to en"):
         diversify(runs[:1], runs[:1], tmp_path / "x.tsv", print)
+
+
+def test_a_re_ranking_run_and_backward_runs_exclude_each_other(runs, tmp_path):
+    (run, config), backward = runs
+    reranked = config.decoding.model_copy(update={"beam": 5, "rerank": "backward"})
+    config = config.model_copy(update={"decoding": reranked})
+    with pytest.raises(UsageError, match="Add --set decoding.rerank='', or leave out --backward"):
+        diversify([(run, config)], [backward], tmp_path / "x.tsv", print)
+
+
+def test_each_stage_loads_the_checkpoint_that_was_the_best_at_the_start(
+    runs, tmp_path, monkeypatch
+):
+    (forward, _), (backward, _) = runs
+    checkpoints = [run.best_checkpoint(print) for run in (forward, backward)]
+    loaded = []
+
+    def load(run, warn, config, checkpoint):
+        loaded.append(checkpoint)
+        backward.best_checkpoint = None  # a better one is saved meanwhile
+        return SimpleNamespace(translator=lambda *_: ScriptedTranslator(str.upper))
+
+    monkeypatch.setattr(diversification, "load_run", load)
+    diversify(runs[:1], runs[1:], tmp_path / "made.tsv", print)
+    assert loaded == checkpoints

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 from conftest import tiny_config
 from scripted_runs import ScriptedTranslator, scripted_run, turned
@@ -104,8 +106,19 @@ def test_batch_sizes_are_not_settings_of_the_search():
         tiny_config("x", decoding__batch_tokens=size, decoding__batch_sentences=size).decoding
         for size in (5, 6)
     )
-    assert settings_of_search(one) == settings_of_search(other)
-    assert settings_of_search(one)["decoding.beam"] == 1
+    assert settings_of_search(one, None) == settings_of_search(other, None)
+    assert settings_of_search(one, None)["decoding.beam"] == 1
+
+
+def test_the_checkpoint_of_the_run_that_re_ranks_is_a_setting():
+    config = tiny_config("x", decoding__beam=5, decoding__rerank="r").decoding
+    first, later = (
+        SimpleNamespace(name="runs/r", checkpoint=name, state=SimpleNamespace(saved_at="now"))
+        for name in ("step-1", "step-2")
+    )
+    settings = settings_of_search(config, first)
+    assert settings["re-ranking run"] == "runs/r, step-1, saved now"
+    assert settings != settings_of_search(config, later)
 
 
 def test_runs_of_different_languages_are_refused():

@@ -4,6 +4,7 @@ import pytest
 from conftest import tiny_config
 from scripted_runs import scripted_run
 
+from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.export import export
 from seq2seq_cli.errors import DataError, UsageError
@@ -75,3 +76,35 @@ def test_a_corpus_that_has_moved_is_recognised(corpus, tmp_path):
     assert len(read(config, data=str(tmp_path / "moved.tsv")).train)
     with pytest.raises(DataError, match="is not the corpus that runs/r0 was trained on"):
         read(config, data=str(tmp_path / "other.tsv"))
+
+
+def test_a_moved_corpus_is_also_that_of_other_runs(corpus, tmp_path):
+    gone = str(tmp_path / "gone.tsv")
+    first = tiny_config(gone)
+    same, turned = tiny_config(gone), tiny_config(gone, **REVERSE)
+    runs = [
+        scripted_run(name, fingerprint=read_corpus(tiny_config(corpus, **options).data).fingerprint)
+        for name, options in (("first", {}), ("same", {}), ("turned", REVERSE))
+    ]
+    configs = [first, same, turned]
+    to_read = training_side.data_to_read(runs, configs, str(corpus))
+    assert [(run.name, data.corpus) for run, data in to_read] == [
+        ("first", str(corpus)),
+        ("turned", str(corpus)),
+    ]
+    assert len(read_training_side(runs, configs, str(corpus), show_nothing).train)
+
+
+def test_pairs_of_a_third_language_are_left_out(corpus, tmp_path):
+    lines = (f"i{n} am here\tich{n} bin da\n" for n in range(20))
+    (tmp_path / "german.tsv").write_text("".join(lines))
+    german = {"corpus": str(tmp_path / "german.tsv"), "columns": "en de", "target_language": "de"}
+    mixed = {"corpus": None, "sources": [{"corpus": str(corpus)}, german]}
+    config = tiny_config(corpus)
+    data = DataConfig.model_validate({**config.data.model_dump(exclude_none=True), **mixed})
+    config = config.model_copy(update={"data": data})
+    everything = [*read_corpus(data).train]
+    found = [*read(config).train]
+    assert len(everything) == len(found) + 20
+    assert not any("bin da" in target for _, target in found)
+    assert {*found} < {*everything}
