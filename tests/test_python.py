@@ -14,7 +14,7 @@ from conftest import invoke, toy_pairs
 import seq2seq_cli as s2s
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.errors import CheckpointError, UsageError
-from seq2seq_cli.python.options import Options
+from seq2seq_cli.python.options import Options, with_options
 
 SENTENCE = "I see one cats."
 TRANSLATION = "yo mirar un gatos."
@@ -198,3 +198,8 @@ def test_a_given_translation_that_is_cut_is_a_warning(model):
     with pytest.warns(UserWarning, match="translation was cut to 512 tokens"):
         found = model.attention(SENTENCE, "gatos " * 600)
     assert len(found.target_tokens) == 512
+
+
+def test_samples_take_the_place_of_the_beam_of_a_run():
+    found = with_options(DecodingConfig(beam=5, length_penalty=1), "a", {"sample": True})
+    assert found == DecodingConfig(sample=True, length_penalty=1)

@@ -247,6 +247,7 @@ def find_runs(
     from seq2seq_cli.runs.naming import find_run
 
     (options,) = config_layers(None, settings, *flags)
+    options.sample_instead_of_beam()
     set_keys = [key for key, origin in options.origins.items() if origin.startswith("--set ")]
     others = [key for key in set_keys if not key.startswith("decoding.")]
     if others:

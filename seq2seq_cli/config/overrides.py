@@ -69,6 +69,14 @@ class Overrides(dict[str, Any]):
         for key, value in ATTENTION_ALIASES.get(name, {"model.attention": name}).items():
             self.set(key, value, "--attention")
 
+    def sample_instead_of_beam(self) -> None:
+        """Set a beam of 1 if these values ask for samples and name no beam.
+
+        So a run whose `[decoding]` has a beam can draw samples.
+        """
+        if self.get("decoding.sample") is True and "decoding.beam" not in self:
+            self.set("decoding.beam", 1, self.origins["decoding.sample"])
+
     def set_duration(self, key: str, text: str, origin: str) -> None:
         """Set a number of seconds from a text such as 90s, 10m or 1.5h.
 

@@ -65,14 +65,15 @@ def with_options(
     """
     if not options:
         return defaults
-    values = Overrides()
+    values, given = Overrides(), Overrides()
     for key, value in defaults.model_dump(exclude_none=True).items():
         values.set(f"decoding.{key}", value, origin)
     for key, value in options.items():
         if key not in DecodingConfig.model_fields:
             raise TypeError(_unknown_option(key))
-        values.set(f"decoding.{key}", value, "translate()")
-    decoding = load_config(values).decoding
+        given.set(f"decoding.{key}", value, "translate()")
+    given.sample_instead_of_beam()
+    decoding = load_config(values, given).decoding
     if "seed" in options and not decoding.sample:
         raise UsageError("seed is for sample=True; without sampling nothing is random")
     return decoding

@@ -5,9 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from conftest import invoke, toy_pairs
+from conftest import invoke, tiny_config, toy_pairs
 
+from seq2seq_cli.cli.options import find_runs
+from seq2seq_cli.cli.search_options import search_flags
 from seq2seq_cli.errors import UsageError
+from seq2seq_cli.runs.run import Run
 
 SENTENCE = "I see one cats."
 
@@ -171,3 +174,11 @@ def test_top_k_may_be_more_than_the_vocabulary(home):
     options = ["--sample", "--seed", "3"]
     everything = invoke("translate", SENTENCE, *options, "--top-k", "100000")
     assert everything == invoke("translate", SENTENCE, *options, "--top-k", "10000")
+
+
+def test_samples_take_the_place_of_the_beam_of_a_run(tmp_path):
+    Run(tmp_path / "run").write(tiny_config("x", decoding__beam=5), {})
+    for given in ([], ["decoding.sample=true"]):
+        flags = search_flags(not given, None, beam=None)
+        (config,) = find_runs([str(tmp_path / "run")], given, *flags).configs
+        assert (config.decoding.sample, config.decoding.beam) == (True, 1)

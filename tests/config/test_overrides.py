@@ -88,6 +88,27 @@ def test_local_attention_has_names_and_labels_of_its_own(name):
     assert model.description == f"rnn, {name} general attention, luong wiring"
 
 
+@pytest.mark.parametrize(
+    ("values", "beam"), [({"sample": True}, 1), ({"sample": False}, 5), ({"length_penalty": 1}, 5)]
+)
+def test_a_run_with_a_beam_can_draw_samples(values, beam):
+    run, options = Overrides(), Overrides()
+    run.set("decoding.beam", 5, "config.toml")
+    for key, value in values.items():
+        options.set(f"decoding.{key}", value, f"--{key}")
+    options.sample_instead_of_beam()
+    assert load_config(run, options).decoding.beam == beam
+
+
+def test_a_given_beam_and_samples_exclude_each_other():
+    options = Overrides()
+    options.set("decoding.sample", True, "--sample")
+    options.set("decoding.beam", 5, "--beam")
+    options.sample_instead_of_beam()
+    with pytest.raises(UsageError, match="exclude each other"):
+        load_config(options)
+
+
 def test_a_given_wiring_works_with_any_score():
     overrides = Overrides()
     overrides.set("model.wiring", "bahdanau", "test")
