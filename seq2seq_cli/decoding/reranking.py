@@ -8,7 +8,7 @@ import tensorflow as tf
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding.ranking import length_penalty
 from seq2seq_cli.decoding.scoring import Scorer
-from seq2seq_cli.decoding.translator import Translation
+from seq2seq_cli.decoding.translator import Translation, distinct
 
 
 class Reranker:
@@ -37,7 +37,8 @@ class Reranker:
     ) -> list[list[Translation]]:
         """Return the `n_best` hypotheses of each source with their new scores, the best first.
 
-        If scores are equal, the order of the search is kept.
+        Of equal texts, only the best is returned. If scores are equal, the order of the search is
+        kept.
 
         Args:
             sources: the sentences.
@@ -69,4 +70,5 @@ class Reranker:
             replace(each, score=each.score + weight * log / penalty, reverse_log_probability=log)
             for each, (log, _), penalty in zip(found, reverse, penalties, strict=True)
         ]
-        return sorted(rescored, key=lambda each: -each.score)[: self._config.n_best]
+        ranked = sorted(rescored, key=lambda each: -each.score)
+        return distinct(ranked)[: self._config.n_best]

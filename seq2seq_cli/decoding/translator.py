@@ -224,7 +224,10 @@ class Translator:
         return translations
 
     def _least_risk(self, found: list[Translation]) -> list[Translation]:
-        """Return the hypotheses of a sentence that are most similar to all, the best first."""
+        """Return the hypotheses of a sentence that are most similar to all, the best first.
+
+        Equal texts count as often as they were found, but are returned once.
+        """
         # It imports sacreBLEU, which other searches do not need.
         from seq2seq_cli.decoding.minimum_risk import expected_utilities
 
@@ -235,8 +238,8 @@ class Translator:
         weights = np.ones(len(found)) if self._config.sample else np.exp(logs - logs.max())
         texts = [each.text for each in found]
         utilities = expected_utilities(texts, weights, self._config.mbr_utility)
-        best = np.argsort(-utilities, kind="stable")[: self._config.n_best]
-        return [found[i] for i in best]
+        ranked = [found[i] for i in np.argsort(-utilities, kind="stable")]
+        return distinct(ranked)[: self._config.n_best]
 
     def _translation(
         self,
@@ -260,6 +263,14 @@ class Translator:
         # One line of text for each sentence, regardless of the bytes that the model composed.
         text = " ".join(text.replace("\0", "\N{REPLACEMENT CHARACTER}").split())
         return Translation(text, ids=ids, cut=source.cut, alignment=alignment)
+
+
+def distinct(translations: Sequence[Translation]) -> list[Translation]:
+    """Return the first translation of each text, in order."""
+    first: dict[str, Translation] = {}
+    for translation in translations:
+        first.setdefault(translation.text, translation)
+    return [*first.values()]
 
 
 def _check_beam(beam: int, vocabulary: int) -> None:

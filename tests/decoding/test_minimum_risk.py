@@ -73,7 +73,7 @@ def test_the_translation_is_the_hypothesis_of_highest_expected_utility(loaded, s
         texts = [each.text for each in hypotheses]
         utilities = expected_utilities(texts, weights, utility)
         order = np.argsort(-utilities, kind="stable")
-        assert [each.text for each in found] == [texts[i] for i in order[:2]]
+        assert [each.text for each in found] == [*dict.fromkeys(texts[i] for i in order)][:2]
         assert found[0].log_probability == pytest.approx(logs[order[0]], abs=1e-4)
         changed += order[0] != 0
     assert best[-1][0].text == ""

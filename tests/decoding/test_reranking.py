@@ -60,7 +60,9 @@ def test_scores_are_those_of_both_directions(loaded, reverse, search, penalty, w
         logs = np.array([each.log_probability for each in scored])
         lengths = np.array([len(each.tokens) for each in scored])
         scores = [each.score for each in found] + weight * logs / ((5 + lengths) / 6) ** penalty
-        order = np.argsort(-scores, kind="stable")[:4]
+        order = np.argsort(-scores, kind="stable")
+        texts = [found[i].text for i in order]
+        order = [i for n, i in enumerate(order) if texts[n] not in texts[:n]][:4]
         assert [each.text for each in best] == [found[i].text for i in order]
         assert [each.score for each in best] == pytest.approx(scores[order], abs=1e-3)
         assert [each.reverse_log_probability for each in best] == pytest.approx(
@@ -87,10 +89,10 @@ def test_re_ranking_raises_translations_that_predict_the_source():
     scorer = Reversed({"a": -5.0, "b": -3.0})
     config = DecodingConfig(beam=4, n_best=3, rerank="x", rerank_weight=1.0, length_penalty=0)
     (best,) = Reranker(scorer, config)(["source"], [found])
-    assert [(each.text, each.score) for each in best] == [("b", -5), ("a", -6), ("b", -7)]
+    assert [(each.text, each.score) for each in best] == [("b", -5), ("a", -6)]  # each once
     assert scorer.asked == [("a", "source"), ("b", "source")]  # each once
     (best,) = Reranker(scorer, config.model_copy(update={"rerank_weight": 0.5}))(["s"], [found])
-    assert [(each.text, each.score) for each in best] == [("a", -3.5), ("b", -3.5), ("a", -5.5)]
+    assert [(each.text, each.score) for each in best] == [("a", -3.5), ("b", -3.5)]
 
 
 @pytest.mark.parametrize(
