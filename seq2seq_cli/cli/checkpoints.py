@@ -54,10 +54,16 @@ def verify(run: RunArgument, as_json: JsonOption = False) -> None:
         emit(Result(asdict(each), f"{each.name}: {each.problem or 'valid'}"), as_json)
     damaged = [each for each in found if each.problem]
     if damaged:
+        best = next((each.name for each in found if each.is_best), None)
         last = next((each.name for each in found if each.is_last), None)
         remedy = "Restore one from a copy, or train again"
+        if best:
+            remedy = f"Translation uses {best}. {remedy}"
         if last:
-            remedy = f"{last} is used. `s2s checkpoints prune {run}` removes the damaged ones"
+            remedy = (
+                f"Translation uses {best}, and training continues from {last}. "
+                f"`s2s checkpoints prune {run}` removes damaged ones that nothing uses"
+            )
         raise CheckpointError(
             f"{named.path}: {len(damaged)} of {len(found)} checkpoints are damaged. {remedy}"
         )

@@ -1,5 +1,6 @@
 """Summaries of the checkpoints of a run."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,8 @@ class CheckpointSummary:
         dev_bleu: of its model; None if it was not validated.
         size: of its files, in bytes.
         problem: what is damaged; empty if it is valid.
-        is_best: whether it has the highest dev BLEU of the valid ones.
+        is_best: whether translation uses it; see `checkpoints.best_valid`. The file of the
+            optimizer may be damaged.
         is_last: whether it is the newest valid one, from which training continues.
     """
 
@@ -43,13 +45,10 @@ def summarise_checkpoints(run: Run) -> list[CheckpointSummary]:
         CheckpointError: if the folder cannot be read.
     """
     read = [(path, *_read(Checkpoint(path))) for path in reversed(checkpoints(run.checkpoints))]
-    valid = [(path, bleu) for path, bleu, problem in read if not problem]
-    last = valid[-1][0] if valid else None
-    best = max(
-        (item for item in valid if item[1] is not None),
-        key=lambda item: (item[1], step_of(item[0])),
-        default=(None, None),
-    )[0]
+    last = next((path for path, _, problem in reversed(read) if not problem), None)
+    best = None
+    with suppress(CheckpointError):
+        best = run.best_checkpoint(lambda text: None).path
     found = [
         CheckpointSummary(
             path.name, step_of(path), bleu, folder_size(path), problem, path == best, path == last
@@ -66,7 +65,7 @@ def summarise_checkpoints(run: Run) -> list[CheckpointSummary]:
 def removable(run: Run, keep: int, keep_best: int) -> list[Path]:
     """Return the checkpoints that can be deleted: superfluous and damaged ones.
 
-    The newest valid one and the best valid one are never among them.
+    The newest valid one and the one that translation uses are never among them.
 
     Args:
         run: the run.
@@ -82,7 +81,7 @@ def removable(run: Run, keep: int, keep_best: int) -> list[Path]:
         raise CheckpointError(f"{run.path}: no checkpoint is valid. Nothing was removed")
     best = next((each.update for each in found if each.is_best), None)
     old = {each.path for each in superfluous(run.checkpoints, keep, best, keep_best)}
-    damaged = {run.checkpoints / each.name for each in found if each.problem}
+    damaged = {run.checkpoints / each.name for each in found if each.problem and not each.is_best}
     return sorted(old | damaged)
 
 

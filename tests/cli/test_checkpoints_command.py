@@ -68,7 +68,10 @@ def test_a_damaged_checkpoint_is_named_and_the_exit_code_is_4(root):
     assert out.splitlines()[3] == (
         "step-00000004: damaged: optimizer.safetensors is unreadable: No such file or directory"
     )
-    assert "1 of 4 checkpoints are damaged. step-00000003 is used" in " ".join(err.split())
+    assert (
+        "1 of 4 checkpoints are damaged. Translation uses step-00000002, and training continues "
+        "from step-00000003. `s2s checkpoints prune x` removes" in " ".join(err.split())
+    )
     code, out, _ = s2s("checkpoints", "verify", "x", "--json")
     assert code == 4
     assert [bool(json.loads(line)["problem"]) for line in out.splitlines()] == [0, 0, 0, 1]
@@ -105,6 +108,14 @@ def test_the_newest_valid_checkpoint_is_kept_before_any_number_of_damaged_ones(r
         damage(root / f"step-0000000{step}")
     invoke("checkpoints", "prune", "x", "--keep", "1", "--yes")
     assert names(root) == [1]
+
+
+def test_the_best_checkpoint_is_kept_if_only_its_optimizer_is_damaged(root):
+    (root / "step-00000002" / checkpoints.OPTIMIZER).write_bytes(b"")
+    code, _, err = s2s("checkpoints", "verify", "x")
+    assert (code, "Translation uses step-00000002" in " ".join(err.split())) == (4, True)
+    invoke("checkpoints", "prune", "x", "--keep", "1", "--yes")
+    assert names(root) == [2, 4]
 
 
 def test_if_none_is_valid_nothing_is_removed(root):
