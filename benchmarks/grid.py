@@ -21,6 +21,7 @@ import numpy as np
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.data.pipeline import TrainingData
+from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.devices import use_device
 from seq2seq_cli.special_tokens import BOS, PAD
@@ -74,9 +75,11 @@ def loss_after(setup: Setup, steps: int) -> float:
     """Train a model, and return its mean loss over the last updates."""
     updater = setup.updater(Computation("float32", shards=1))
     schedule = Schedule(setup.config.training, setup.data.steps_per_epoch)
-    losses = []
-    for step, batch in enumerate(itertools.islice(setup.data.batches(epoch=0), steps)):
-        losses.append(updater.update([batch], step, schedule.learning_rate(step, 0))[0])
+    losses, position = [], Position.at_start()
+    for batch in itertools.islice(setup.data.batches(epoch=0), steps):
+        rate = schedule.learning_rate(position)
+        losses.append(updater.update([batch], position.step, rate)[0])
+        position.step += 1
     return float(np.mean(losses[-MEASURED_STEPS:]))
 
 

@@ -156,8 +156,8 @@ def summary_rows(event: Summary) -> list[tuple[str, str]]:
         training.budget_seconds and duration(training.budget_seconds),
     ]
     dropped = [f"{count:,} {reason}" for reason, count in event.dropped.items() if count]
-    if training.batch_pairs:
-        size = f"of {training.batch_pairs:,} pairs"
+    if training.part_pairs:
+        size = f"of {training.part_pairs * training.parts:,} pairs"
     else:
         size = f"of about {training.batch_tokens:,} tokens"
     if training.parts > 1:

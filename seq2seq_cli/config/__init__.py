@@ -87,7 +87,8 @@ class Config(Table):
 
     @model_validator(mode="after")
     def _r_drop_needs_dropout(self) -> "Config":
-        rates = {"dropout", "attention_dropout", "inner_dropout", "encoder_layer_drop"}
+        # LayerDrop leaves out the same layers in both predictions.
+        rates = {"dropout", "attention_dropout", "inner_dropout"}
         drops = any(self.model.model_dump().get(rate) for rate in rates)
         words = self.training.source_word_dropout or self.training.target_word_dropout
         if self.training.r_drop and not drops and not words:

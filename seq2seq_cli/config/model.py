@@ -286,8 +286,8 @@ class TransformerConfig(AttentionStackConfig):
     decoder_layers: int = Field(2, ge=1, le=MOST_LAYERS)
     """Number of layers in the decoder."""
     encoder_layer_drop: float = Field(0.0, ge=0, lt=1)
-    """Probability that an update skips a layer of the encoder (LayerDrop, Fan et al. 2020). It is
-    useful for deep encoders."""
+    """Probability that a shard of a batch skips a layer of the encoder (LayerDrop, Fan et al.
+    2020). It is useful for deep encoders."""
 
     @property
     def label(self) -> str:

@@ -60,7 +60,8 @@ class TrainingConfig(Table):
     """Size of a batch, which gives one update: approximate number of tokens on each side, padding
     included."""
     batch_pairs: int | None = Field(None, ge=1, le=100_000)
-    """Number of pairs in each batch, instead of `batch_tokens`."""
+    """Number of pairs in each batch, instead of `batch_tokens`; rounded down to a multiple of
+    `parts`."""
     parts: int = Field(default_factory=_default_parts, ge=1, le=1000)
     """Number of parts of a batch. The pairs of a part have similar lengths; the lengths differ
     between parts. The gradients of the parts are added. With one part, all targets of an update end

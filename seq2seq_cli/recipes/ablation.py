@@ -28,7 +28,7 @@ class Row:
 
     Attributes:
         name: of the variant and its run's folder.
-        bleu, chrf: on the test split, greedy.
+        bleu, chrf: on the test split, by the search of `[decoding]`.
         dev_bleu: of the best validation.
         pairs_per_second: the median of the progress events.
         parameters: number of trainable weights.

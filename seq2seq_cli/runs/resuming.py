@@ -7,7 +7,8 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
 
-# Keys that may differ in resumed training, because they do not change the result.
+# Keys that may differ in resumed training, because they do not change the result. They are not
+# stored: they hold for one process.
 _FREE = {
     "training.device",
     "training.strategy",
@@ -17,7 +18,16 @@ _FREE = {
 # Tables and keys that must not differ. The checkpoints or the vocabulary would not fit, or the key
 # acts only at the start of training.
 _FITTING = {"tokenizer", "model"}
-_CHANGEABLE = {"dropout", "attention_dropout", "encoder_layer_drop", "activation_penalty"}
+REGULARISATION = {
+    "dropout",
+    "attention_dropout",
+    "inner_dropout",
+    "variational_dropout",
+    "encoder_layer_drop",
+    "activation_penalty",
+    "sampling_alpha",
+}
+"""Keys of these tables that may differ all the same: they act only in training."""
 _BEGINNING = {
     f"training.{key}" for key in ("optimizer", "optimizer_states", "ema", "freeze", "initial_run")
 }
@@ -67,10 +77,22 @@ def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def stored_config(before: Config, now: Config) -> Config:
+    """Return the config that resumed training stores.
+
+    Args:
+        before: the config of the run.
+        now: the config of this process.
+    """
+    names = [key.removeprefix("training.") for key in _FREE]
+    free = {name: getattr(before.training, name) for name in names}
+    return now.model_copy(update={"training": now.training.model_copy(update=free)})
+
+
 def _can_change(key: str) -> bool:
     """Return whether training can continue from the checkpoints of a run if a key changes."""
     table, _, name = key.partition(".")
-    return key not in _BEGINNING and (table not in _FITTING or name in _CHANGEABLE)
+    return key not in _BEGINNING and (table not in _FITTING or name in REGULARISATION)
 
 
 def _refusal(run: Run, changed: dict[str, tuple[Any, Any]], raising: bool, accepting: bool) -> str:

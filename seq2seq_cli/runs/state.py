@@ -19,6 +19,7 @@ class Position:
         last_dev_bleu: of the last validation; None before the first.
         best_dev_bleu, best_step: of the best validation; None before the first.
         validations_since_best: number of validations after it.
+        seconds_before_updates: the part of `seconds` before the first update, for compilation.
     """
 
     step: int
@@ -29,6 +30,7 @@ class Position:
     best_dev_bleu: float | None
     best_step: int | None
     validations_since_best: int
+    seconds_before_updates: float = 0.0
 
     @classmethod
     def at_start(cls) -> "Position":

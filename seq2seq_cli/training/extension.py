@@ -1,5 +1,7 @@
 """What changes when training continues with a higher limit."""
 
+from dataclasses import replace
+
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.runs.resuming import raised_limits
@@ -30,12 +32,21 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
             f"--set training.patience={2 * now.training.patience}"
         )
     schedules = [Schedule(config.training, updates_per_epoch) for config in (before, now)]
-    old, new = (each.learning_rate(position.step, position.seconds) for each in schedules)
-    if _is_exact([before.training, now.training], schedules, position.step):
+    # With a time budget, the times of the updates cannot be repeated.
+    is_timed = before.training.budget_seconds or now.training.budget_seconds
+    if not is_timed and _have_same_rates(schedules, now.training, updates_per_epoch, position):
+        every = now.training.validate_every_steps or updates_per_epoch
+        if schedules[0].share_done(position) < 1 or position.step % every == 0:
+            return (
+                f"{limits}. The learning rate so far does not depend on the limit, so the result "
+                "is that of a run with this limit from the start"
+            )
         return (
-            f"{limits}. The learning rate so far does not depend on the limit, so the result is "
-            "that of a run with this limit from the start"
+            f"{limits}. The learning rate so far does not depend on the limit. But a run with this "
+            f"limit from the start would not have validated after {position.step:,} updates, so "
+            "its best checkpoint, or its end by training.patience, may differ"
         )
+    old, new = (each.learning_rate(position) for each in schedules)
     return (
         f"{limits}. The learning rate continues at {new:.2g}, on its course to the new end "
         f'(training.schedule = "{now.training.schedule}"); before, it was {old:.2g}. The '
@@ -43,12 +54,14 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
     )
 
 
-def _is_exact(configs: list[TrainingConfig], schedules: list[Schedule], updates: int) -> bool:
+def _have_same_rates(
+    schedules: list[Schedule], config: TrainingConfig, updates_per_epoch: int, position: Position
+) -> bool:
     """Return whether both schedules give all updates so far the same learning rate."""
-    if any(config.budget_seconds for config in configs):
-        return False  # the time of the updates cannot be repeated
     old, new = schedules
-    return all(
-        old.learning_rate(update, 0.0) == new.learning_rate(update, 0.0)
-        for update in range(updates)
-    )
+    for step in range(position.step):
+        epoch, update = divmod(step, updates_per_epoch)
+        each = replace(position, step=step, epoch=epoch, batch=update * config.parts, seconds=0.0)
+        if old.learning_rate(each) != new.learning_rate(each):
+            return False
+    return True

@@ -7,6 +7,7 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runs.naming import find_run
+from seq2seq_cli.runs.resuming import REGULARISATION
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import TO
 
@@ -54,23 +55,26 @@ def load_initial_weights(config: Config, model: Seq2Seq, warn: Callable[[str], N
 
     Raises:
         CheckpointError: if there is no such run, or it has no valid checkpoint.
-        UsageError: if its model has other weights.
+        UsageError: if it is another model. Regularisation may differ, and so may `max_positions` if
+            there is no table of positions.
     """
     run = _initial_run(config)
     checkpoint = run.best_checkpoint(warn)
     before, now = (each.model.model_dump() for each in (run.config(), config))
-    try:
-        checkpoint.restore(checkpoint.weights, model.trainable_variables)
-    except CheckpointError as error:
-        differences = [
-            f"model.{key}: {before.get(key)!r} there, {now.get(key)!r} here"
-            for key in {**before, **now}
-            if before.get(key) != now.get(key)
-        ]
+    may_differ = {*REGULARISATION}
+    if now.get("positions") != "learned":
+        may_differ.add("max_positions")
+    differences = [
+        f"model.{key}: {before.get(key)!r} there, {now.get(key)!r} here"
+        for key in {**before, **now}
+        if key not in may_differ and before.get(key) != now.get(key)
+    ]
+    if differences:
         raise UsageError(
-            f"training.initial_run: {run.path} has a model with other weights: "
-            f"{'; '.join(differences)}. Use the values of that run"
-        ) from error
+            f"training.initial_run: {run.path} has another model: {'; '.join(differences)}. Use "
+            "the values of that run"
+        )
+    checkpoint.restore(checkpoint.weights, model.trainable_variables)
 
 
 def _initial_run(config: Config) -> Run:

@@ -10,7 +10,7 @@ from seq2seq_cli.data.pipeline import Batch, TrainingData
 from seq2seq_cli.errors import WorkerError
 from seq2seq_cli.runs.attention_history import Snapshot
 from seq2seq_cli.runs.naming import new_run
-from seq2seq_cli.runs.resuming import changes, raised_limits
+from seq2seq_cli.runs.resuming import changes, raised_limits, stored_config
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.computation import Computation
@@ -164,7 +164,7 @@ class Trainer:
         if text := extension(before, now, self._setup.updates_per_epoch, self.position):
             self._warn(text)
         if changed or raised:
-            self._run.rewrite_config(now)
+            self._run.rewrite_config(stored_config(before, now))
 
     def train(self) -> Result:
         """Make updates until training ends.
@@ -186,6 +186,8 @@ class Trainer:
             compile_ahead(self._setup, self.updater, self._on_event)
             self._team.start(self._checkpointer.saved)
             self._on_event(Phase("Making the first updates"))
+            if not position.step:
+                position.seconds_before_updates = time.monotonic() - self._began
             self._checkpointer.postpone()
             self._meter.resume()
             with stop_requested(self._warn) as request:
@@ -238,7 +240,7 @@ class Trainer:
 
     def _update(self, batches: list[Batch]) -> None:
         position = self.position
-        learning_rate = self._schedule.learning_rate(position.step, position.seconds)
+        learning_rate = self._schedule.learning_rate(position)
         self._team.announce(batches, position.step, learning_rate)
         loss, norm = self.updater.update(batches, position.step, learning_rate)
         pairs = sum(int(batch.pairs) for batch in batches)
@@ -252,7 +254,7 @@ class Trainer:
 
     def _is_validation_due(self) -> bool:
         position = self.position
-        ends = self._schedule.share_done(position.step, position.seconds) >= 1
+        ends = self._schedule.share_done(position) >= 1
         return ends or position.step % self._validate_every == 0
 
     def _validate(self) -> None:

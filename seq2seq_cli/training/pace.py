@@ -11,15 +11,13 @@ class Pace:
     compilation.
 
     Args:
-        total_updates: updates after which training ends, or infinity.
         budget_seconds: time after which training ends, or infinity.
         validate_every: updates between validations.
     """
 
     WINDOW = 10  # of the latest calls of `updated`
 
-    def __init__(self, total_updates: float, budget_seconds: float, validate_every: int):
-        self._total_updates = total_updates
+    def __init__(self, budget_seconds: float, validate_every: int):
         self._budget_seconds = budget_seconds
         self._validate_every = validate_every
         self._has_begun = False
@@ -36,18 +34,18 @@ class Pace:
         """Record the seconds that a validation took."""
         self._validation_seconds = seconds
 
-    def seconds_left(self, done: int, seconds: float) -> float | None:
+    def seconds_left(self, updates_left: float, seconds: float) -> float | None:
         """Return the time to the limit that comes first; None until there is an estimate.
 
         Args:
-            done: updates made, those of earlier processes included.
+            updates_left: updates until training ends, or infinity.
             seconds: spent in training, that of earlier processes included.
         """
         budget_left = max(0.0, self._budget_seconds - seconds)
-        if math.isinf(self._total_updates):
+        if math.isinf(updates_left):
             return budget_left
         if not self._recent:
             return None
         updates, taken = map(sum, zip(*self._recent, strict=True))
         seconds_per_update = taken / updates + self._validation_seconds / self._validate_every
-        return min(budget_left, seconds_per_update * max(0.0, self._total_updates - done))
+        return min(budget_left, seconds_per_update * updates_left)

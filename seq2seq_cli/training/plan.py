@@ -12,6 +12,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.naming import next_path
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.computation import Computation, choose_computation
 from seq2seq_cli.runtime.memory import most_memory, resident_memory
 from seq2seq_cli.training.events import OnEvent, Phase, Summary
@@ -84,7 +85,8 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
     on_event(Phase("Choosing the precision"))
     computation = choose_computation(config.training, setup.model, device)
     summary = setup.summary(Run(next_path(name, config.model.label)), computation)
-    updates = Schedule(config.training, setup.updates_per_epoch).total_updates
+    schedule = Schedule(config.training, setup.updates_per_epoch)
+    updates = schedule.updates_left(Position.at_start())
     validate_every = config.training.validate_every_steps or setup.updates_per_epoch
     memory = memory_of(setup, computation)
     available = None if tf.config.get_visible_devices("GPU") else most_memory()

@@ -36,7 +36,7 @@ class ProgressMeter:
     ):
         self._schedule = schedule
         self._padding_share = padding_share
-        self._pace = Pace(schedule.total_updates, config.budget_seconds or math.inf, validate_every)
+        self._pace = Pace(config.budget_seconds or math.inf, validate_every)
         self._divergence = divergence
         self._recent: list[Update] = []
         self._resumed = time.monotonic()
@@ -80,7 +80,9 @@ class ProgressMeter:
             pairs_per_second=pairs / seconds,
             padding_share=self._padding_share,
             seconds=position.seconds,
-            share_done=self._schedule.share_done(position.step, position.seconds),
-            seconds_left=self._pace.seconds_left(position.step, position.seconds),
+            share_done=self._schedule.share_done(position),
+            seconds_left=self._pace.seconds_left(
+                self._schedule.updates_left(position), position.seconds
+            ),
             dev_bleu=position.last_dev_bleu,
         )

@@ -12,6 +12,7 @@ from seq2seq_cli.models import count_weights
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime import memory
 from seq2seq_cli.runtime.machine import cores
+from seq2seq_cli.runtime.parallel import number_of_shards
 from seq2seq_cli.vocabularies import Vocabularies
 
 _FLOAT = 4  # bytes
@@ -47,8 +48,9 @@ def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int)
     """
     rows = (training.part_pairs or training.part_tokens) * (2 if training.r_drop else 1)
     width = 2 if training.optimizer_states == "bfloat16" else _FLOAT
-    copies = 2 + bool(training.ema) + (training.parts > 1)  # the weights and their gradients
-    state = (_FLOAT * copies + width * _STATES[training.optimizer]) * weights
+    copies = 1 + bool(training.ema) + (training.parts > number_of_shards(training))  # of gradients
+    trained = 0 if training.freeze else weights  # how many are frozen is not known
+    state = _FLOAT * weights + (_FLOAT * copies + width * _STATES[training.optimizer]) * trained
     return MemoryNeeds(state, _FLOAT * rows * target_vocabulary)
 
 
@@ -119,13 +121,25 @@ def check_workers(config: TrainingConfig, shards: int, workers: int) -> None:
     Raises:
         UsageError: if some workers would have nothing to compute.
     """
+    _check_sharing(config, shards, workers, "workers", "Start {} workers or fewer")
+
+
+def check_devices(config: TrainingConfig, shards: int, devices: int) -> None:
+    """Refuse more devices than there are shards of a batch; see `check_workers`."""
+    remedy = "Let TensorFlow see {} GPUs or fewer (CUDA_VISIBLE_DEVICES)"
+    _check_sharing(config, shards, devices, "devices", remedy)
+
+
+def _check_sharing(
+    config: TrainingConfig, shards: int, number: int, members: str, remedy: str
+) -> None:
     at_once = 1 if config.compile == "xla" else min(config.parts, shards)
     computed = shards // at_once * at_once
-    if workers > computed:
+    if number > computed:
         raise UsageError(
-            f"{workers} workers cannot share a batch of {computed} shards (training.shards is "
-            f"{shards}, training.parts {config.parts}). Start {computed} workers or fewer. A new "
-            f"run can have more: --set training.shards={-(-workers // at_once) * at_once}"
+            f"{number} {members} cannot share a batch of {computed} shards (training.shards is "
+            f"{shards}, training.parts {config.parts}). {remedy.format(computed)}. A new run can "
+            f"have more shards: --set training.shards={-(-number // at_once) * at_once}"
         )
 
 

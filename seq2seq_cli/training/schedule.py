@@ -28,34 +28,34 @@ class Schedule:
     Args:
         config: limits, patience, peak learning rate, schedule and warm-up.
         updates_per_epoch: updates in an epoch.
-
-    Attributes:
-        total_updates: updates after which training ends, or infinity.
     """
 
     def __init__(self, config: TrainingConfig, updates_per_epoch: int):
         self._config = config
+        self._updates_per_epoch = updates_per_epoch
+        self._steps = config.steps or math.inf
+        self._updates_of_epochs = (config.epoch_limit or math.inf) * updates_per_epoch
         self._budget_seconds = config.budget_seconds or math.inf
-        epochs = config.epoch_limit
-        self.total_updates = min(
-            config.steps or math.inf, epochs * updates_per_epoch if epochs else math.inf
-        )
 
-    def share_done(self, updates: int, seconds: float) -> float:
-        """Return the share of training that is done, at most 1.
+    def updates_left(self, position: Position) -> float:
+        """Return how many updates are left at a position; infinity if only time limits them."""
+        in_epochs = self._updates_of_epochs - self._updates_in_epochs(position)
+        return max(0.0, min(self._steps - position.step, in_epochs))
 
-        Args:
-            updates: made so far.
-            seconds: spent in training so far.
-        """
-        return min(1.0, max(updates / self.total_updates, seconds / self._budget_seconds))
+    def share_done(self, position: Position) -> float:
+        """Return the share of training that is done at a position, at most 1."""
+        return min(1.0, max(self._share_of_updates(position), self._share_of_time(position)))
 
-    def learning_rate(self, updates: int, seconds: float) -> float:
-        """Return the learning rate of the next update, after `updates` and `seconds`."""
-        done = self.share_done(updates, seconds)
+    def learning_rate(self, position: Position) -> float:
+        """Return the learning rate of the next update."""
         config = self._config
-        # A short run has a short warm-up.
-        warm = max((updates + 1) / max(config.warmup_steps, 1), done / config.warmup_share)
+        done = self.share_done(position)
+        # A short run has a short warm-up. The time before the first update does not shorten it.
+        begun = max(
+            self._share_of_updates(position),
+            self._share_of_time(position, position.seconds_before_updates),
+        )
+        warm = max((position.step + 1) / max(config.warmup_steps, 1), begun / config.warmup_share)
         factor = _factor(config, done, warm)
         return config.peak_learning_rate * min(1.0, warm) * factor
 
@@ -63,9 +63,23 @@ class Schedule:
         """Return why training ends at a position, as a clause; empty if it continues."""
         if position.validations_since_best >= self._config.patience:
             return f"dev BLEU has not risen in {self._config.patience} validations"
-        if position.step and self.share_done(position.step, position.seconds) >= 1:
+        if position.step and self.share_done(position) >= 1:
             return "the training is complete"
         return ""
+
+    def _updates_in_epochs(self, position: Position) -> int:
+        """Return the number of updates of the epochs so far, if their batches were those of now."""
+        of_this_epoch = -(-position.batch // self._config.parts)
+        return position.epoch * self._updates_per_epoch + of_this_epoch
+
+    def _share_of_updates(self, position: Position) -> float:
+        in_epochs = self._updates_in_epochs(position) / self._updates_of_epochs
+        return max(position.step / self._steps, in_epochs)
+
+    def _share_of_time(self, position: Position, after: float = 0.0) -> float:
+        """Return the share of the time budget after `after` seconds that is over."""
+        left = max(self._budget_seconds - after, 1e-9)
+        return max(0.0, position.seconds - after) / left
 
 
 def _factor(config: TrainingConfig, done: float, warm: float) -> float:

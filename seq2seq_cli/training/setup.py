@@ -26,7 +26,12 @@ from seq2seq_cli.training.events import (
 )
 from seq2seq_cli.training.exchange import Share
 from seq2seq_cli.training.initial import initial_tokenizers, load_initial_weights
-from seq2seq_cli.training.requirements import check_memory, check_shards, memory_errors
+from seq2seq_cli.training.requirements import (
+    check_devices,
+    check_memory,
+    check_shards,
+    memory_errors,
+)
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.trackers import check_trackers
 
@@ -62,10 +67,11 @@ class Setup:
             share: the shards that this worker computes, if there are several workers.
 
         Raises:
-            UsageError: if there are too few devices for `training.strategy`.
+            UsageError: if there are too few or too many devices for `training.strategy`.
         """
         training = self.config.training
         devices = mirrored_devices() if training.strategy == "mirrored" else []
+        check_devices(training, computation.shards, len(devices))
         return Updater(
             self.model, training, computation.precision, computation.shards, share, devices
         )

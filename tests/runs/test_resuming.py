@@ -3,7 +3,7 @@ from conftest import tiny_config
 
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.runs.resuming import resumed_config
+from seq2seq_cli.runs.resuming import resumed_config, stored_config
 from seq2seq_cli.runs.run import Run
 
 
@@ -37,3 +37,11 @@ def test_resuming_may_change_the_device(tmp_path, corpus):
     run = Run(tmp_path)
     run.write(tiny_config(corpus, training__device="auto"), {})
     assert resumed_config(run, put("training.device", "cpu")).training.device == "cpu"
+
+
+def test_the_device_is_not_stored_together_with_other_changes(tmp_path, corpus):
+    before = tiny_config(corpus, training__steps=10, training__device="auto")
+    now = tiny_config(corpus, training__steps=20, training__device="cpu")
+    assert stored_config(before, now) == tiny_config(
+        corpus, training__steps=20, training__device="auto"
+    )

@@ -79,6 +79,12 @@ def test_the_new_course_of_the_learning_rate_is_reported():
     schedule |= {"schedule": "constant"}
     text = extension(limited(epochs=2, **schedule), limited(epochs=4, **schedule), 100, position)
     assert text.endswith("the result is that of a run with this limit from the start")
+    unusual = {**schedule, "validate_every_steps": 150}
+    text = extension(limited(epochs=2, **unusual), limited(epochs=4, **unusual), 100, position)
+    assert "would not have validated after 200 updates, so its best checkpoint" in text
+    early = Position(160, 1, 60, 9.0, None, None, None, 0)
+    text = extension(limited(epochs=2, **unusual), limited(epochs=4, **unusual), 100, early)
+    assert text.endswith("the result is that of a run with this limit from the start")
     short = {**schedule, "warmup_steps": 400}  # a share of the training ends the warm-up
     text = extension(limited(epochs=2, **short), limited(epochs=4, **short), 100, position)
     assert "The result differs from that" in text

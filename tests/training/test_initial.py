@@ -1,6 +1,7 @@
 """Trainings that begin with the weights of another run, and parts that stay as they are."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from small_models import small_decoder_only, small_rnn, small_transformer
 from seq2seq_cli.config import Config
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.training.initial import load_initial_weights
 from seq2seq_cli.training.parts import part_of, trained_weights
 from seq2seq_cli.training.setup import set_up
 from seq2seq_cli.training.step import Updater
@@ -26,6 +28,20 @@ def other_corpus(tmp_path) -> Path:
     lines = [f"sentence number {i} here\tfrase {i} aquí\n" for i in range(300)]
     path.write_text("".join(lines), encoding="utf-8")
     return path
+
+
+def test_regularisation_may_differ_and_the_number_of_heads_may_not(corpus, workdir, monkeypatch):
+    config = tiny_config(corpus, model__kind="transformer", model__heads=2)
+    run = Run(Path("runs/x"))
+    run.write(config, {})
+    model = small_transformer()
+    checkpoint = SimpleNamespace(weights="model.safetensors", restore=lambda name, weights: None)
+    monkeypatch.setattr(Run, "best_checkpoint", lambda run, warn: checkpoint)
+    settings = {"model__kind": "transformer", "training__initial_run": "x"}
+    same = tiny_config(corpus, **settings, model__heads=2, model__dropout=0.3)
+    load_initial_weights(same, model, pytest.fail)
+    with pytest.raises(UsageError, match="has another model: model.heads: 2 there, 4 here"):
+        load_initial_weights(tiny_config(corpus, **settings, model__heads=4), model, pytest.fail)
 
 
 def test_a_training_starts_from_the_weights_and_the_vocabulary_of_another_run(
@@ -54,7 +70,7 @@ def test_a_training_starts_from_the_weights_and_the_vocabulary_of_another_run(
         (
             {"model__encoder_units": 12},
             UsageError,
-            "a model with other weights: model.encoder_units: 24 there, 12 here. Use the values",
+            "has another model: model.encoder_units: 24 there, 12 here. Use the values",
         ),
         ({"training__initial_run": "none"}, CheckpointError, "training.initial_run: runs/none: no"),
     ],

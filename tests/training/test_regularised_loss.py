@@ -118,3 +118,7 @@ def test_r_drop_without_any_dropout_is_refused():
     with pytest.raises(UsageError, match=r"training.r_drop \(5.0\) compares two predictions"):
         tiny_config("x", **settings)
     tiny_config("x", **settings, training__source_word_dropout=0.1)
+    layers = {"model__kind": "transformer", "model__encoder_layer_drop": 0.2}
+    layers["model__attention_dropout"] = 0.0
+    with pytest.raises(UsageError, match="with different dropout, and there is none"):
+        tiny_config("x", **settings, **layers)  # the same layers in both predictions

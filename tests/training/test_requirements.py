@@ -13,7 +13,7 @@ from seq2seq_cli.runtime.memory import memory_errors, most_memory
 from seq2seq_cli.training import requirements, setup
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
-from seq2seq_cli.training.requirements import check_memory, check_shards
+from seq2seq_cli.training.requirements import check_devices, check_memory, check_shards
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.vocabularies import Vocabularies
 
@@ -113,6 +113,9 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch
         ({"training__optimizer_states": "bfloat16"}, 12),
         ({"training__optimizer": "lion", "training__optimizer_states": "bfloat16"}, 10),
         ({"training__optimizer": "adafactor", "training__ema": 0.9}, 12),
+        ({"training__parts": 2, "training__shards": 1}, 20),
+        ({"training__parts": 2, "training__shards": 2}, 16),
+        ({"training__freeze": ["encoder"], "training__initial_run": "x"}, 4),
     ],
     ids=str,
 )
@@ -129,6 +132,13 @@ def test_a_batch_has_no_more_shards_than_rows(corpus, workdir, monkeypatch):
     )
     with pytest.raises(UsageError, match=message):
         train(tiny_config(corpus, training__shards=20, training__batch_pairs=8), ignore)
+
+
+def test_devices_without_a_shard_are_refused():
+    training = tiny_config(None, training__parts=2).training
+    check_devices(training, shards=4, devices=4)
+    with pytest.raises(UsageError, match=r"^5 devices cannot share a batch of 4 shards .* see 4 G"):
+        check_devices(training, shards=4, devices=5)
 
 
 def test_a_core_has_no_more_than_four_shards(monkeypatch):

@@ -58,7 +58,7 @@ class Dropout(keras.layers.Layer):
 
 
 class LayerDrop:
-    """LayerDrop: a layer of a stack is left out in some updates.
+    """LayerDrop: a layer of a stack is left out for some shards of a batch.
 
     Fan, Grave and Joulin (2020), "Reducing transformer depth on demand with structured dropout",
     section 3.2. A layer that is left out is computed, too, but it has no effect and no gradient.
