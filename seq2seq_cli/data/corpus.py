@@ -1,5 +1,6 @@
 """A corpus ready for use: its pairs, split, in memory or on disk."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from seq2seq_cli.data.reader import OpenCorpus, Reader
 from seq2seq_cli.data.remote import downloaded_corpus
 from seq2seq_cli.data.splits import DEV, LEAKED, PAIR, REPEATED, TEST, TRAIN, Pair, pair_keys
 from seq2seq_cli.errors import DataError
+from seq2seq_cli.special_tokens import TO
 from seq2seq_cli.work import ShowWork, show_nothing, shown
 
 
@@ -82,6 +84,9 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
     given = HeldOut.read(reader, corpora, config)
     show(SPLITTING)
     keys = pair_keys(pairs, config.target_first)
+    # The same pair of sentences in another target language is another pair.
+    languages = [language_number(each.tags) for each in corpora]
+    keys[:, PAIR] ^= np.repeat(np.array(languages, np.uint64), counts)
     only_train = [each.only_trains for each in corpora]
     assigned = assign_mixture(np.split(keys, np.cumsum(counts)[:-1]), only_train, given, config)
     rows = {side: np.flatnonzero(assigned.sides == side) for side in range(LEAKED + 1)}
@@ -163,6 +168,12 @@ def _open_prepared(prepared: Prepared) -> Corpus:
         metadata["shared"],
         prepared.vocabulary,
     )
+
+
+def language_number(tags: Sequence[str]) -> int:
+    """Return a number below 2^64 of the target language that tags name; 0 if they name none."""
+    names = [tag for tag in tags if tag.startswith(TO)]
+    return int.from_bytes(hashlib.sha256(names[0].encode()).digest()[:8], "big") if names else 0
 
 
 def tag_sequences(tags: Sequence[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], np.ndarray]:

@@ -20,12 +20,13 @@ from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
 Skip = Callable[[str], None]
+COLUMNS = "data.columns"
 _LARGE = 10**9  # bytes of a text in a zip that are not suspicious
 _HIGHEST_RATIO = 200  # of a text's size and its size in a zip; about 4 for sentences
 
 
 def read_pairs(
-    path: Path, languages: tuple[str, str], columns: list[str], skip: Skip
+    path: Path, languages: tuple[str, str], columns: list[str], skip: Skip, key: str = COLUMNS
 ) -> Iterator[Pair]:
     """Return the pairs of a file, unchanged. The path determines the format.
 
@@ -34,13 +35,14 @@ def read_pairs(
         languages: (source, target).
         columns: languages of the first two columns of a TSV file.
         skip: called for each line that cannot be read, with "file:line: reason"; it may raise.
+        key: the key of the config that gives the columns, for errors; empty if they are fixed.
 
     Raises:
         DataError: if a file is missing, or cannot be read; here or while pairs are read.
         UsageError: if the columns are not those of the languages.
     """
     if is_file(path):
-        order = column_order(str(path), columns, languages)
+        order = column_order(str(path), columns, languages, key)
         read = _read_zip if is_zip(path) else _read_file
         return read(path, order, columns, skip)
     source, target = find_parallel(path, languages)
@@ -101,8 +103,10 @@ def find_parallel(path: Path, languages: tuple[str, str]) -> tuple[Path, Path]:
     )
 
 
-def column_order(name: str, columns: list[str], languages: tuple[str, str]) -> tuple[int, int]:
-    """Return the indices of the source column and the target column.
+def column_order(
+    name: str, columns: list[str], languages: tuple[str, str], key: str = COLUMNS
+) -> tuple[int, int]:
+    """Return the indices of the source column and the target column; `key` as in `read_pairs`.
 
     Raises:
         UsageError: if the columns lack one of the languages, with the remedy.
@@ -111,10 +115,17 @@ def column_order(name: str, columns: list[str], languages: tuple[str, str]) -> t
     try:
         return columns.index(source), columns.index(target)
     except ValueError:
+        found = " and ".join(columns)
+        wanted = f"the source and the target language are {source} and {target}"
+        if not key:
+            raise UsageError(
+                f"{name}: its languages are {found}, but {wanted}. Give these as --source and "
+                "--target, or give another corpus"
+            ) from None
+        example = f"--set {key}='{source} {target}'" if key == COLUMNS else f'"{source} {target}"'
         raise UsageError(
-            f"{name}: data.columns says that its columns are {' and '.join(columns)}, but "
-            f"data.source_language and data.target_language are {source} and {target}. Set "
-            f"data.columns, such as --set data.columns='{source} {target}'"
+            f"{name}: {key} says that its columns are {found}, but {wanted}. Set {key}, such as "
+            f"{example}"
         ) from None
 
 
@@ -134,10 +145,10 @@ def _read_tsv(
 ) -> Iterator[Pair]:
     """Yield the pairs of a file with two or three columns; the third, attribution, is not read.
 
-    The first line that is not empty decides the number of columns.
+    The first line with two or three columns decides their number.
     """
     source, target = order
-    expected = 0
+    decided, expected = False, 2
     for number, line in enumerate(lines, start=1):
         if isinstance(line, BadLineError):
             skip(f"{name}:{number}: {line}")
@@ -146,7 +157,8 @@ def _read_tsv(
         if not line.strip():
             yield "", ""
             continue
-        expected = expected or (3 if len(cells) == 3 else 2)
+        if not decided and len(cells) in (2, 3):
+            decided, expected = True, len(cells)
         if len(cells) != expected:
             layout = " TAB ".join([*columns, "attribution"][:expected])
             skip(

@@ -26,6 +26,9 @@ NAMED: dict[str, Callable[[], Files]] = {
     "tatoeba": lambda: Files(downloaded_tatoeba()),
 }
 
+NAMED_COLUMNS = "en es"
+"""The languages of their columns."""
+
 
 def files_of(corpus: str) -> Files:
     """Return the files of a corpus that is given by name or by path.

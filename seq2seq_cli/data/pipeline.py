@@ -187,7 +187,7 @@ class TrainingData:
         ) -> Batch:
             sources, targets = tf.numpy_function(self._pairs.take, [indices], [tf.string] * 2)
             position = tf.stack([epoch, number])
-            source = self._tagged(indices, self._ids(0, sources, position, lengths[0]))
+            source = self._sources(indices, sources, position, lengths[0])
             target = self._ids(1, targets, position, lengths[1])
             count = tf.size(indices)
             target = tf.concat([tf.fill([count, 1], BOS), target], axis=1)
@@ -208,7 +208,7 @@ class TrainingData:
             side: 0 for the source language, 1 for the target language.
             texts: the sentences, of shape [pairs].
             position: int32 of shape [2], the epoch and the batch's number in it.
-            length: int32 scalar, the maximum number of tokens.
+            length: the maximum number of tokens, int32 of shape [] or [pairs].
         """
         tokenizer = self._tokenizers.target if side else self._tokenizers.source
         best = tokenizer.tokenize(tf.ensure_shape(texts, [None]))
@@ -232,14 +232,25 @@ class TrainingData:
         rows = tf.range(tf.size(counts))
         return tf.gather(either, tf.where(fits, rows, rows + tf.size(counts)))
 
-    def _tagged(self, indices: tf.Tensor, source: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Return the ids of source sentences with those of their tags before them."""
+    def _sources(
+        self, indices: tf.Tensor, texts: tf.Tensor, position: tf.Tensor, length: tf.Tensor
+    ) -> tf.RaggedTensor:
+        """Return the ids of source sentences, with those of their tags before them.
+
+        Args:
+            indices: their rows of the training side.
+            texts: the sentences.
+            position: see `_ids`.
+            length: the maximum number of tokens, those of the tags included.
+        """
         tags = self._tags
         if tags is None:
-            return source
+            return self._ids(0, texts, position, length)
         to_id = self._tokenizers.source.tag_id
         ids = tf.ragged.constant([[*map(to_id, each)] for each in tags.sequences], tf.int32)
         numbers = tf.numpy_function(
             lambda rows: tags.numbers[rows].astype(np.int32), [indices], tf.int32
         )
-        return tf.concat([tf.gather(ids, tf.ensure_shape(numbers, [None])), source], axis=1)
+        before = tf.gather(ids, tf.ensure_shape(numbers, [None]))
+        left = length - tf.cast(before.row_lengths(), tf.int32)
+        return tf.concat([before, self._ids(0, texts, position, left)], axis=1)

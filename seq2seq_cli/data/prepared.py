@@ -77,7 +77,9 @@ class Prepared:
         turned = self._languages[0] != prepared["source_language"]
         if turned and config.vocabularies == "separate":
             return None
-        same = TokenizerConfig(**self.metadata["tokenizer"]) == config
+        training_only = {"sampling_alpha"}
+        learned = TokenizerConfig(**self.metadata["tokenizer"]).model_dump(exclude=training_only)
+        same = learned == config.model_dump(exclude=training_only)
         return self._path / VOCABULARY if same else None
 
     def _check(self, config: DataConfig) -> None:
@@ -150,6 +152,12 @@ class PreparedPairs:
         self._path = path
         self._languages = languages
         self._records = ArrayRecordDataSource([str(shard) for shard in shards])
+        for name, column in ((WEIGHTS, weights), (TAGS, tags and tags.numbers)):
+            if column is not None and len(column) != len(self):
+                raise DataError(
+                    f"{path / name}: has {len(column):,} values for {len(self):,} pairs. Prepare "
+                    "the corpus again"
+                )
 
     def __len__(self) -> int:
         return len(self._records)
@@ -174,7 +182,8 @@ class PreparedPairs:
     def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
         """Return the number of tokens of each sentence of a side (uint16), if they were stored."""
         path = self._lengths_path(side, fingerprint)
-        return np.load(path) if os.path.isfile(path) else None
+        lengths = np.load(path) if os.path.isfile(path) else None
+        return lengths if lengths is not None and len(lengths) == len(self) else None
 
     def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
         """Store the number of tokens of each sentence of a side, if the folder is writable."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from seq2seq_cli.config.data import CATALOG, CORPORA, CorpusConfig, DataConfig, is_address
-from seq2seq_cli.data.formats import estimated_pairs, files_at, read_pairs
+from seq2seq_cli.data.formats import COLUMNS, estimated_pairs, files_at, read_pairs
 from seq2seq_cli.data.lines import canonical
-from seq2seq_cli.data.named import files_of
+from seq2seq_cli.data.named import NAMED, NAMED_COLUMNS, files_of
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -119,9 +119,13 @@ class Reader:
 
             train, *held_out = read_catalog(name.removeprefix(CATALOG), languages)
         else:
-            columns = (corpus.columns or self._config.columns).split()
+            columns, key = self._columns(corpus)
             read = partial(
-                read_pairs, languages=languages, columns=columns, skip=self._skip_or_raise
+                read_pairs,
+                languages=languages,
+                columns=columns.split(),
+                skip=self._skip_or_raise,
+                key=key,
             )
             files = files_of(name)
             train = read(files.train)
@@ -135,6 +139,14 @@ class Reader:
     def _languages(self, corpus: CorpusConfig) -> tuple[str, str]:
         target = corpus.target_language or self._config.target_language
         return self._config.source_language, target
+
+    def _columns(self, corpus: CorpusConfig) -> tuple[str, str]:
+        """Return the columns of a corpus, and the key that gives them; empty if they are fixed."""
+        if corpus.corpus in NAMED:
+            return NAMED_COLUMNS, ""
+        if corpus.columns or corpus.target_language:
+            return corpus.columns or self._config.columns, "columns in data.sources"
+        return self._config.columns, COLUMNS
 
     def _clean(self, description: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that have no empty side, in canonical form."""

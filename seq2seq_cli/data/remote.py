@@ -66,8 +66,8 @@ def downloaded_corpus(address: str) -> Path:
 def download_corpus(address: str, progress: Callable[[int, int], None]) -> Path:
     """Copy a prepared corpus to the cache, and return its folder.
 
-    Files that an earlier copy has are kept, so an interrupted copy is continued. If the address
-    cannot be read, a complete copy is used as it is.
+    Listed files that an earlier copy has are kept, so an interrupted copy is continued; all others
+    are deleted. If the address cannot be read, a complete copy is used as it is.
 
     Args:
         address: of the folder that `s2s data prepare` made.
@@ -94,6 +94,9 @@ def download_corpus(address: str, progress: Callable[[int, int], None]) -> Path:
             return folder
         entries = _entries(listing, f"{address}/{LISTING}")
         listing_path.unlink(missing_ok=True)  # from now on, the copy is incomplete
+        for path in folder.rglob("*"):  # such as the weights of an earlier version
+            if os.path.isfile(path) and str(path.relative_to(folder)) not in entries:
+                path.unlink()
         total = sum(entry.bytes for entry in entries.values())
         done = 0
 

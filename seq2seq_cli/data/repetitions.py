@@ -7,8 +7,8 @@ class Repetitions:
     """The rows of an epoch and their numbers of occurrences, by their weights.
 
     A row of weight 2.3 occurs twice in each epoch. Three of ten such rows, drawn for each epoch,
-    occur once more. Every epoch draws the same number of rows of each shape, so that
-    all have the same number of batches.
+    occur once more. Every epoch draws the same number of rows of each shape and weight, at least
+    one, so that all have the same number of batches.
 
     Args:
         weights: float32 of shape [rows], how often each row occurs on average.
@@ -22,7 +22,9 @@ class Repetitions:
         for fraction in np.unique(fractions[fractions > 0]):
             for shape in np.unique(shapes):
                 rows = np.flatnonzero((fractions == fraction) & (shapes == shape))
-                self._drawn.append((rows.astype(np.int32), round(float(fraction) * len(rows))))
+                if len(rows):
+                    count = max(1, round(float(fraction) * len(rows)))
+                    self._drawn.append((rows.astype(np.int32), count))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Return the rows of an epoch (int32), each as often as it occurs, not shuffled."""

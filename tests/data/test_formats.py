@@ -52,10 +52,20 @@ def test_languages_without_a_column_are_refused_with_a_remedy(tsv):
     with pytest.raises(UsageError) as caught:
         read(path, source="fr")
     assert str(caught.value).replace(str(path), "pairs.tsv") == (
-        "pairs.tsv: data.columns says that its columns are en and es, but data.source_language and "
-        "data.target_language are fr and es. Set data.columns, such as --set data.columns='fr es'"
+        "pairs.tsv: data.columns says that its columns are en and es, but the source and the "
+        "target language are fr and es. Set data.columns, such as --set data.columns='fr es'"
     )
     assert read(path, "fr", "en", "en fr") == [("Va.", "Go.")]
+
+
+def test_a_bad_first_line_does_not_decide_the_number_of_columns(tsv):
+    skipped: list[str] = []
+    path = tsv("# CC BY 2.0\nGo.\tVe.\tby x\nHi.\tHola.\nNo.\tNo.\tby y\n")
+    assert read(path, skip=skipped.append) == [("Go.", "Ve."), ("No.", "No.")]
+    assert [problem.split(": ")[1] for problem in skipped] == [
+        "1 column where 2 are expected (en TAB es)",
+        "2 columns where 3 are expected (en TAB es TAB attribution)",
+    ]
 
 
 def test_last_line_need_not_end(tsv):

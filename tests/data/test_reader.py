@@ -74,9 +74,7 @@ def test_every_name_that_configs_accept_is_a_corpus():
 
 
 def test_the_phrasebook_has_no_other_languages():
-    with pytest.raises(
-        UsageError, match=r"train\.tsv\.gz: data.columns says that its columns are en and es"
-    ):
+    with pytest.raises(UsageError, match=r"train\.tsv\.gz: its languages are en and es, but"):
         read_config(DataConfig(target_language="fr"))
 
 
@@ -134,3 +132,21 @@ def test_the_number_of_pairs_is_estimated_for_every_format(tsv, tmp_path):
     mixed = DataConfig(sources=[CorpusConfig(corpus=corpus) for corpus in corpora])
     assert Reader(mixed).estimated_pairs() == 19
     assert Reader(DataConfig(corpus="tfds:opus/medical")).estimated_pairs() is None
+
+
+def test_the_columns_of_a_corpus_with_a_name_are_fixed():
+    usual = next(iter(Reader(DataConfig()).corpora()[0].pairs))
+    other = DataConfig(columns="es en")
+    assert next(iter(Reader(other).corpora()[0].pairs)) == usual
+    with pytest.raises(UsageError, match="its languages are en and es, but .* are en and fr. Give"):
+        Reader(DataConfig(target_language="fr", columns="en fr")).corpora()
+
+
+def test_a_corpus_of_a_further_language_needs_columns_of_its_own(tsv):
+    sources = [
+        CorpusConfig(corpus=str(tsv("a\tb\n"))),
+        CorpusConfig(corpus=str(tsv("a\tc\n", "german.tsv")), target_language="de"),
+    ]
+    message = r"german.tsv: columns in data.sources says .* are en and de. Set .* such as \"en de\""
+    with pytest.raises(UsageError, match=message):
+        Reader(DataConfig(corpus=None, sources=sources)).corpora()

@@ -154,10 +154,16 @@ def test_an_interrupted_copy_is_continued(folder, address, asked, monkeypatch):
 
 
 def test_a_changed_corpus_is_copied_again(folder, address):
+    def listed() -> None:
+        (folder / LISTING).unlink()
+        write_listing(folder)
+
+    (folder / "weights.npy").write_bytes(b"earlier")
+    listed()
     download_corpus(address, nothing)
     (folder / "features.json").write_text("{}")
-    (folder / LISTING).unlink()
-    write_listing(folder)
+    (folder / "weights.npy").unlink()
+    listed()
     assert content(download_corpus(address, nothing)) == content(folder)
 
 

@@ -16,6 +16,7 @@ from seq2seq_cli.data.splits import normalise
 from seq2seq_cli.data.vocabularies import tags_of, tokenizers_of
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_sets import read_split
+from seq2seq_cli.special_tokens import EOS
 
 REAL = toy_pairs()
 MADE = [(f"Made {source}", f"Hecho {i}.") for i, (source, _) in enumerate(REAL[:60])]
@@ -131,12 +132,15 @@ def test_a_batch_has_the_tag_before_the_source(real, made, alpha):
     corpus = read_corpus(config.data)
     tokenizers, data, batches = batches_of(config, corpus)
     tag = tokenizers.source.tag_id("bt")
+    sources = {source for source, _ in corpus.train}
     count = 0
     for batch in batches:
         for row, target in zip(batch.source_BS.numpy(), batch.target_BT.numpy(), strict=True):
             (text,) = tokenizers.source.detokenize([row])
+            assert not text or text in sources
             is_made = (text, *tokenizers.target.detokenize([target])) not in REAL and bool(text)
             assert (row[0] == tag) == is_made
+            assert np.count_nonzero(row == EOS) == bool(text)
             assert tag not in row[1:]
             assert tag not in target
             count += is_made
@@ -186,6 +190,24 @@ def test_a_corpus_of_a_further_language_has_its_tag_and_only_trains(real, german
                 seen.add((tuple(tokenizers.source.pieces(tags)), text.endswith("Deutsch")))
                 assert row[: len(tags)].tolist() == tags
     assert seen == {(("<2es>",), False), (("<2es>", "<bt>"), False), (("<2de>",), True)}
+
+
+def test_the_same_pair_in_two_languages_is_used_in_both(tmp_path, real):
+    shared = write(tmp_path / "shared.tsv", [("Madrid", "Madrid"), ("Lima", "Lima")])
+    others = [
+        {"corpus": shared, "columns": f"en {name}", "target_language": name}
+        for name in ("de", "pt")
+    ]
+    spanish = {"corpus": shared, "train_only": True}
+    corpus = read(real, spanish, *others)
+    tags = corpus.train.tags
+    found = {
+        tags.sequences[number]
+        for pair, number in zip(corpus.train, tags.numbers, strict=True)
+        if pair == ("Lima", "Lima")
+    }
+    assert found == {(), ("2de",), ("2pt",)}
+    assert corpus.dropped == {}
 
 
 def test_a_run_knows_its_languages(real, german):

@@ -21,14 +21,14 @@ from seq2seq_cli.data.formats import (
     member_name,
     zip_member,
 )
-from seq2seq_cli.data.lines import BadLineError, open_member, open_text, read_lines
+from seq2seq_cli.data.lines import BadLineError, canonical, open_member, open_text, read_lines
 
 
 class Line(NamedTuple):
     """A line after repair.
 
     Attributes:
-        source, target: its sides, stripped; empty if it cannot be read.
+        source, target: its sides in canonical form; empty if it cannot be read.
         cells: all columns, in the order of the file; empty if it cannot be read.
         problems: the problems of the single line.
         reason: why it cannot be read, or its text before the repair; otherwise empty.
@@ -125,7 +125,7 @@ class LineFile:
                 cells[column], found = repair(cell)
                 problems |= found
                 reason = reason or visible(cell) * bool(found)
-        source, target = (cells[column].strip() for column in self._columns)
+        source, target = (canonical(cells[column]) for column in self._columns)
         if not source or not target:
             return Line(source, target, cells, problems | Kind.EMPTY, reason)
         if source == target and _is_a_sentence(source):

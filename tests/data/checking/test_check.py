@@ -288,6 +288,11 @@ class TestFix:
         assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.tsv", "pairs.tsv"]
 
 
+def test_pairs_that_differ_only_in_composed_accents_are_duplicates(tsv):
+    findings = checked(tsv("Coffee?\t¿Un cafe\u0301?\nCoffee?\t¿Un café?\nTea.\tTé.\n"))
+    assert found(findings)["duplicate"] == [2]
+
+
 def test_the_stages_of_a_check_are_reported(tsv, tmp_path):
     told = []
     config = DataConfig(corpus=str(tsv("a\tb\n")), dev=str(tsv("c\td\n", "dev.tsv")))
