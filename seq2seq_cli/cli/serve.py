@@ -69,7 +69,12 @@ CharactersOption = Annotated[
     int, typer.Option(help="Maximum characters per request.", metavar="N", min=1)
 ]
 WaitingOption = Annotated[
-    int, typer.Option(help="Maximum number of waiting sentences.", metavar="N", min=1)
+    int | None,
+    typer.Option(
+        help=f"Maximum number of waiting sentences; {_USUAL.waiting} by default.",
+        metavar="N",
+        min=1,
+    ),
 ]
 SecondsOption = Annotated[
     float, typer.Option(help="Maximum seconds for a response.", metavar="S", min=0.1)
@@ -95,7 +100,7 @@ def serve(
     max_bytes: BodyOption = _USUAL.body_bytes,
     max_sentences: SentencesOption = _USUAL.sentences,
     max_characters: CharactersOption = _USUAL.characters,
-    max_waiting: WaitingOption = _USUAL.waiting,
+    max_waiting: WaitingOption = None,
     max_hypotheses: HypothesesOption = _USUAL.hypotheses,
     max_seconds: SecondsOption = _USUAL.seconds,
     upload_seconds: UploadOption = _USUAL.upload_seconds,
@@ -108,18 +113,23 @@ def serve(
     """Translate for programs and browsers over HTTP (needs the extra `serve`)."""
     if any(importlib.util.find_spec(module) is None for module in _MODULES):
         raise UsageError("serve needs more packages. Install them: pip install 's2s[serve]'")
+    if max_waiting is not None and max_waiting < max_sentences:
+        raise UsageError(
+            f"--max-waiting {max_waiting} is less than --max-sentences {max_sentences}, so a large "
+            "request could never be accepted. Raise the first, or lower the second"
+        )
     limits = Limits(
         body_bytes=max_bytes,
         sentences=max_sentences,
         characters=max_characters,
-        waiting=max(max_waiting, max_sentences),
+        waiting=max_waiting or max(_USUAL.waiting, max_sentences),
         seconds=max_seconds,
         upload_seconds=upload_seconds,
         hypotheses=max_hypotheses,
     )
     keys = read_keys(api_keys) if api_keys else []
     _check_beams(compile_beam or [], max_hypotheses)
-    _check_address(host, port)
+    port = _check_address(host, port)
     names: list[list[str] | None] = [[name] for name in runs] if runs else [None]
     found = [find_runs(name, settings) for name in names]
     _check_names([each.runs[0].path.name for each in found])
@@ -191,8 +201,8 @@ def _check_names(names: Sequence[str]) -> None:
             )
 
 
-def _check_address(host: str, port: int) -> None:
-    """Check that the address is free, before slow imports.
+def _check_address(host: str, port: int) -> int:
+    """Check that the address is free, before slow imports. Return the port; for 0, a free one.
 
     Raises:
         UsageError: if it is in use or invalid.
@@ -206,6 +216,7 @@ def _check_address(host: str, port: int) -> None:
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
+            return int(probe.getsockname()[1])
     except OSError as error:
         raise UsageError(
             f"--host {host} --port {port}: {error.strerror or error}. Choose another"

@@ -61,9 +61,13 @@ async def check_key(request: Request) -> None:
     Raises:
         RequestError: 401 if a key is required, but missing or wrong.
     """
+    (await service_of(request)).check_key(key_of(request))
+
+
+def key_of(request: Request) -> str | None:
+    """Return the key in the headers of a request, or None."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    given = key.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key")
-    (await service_of(request)).check_key(given)
+    return key.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key")
 
 
 Serving = Annotated[Service, Depends(service_of)]
@@ -246,6 +250,7 @@ async def _streamed(
         raise RequestError(
             422, f"stream: supports only greedy decoding; leave out {', '.join(wrong)}"
         )
+    service.work(chosen, {}, prefix)  # checks the prefix
     growths = service.grow(chosen, texts[0], prefix)
     first = await anext(growths, None)
 

@@ -12,6 +12,7 @@ from seq2seq_cli.decoding.loading import LoadedRun, load_reverse
 from seq2seq_cli.decoding.scoring import Scorer
 from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.runtime.computation import choose_decoding_precision
 from seq2seq_cli.runtime.parallel import parts_at_once
 from seq2seq_cli.serving.work import Direction, ServedRun, Work
 
@@ -36,6 +37,7 @@ class RunEngine:
     def __init__(
         self, loaded: Sequence[tuple[LoadedRun, str]], beams: Sequence[int] = (), batch: int = 64
     ):
+        loaded = [(_with_precision(run), description) for run, description in loaded]
         self._loaded = {run.paths[0].name: run for run, _ in loaded}
         self.runs = [_served(run, description) for run, description in loaded]
         self.workers = parts_at_once()
@@ -75,7 +77,8 @@ class RunEngine:
             if not loaded.model.has_attention:
                 return [None] * len(items)
             return AttentionReader(loaded, work.decoding, ALTERNATIVES).read(items)
-        return self._of(work).translate(items, parts=1)  # the queue computes several batches
+        # One part: the queue computes several batches at a time.
+        return self._of(work).translate(items, first_number=work.first, parts=1)
 
     def grow(self, run: str, target: str, sentence: str, prefix: str) -> Generator[Any, None, None]:
         """Yield a Growth after each token; see `work.Engine`."""
@@ -97,8 +100,8 @@ class RunEngine:
 
     def _of(self, work: Work) -> Translator:
         if work.prefix:  # texts of requests are not stored
-            return self._new_translator(work._replace(alone=0))
-        return self._translator(work._replace(alone=0))
+            return self._new_translator(work._replace(alone=0, first=0))
+        return self._translator(work._replace(alone=0, first=0))
 
     def _new_translator(self, work: Work) -> Translator:
         loaded, decoding = self._towards(work.run, work.target), work.decoding
@@ -114,6 +117,12 @@ class RunEngine:
 
     def _towards(self, run: str, target: str) -> LoadedRun:
         return self._loaded[run].towards(target)
+
+
+def _with_precision(run: LoadedRun) -> LoadedRun:
+    """Measure the precision "auto" once, as it takes a second."""
+    precision = choose_decoding_precision(run.decoding.precision, run.model)
+    return run._replace(decoding=run.decoding.model_copy(update={"precision": precision}))
 
 
 def _served(run: LoadedRun, description: str) -> ServedRun:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Request
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from seq2seq_cli.serving.api import Serving
+from seq2seq_cli.serving.api import Serving, key_of
 from seq2seq_cli.serving.limits import RequestError, check_characters
 from seq2seq_cli.serving.service import Service
 
@@ -121,8 +121,7 @@ async def _fields(request: Request, service: Service) -> dict[str, Any]:
         raise RequestError(400, "the body is neither JSON nor a form") from None
     if not isinstance(fields, dict):
         raise RequestError(400, "the body is not a JSON object")
-    _, _, bearer = request.headers.get("authorization", "").partition(" ")
-    service.check_key(_text(fields, "api_key") or bearer)
+    service.check_key(_text(fields, "api_key") or key_of(request))
     return fields
 
 

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import itertools
 import threading
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -49,6 +49,7 @@ class Service:
             engine.compute, batch, limits.waiting, delay, self.metrics.computed, engine.workers
         )
         self._keys = [_digest(key) for key in keys]
+        self._batch = batch
         self._samples = itertools.count(1)
         self._streams = 0
         self._stream_threads = ThreadPoolExecutor(max(1, limits.streams), "streams")
@@ -147,22 +148,32 @@ class Service:
             RequestError: 503 if the queue is full or the server is stopping; 422 for an error that
                 the client can correct.
         """
-        lengths = [len(item) if isinstance(item, str) else sum(map(len, item)) for item in items]
+        futures: list[asyncio.Future[Any]] = []
         try:
-            futures = self._queue.submit(work, items, lengths)
+            for each, chunk in self._chunks(work, items):
+                lengths = [len(it) if isinstance(it, str) else sum(map(len, it)) for it in chunk]
+                futures += self._queue.submit(each, chunk, lengths)
+            return [await future for future in futures]
         except QueueFullError:
             raise RequestError(
                 503, "too many sentences wait. Try again", {"retry-after": "1"}
             ) from None
         except QueueClosedError:
             raise RequestError(503, "the server is stopping", {"retry-after": "10"}) from None
-        try:
-            return [await future for future in futures]
         except S2SError as error:
             raise RequestError(422, str(error)) from None
         finally:
             for future in futures:
                 future.cancel()  # without it, asyncio logs errors that nobody retrieves
+
+    def _chunks(self, work: Work, items: Sequence[Any]) -> Iterator[tuple[Work, Sequence[Any]]]:
+        """Yield all items; if they are sampled, in batches that keep their numbers."""
+        if not work.alone:
+            yield work, items
+            return
+        for first in range(0, len(items), self._batch):
+            alone = next(self._samples)
+            yield work._replace(alone=alone, first=first), items[first : first + self._batch]
 
     async def grow(self, chosen: Chosen, sentence: str, prefix: str) -> AsyncIterator[Any]:
         """Yield a Growth after each token of a greedy translation.

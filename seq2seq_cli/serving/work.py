@@ -43,6 +43,7 @@ class Work(NamedTuple):
         prefix: the beginning of each translation.
         alone: a unique number for sampling, because draws depend on the order of a batch; 0
             otherwise.
+        first: the number of the first sentence, which determines samples.
     """
 
     kind: Literal["translate", "score", "attention"]
@@ -51,6 +52,7 @@ class Work(NamedTuple):
     decoding: DecodingConfig
     prefix: str = ""
     alone: int = 0
+    first: int = 0
 
 
 class Engine(Protocol):

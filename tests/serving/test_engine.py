@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from importlib import import_module
 from unittest import mock
 
@@ -17,8 +17,10 @@ from scripted_server import running, wait_until
 
 import seq2seq_cli
 from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.serving.engine import RunEngine
+from seq2seq_cli.serving.limits import Limits
 from seq2seq_cli.serving.work import Work
 
 SENTENCES = [source for source, _ in toy_pairs()[::25]]
@@ -50,9 +52,10 @@ def test_translations_equal_those_of_the_python_interface(shared, model, options
 
 def test_samples_depend_only_on_the_seed(shared, model):
     options = {"sample": True, "temperature": 3.0, "seed": 1}
-    _, answer = shared.post("/v1/translate", {"text": SENTENCES[:8], **options})
+    assert len(SENTENCES) > 8  # those of a batch
+    _, answer = shared.post("/v1/translate", {"text": SENTENCES, **options})
     found = [each["text"] for each in answer["translations"]]
-    assert found == model.translate(SENTENCES[:8], **options)
+    assert found == model.translate(SENTENCES, **options)
 
 
 def test_scores_and_attention_equal_those_of_the_python_interface(shared, model):
@@ -85,26 +88,37 @@ def test_a_stream_grows_to_the_translation(shared, model):
     assert json.loads(last.partition("data: ")[2])["text"] == model.translate(SENTENCES[0])
 
 
-def test_a_beam_wider_than_the_vocabulary_or_a_long_prefix_is_refused(shared):
+def test_a_long_prefix_is_refused(shared):
     status, answer = shared.post(
         "/v1/translate", {"text": "a", "prefix": "yo " * 50, "max_length": 5}
     )
     assert status == 422
     assert "prefix has" in answer["error"]
+    long = {"text": "a", "prefix": "yo " * 600, "stream": True}
+    status, answer = shared.post("/v1/translate", long)
+    assert (status, "prefix has" in answer["error"]) == (422, True)
 
 
 def test_the_command_serves_until_sigterm_and_finishes_accepted_requests(home, trained):
     command = [sys.executable, "-m", "seq2seq_cli", "serve", "--run", trained.name, "--port", "0"]
-    command += ["--batch", "4", "--access-log"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    (home / "keys").write_text("key\n")
+    command += ["--batch", "4", "--access-log", "--api-keys", str(home / "keys")]
+    with (
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
+        ExitStack() as end,
+    ):
+        end.callback(process.kill)  # also if an assertion fails
         lines = iter(process.stderr.readline, "")
         port = next(int(x.rsplit(":", 1)[1].split()[0]) for x in lines if "running on" in x)
 
-        def asked(texts):
+        def asked(texts, key="key"):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            body = json.dumps({"text": texts})
-            connection.request("POST", "/v1/translate", body, {"content-type": "application/json"})
+            headers = {"content-type": "application/json", "x-api-key": key}
+            connection.request("POST", "/v1/translate", json.dumps({"text": texts}), headers)
             return connection
+
+        with closing(asked(["a"], key="other")) as refused:
+            assert refused.getresponse().status == 401
 
         with closing(asked([SENTENCES[0]])) as first:
             answer = first.getresponse()
@@ -136,7 +150,7 @@ def test_the_command_leaves_out_onednn_unless_told(home, trained, monkeypatch, g
 
 def waiting(port):
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-        connection.request("GET", "/metrics")
+        connection.request("GET", "/metrics", headers={"x-api-key": "key"})
         text = connection.getresponse().read().decode()
     return float(re.search(r"^s2s_waiting_sentences (\S+)", text, re.MULTILINE)[1])
 
@@ -147,6 +161,7 @@ def waiting(port):
         (["--run", "none"], 4, "no such run"),
         (["--host", "999.1.1.1"], 2, "--host 999.1.1.1"),
         (["--compile-beam", "99"], 2, "--compile-beam 99"),
+        (["--max-waiting", "9", "--max-sentences", "10"], 2, "--max-waiting 9 is less than"),
         (["--api-keys", os.devnull], 3, "contains no key"),
     ],
 )
@@ -154,3 +169,25 @@ def test_wrong_options_end_the_command(home, arguments, code, message):
     ended, _, errors = s2s("serve", *arguments)
     assert ended == code
     assert message in errors
+
+
+def test_the_command_passes_its_limits_on(home, trained, monkeypatch):
+    made = {}
+
+    def service(engine, limits, batch, delay, keys):
+        made.update(limits=limits, batch=batch, delay=delay, keys=keys)
+        raise UsageError("enough")
+
+    monkeypatch.setattr("seq2seq_cli.serving.service.Service", service)
+    (home / "keys").write_text("one\ntwo\n")
+    numbers = {"bytes": 1001, "sentences": 102, "characters": 1003, "waiting": 104, "hypotheses": 5}
+    options = [f"--max-{name}={number}" for name, number in numbers.items()]
+    options += ["--max-seconds=6", "--upload-seconds=7", "--batch=8", "--delay=9", "--port=0"]
+    code, _, _ = s2s("serve", "--run", trained.name, "--api-keys", str(home / "keys"), *options)
+    assert code == 2
+    assert made["limits"] == Limits(
+        **{name.replace("bytes", "body_bytes"): number for name, number in numbers.items()},
+        seconds=6,
+        upload_seconds=7,
+    )
+    assert (made["batch"], made["delay"], made["keys"]) == (8, 0.009, ["one", "two"])

@@ -59,6 +59,9 @@ def test_the_client_sends_a_key():
         assert client.translate("a") == "A"
         with pytest.raises(urllib.error.HTTPError, match="401"):
             libretranslatepy.LibreTranslateAPI(server.url, "other").translate("a")
+        asked = {"q": "a", "source": "en", "target": "es"}
+        assert server.post("/translate", asked, x_api_key="key")[0] == 200
+        assert server.post("/translate", asked, x_api_key="other")[0] == 401
 
 
 @pytest.mark.parametrize(

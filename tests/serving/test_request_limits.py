@@ -4,7 +4,6 @@ import concurrent.futures
 import gc
 import json
 import logging
-import threading
 import time
 
 import pytest
@@ -189,16 +188,3 @@ def test_an_error_of_the_translator_is_500_and_shows_and_logs_no_text(caplog):
     assert "POST /v1/translate 500" in messages
     for text in ("secret", "a-text", "my-key"):
         assert text not in messages
-
-
-def test_stopping_finishes_accepted_requests():
-    engine = held_engine()
-    answers = []
-    with running(engine) as server:
-        thread = threading.Thread(target=lambda: answers.append(server.post("/v1/translate", TEXT)))
-        thread.start()
-        wait_until(lambda: engine.batches)
-        threading.Timer(0.5, engine.free.set).start()
-        engine.free.wait()
-    thread.join(SECONDS)
-    assert answers[0][0] == 200
