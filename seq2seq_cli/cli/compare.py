@@ -110,7 +110,8 @@ def compare(
     choice.check()
     asked = Asked(choice, run, data, (source, target), to)
     if html:
-        check_output(html, option="--html")
+        for name, file in [*(("system", Path(name)) for name in systems), *choice.files]:
+            check_output(html, {name: file}, "--html")
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = [find_system(name, settings, flags, to) for name in systems]
     if any(system.run for system in found):

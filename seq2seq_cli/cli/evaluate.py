@@ -117,7 +117,7 @@ def evaluate(
     choice.check()
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     flags += decoding_flags(rerank=rerank, rerank_weight=rerank_weight)
-    _check_files(output, save_translations, html, hypotheses)
+    _check_files(output, save_translations, html, hypotheses, choice)
     if hypotheses:
         _check_no_model(settings, checkpoint, device, flags)
     wanted = checkpoint or ["best"]
@@ -205,12 +205,17 @@ def _show(
 
 
 def _check_files(
-    output: Path | None, saved: Path | None, html: Path | None, hypotheses: Path | None
+    output: Path | None,
+    saved: Path | None,
+    html: Path | None,
+    hypotheses: Path | None,
+    choice: SetChoice,
 ) -> None:
     files = (("--output", output), ("--save-translations", saved), ("--html", html))
     for option, path in files:
-        if path:
-            check_output(path, hypotheses, option)
+        for name, file in [("--hypotheses", hypotheses), *choice.files]:
+            if path:
+                check_output(path, {name: file}, option)
     if hypotheses:
         check_input(hypotheses, "--hypotheses")
 

@@ -96,7 +96,7 @@ def show_evolution(
 
     for option, path in (("--svg", pictures.svg), ("--gif", pictures.gif)):
         if path is not None:
-            check_output(path, None, option)
+            check_output(path, option=option)
     if pictures.dark and not (pictures.svg or pictures.gif):
         raise UsageError("--dark is for --svg and --gif")
     if pictures.gif is not None:

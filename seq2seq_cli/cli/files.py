@@ -7,7 +7,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TextIO
@@ -119,7 +119,7 @@ def check_files(has_arguments: bool, input_file: Path | None, output: Path | Non
     if input_file:
         check_input(input_file)
     if output:
-        check_output(output, input_file)
+        check_output(output, {"--input": input_file})
 
 
 def check_input(path: Path, option: str = "--input") -> None:
@@ -141,19 +141,27 @@ def check_input(path: Path, option: str = "--input") -> None:
         raise DataError(f"{option} {path}: cannot be read: you have no permission")
 
 
-def check_output(path: Path, input_file: Path | None = None, option: str = "--output") -> None:
-    """Check that the file of --output, or of another option, can be written and is not the input.
+def check_output(
+    path: Path, inputs: Mapping[str, Path | None] | None = None, option: str = "--output"
+) -> None:
+    """Check that the file of --output, or of another option, can be written and is no input.
 
     The file is not changed.
 
+    Args:
+        path: the file.
+        inputs: the files that the command reads, by option; they need not exist.
+        option: that names the file.
+
     Raises:
-        UsageError: if it is the input.
+        UsageError: if it is an input.
         DiskError: if it cannot be written.
     """
-    if input_file and os.path.exists(path) and path.samefile(input_file):
-        raise UsageError(
-            f"{option} {path} is also the --input, which would be overwritten; give another path"
-        )
+    for name, file in (inputs or {}).items():
+        if file and os.path.exists(path) and os.path.exists(file) and path.samefile(file):
+            raise UsageError(
+                f"{option} {path} is also the {name}, which would be overwritten; give another path"
+            )
     folder = path.parent
     if os.path.isdir(path):
         problem = "it is a folder. Give the path of a file"

@@ -26,7 +26,8 @@ from seq2seq_cli.runtime.machine import run_on, share_of_cores
 _S2S = [sys.executable, "-m", "seq2seq_cli"]
 
 _GRACE = 60.0
-"""Seconds from the end of the first worker until the others get SIGTERM."""
+"""Seconds from the end of the first worker, or from the first failure, until the others get
+SIGTERM."""
 _TERMINATION = 10.0
 """Seconds from SIGTERM to SIGKILL."""
 _PAUSE = 0.1  # s
@@ -50,7 +51,8 @@ def launch(
         _translate(command[1:], workers)
     elif command[0] == "train":
         addresses = _free_addresses(workers)
-        _run([command] * workers, [_cluster(addresses, index) for index in range(workers)])
+        clusters = [_cluster(addresses, index) for index in range(workers)]
+        _run([command] * workers, clusters, end_together=True)
     else:
         raise UsageError(
             f"launch: {command[0]}: only train and translate can be launched. Use -- train, or "
@@ -66,16 +68,26 @@ def _translate(options: Sequence[str], workers: int) -> None:
         WorkerError: if a process fails; the output stays as it was.
         DiskError: if the output cannot be written.
     """
+    from seq2seq_cli.documents.formats import format_of
+
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--input", "-i", type=Path)
     parser.add_argument("--output", "-o", type=Path)
+    parser.add_argument("--format")
     given, others = parser.parse_known_args(options)
     if not given.input or not given.output:
         raise UsageError("launch: translate needs --input and --output")
+    format_ = given.format or format_of(given.input)
+    if format_ not in (None, "lines"):
+        raise UsageError(
+            f"launch: translate divides a file by its lines, but --input is {format_}. Use "
+            "--format lines, or translate the document with s2s translate"
+        )
     check_files(False, given.input, given.output)
     output = Path(given.output)
     with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as folder:
         shards = [Path(folder, str(number)) for number in range(1, workers + 1)]
+        others += ["--format", given.format] if given.format else []
         command = ["translate", *others, "--input", str(given.input)]
         _run(
             [
@@ -83,6 +95,7 @@ def _translate(options: Sequence[str], workers: int) -> None:
                 for path in shards
             ],
             [{}] * workers,
+            end_together=False,
         )
         try:
             with output.open("wb") as joined:
@@ -93,12 +106,16 @@ def _translate(options: Sequence[str], workers: int) -> None:
             raise DiskError(f"{output}: cannot be written: {os_reason(error)}") from error
 
 
-def _run(commands: Sequence[list[str]], variables: Sequence[dict[str, str]]) -> None:
+def _run(
+    commands: Sequence[list[str]], variables: Sequence[dict[str, str]], end_together: bool
+) -> None:
     """Run a command of s2s in each process, and wait until all have ended.
 
     Args:
         commands: of the processes.
         variables: additional environment variables of each.
+        end_together: whether all must end soon after the first one; otherwise only after the first
+            failure.
 
     Raises:
         WorkerError: if one of them fails.
@@ -114,7 +131,7 @@ def _run(commands: Sequence[list[str]], variables: Sequence[dict[str, str]]) -> 
     for thread in threads:
         thread.start()
     with _passing_signals(processes):
-        code = _wait(processes)
+        code = _wait(processes, end_together)
     for thread in threads:
         thread.join(_TERMINATION)
     if code:
@@ -183,12 +200,12 @@ def _passing_signals(processes: "list[subprocess.Popen[bytes]]") -> Iterator[Non
             signal.signal(number, handler)
 
 
-def _wait(processes: "list[subprocess.Popen[bytes]]") -> int:
+def _wait(processes: "list[subprocess.Popen[bytes]]", end_together: bool) -> int:
     """Wait for all workers, and end those that hang. Return the first exit code that is not 0."""
     code, first_end, is_terminated = 0, 0.0, False
     while None in (codes := [process.poll() for process in processes]):
         code = code or next(filter(None, codes), 0)
-        if any(each is not None for each in codes):
+        if code or (end_together and any(each is not None for each in codes)):
             first_end = first_end or time.monotonic()
             waited = time.monotonic() - first_end
             for process in processes:

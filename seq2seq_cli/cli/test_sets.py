@@ -88,15 +88,19 @@ class SetChoice:
             raise UsageError(f"{names[0]} and {names[1]} exclude each other; give one of them")
         if bool(self.source_file) != bool(self.reference_files):
             raise UsageError("--source-file and --reference-file need each other; give both")
-        for option, files in (
-            ("--source-file", [self.source_file]),
-            ("--reference-file", self.reference_files or []),
-            ("--tsv", [self.tsv]),
-            ("--training-file", [self.training_file]),
-        ):
-            for file in files:
-                if file:
-                    check_input(file, option)
+        for option, file in self.files:
+            check_input(file, option)
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """The files that are read, with their options."""
+        given = [
+            ("--source-file", self.source_file),
+            *(("--reference-file", file) for file in self.reference_files or []),
+            ("--tsv", self.tsv),
+            ("--training-file", self.training_file),
+        ]
+        return [(option, file) for option, file in given if file]
 
 
 @dataclass(frozen=True)

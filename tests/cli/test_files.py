@@ -212,3 +212,27 @@ def test_a_result_is_a_line_of_json_a_text_or_what_rich_draws(capsys):
     assert lines == ['{"ñ": 1}', "text"]
     emit(Result({}, two_columns([("label", "value")])), as_json=False)
     assert capsys.readouterr().out.split() == ["label", "value"]
+
+
+def test_an_output_that_is_an_input_is_refused(tmp_path):
+    output = tmp_path / "a"
+    output.write_text("mine")
+    check_output(output, {"--tsv": tmp_path / "none", "--input": None})
+    with pytest.raises(UsageError, match="--html .*a is also the --tsv, which would be overwrit"):
+        check_output(output, {"--input": None, "--tsv": output}, "--html")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["eval", "--tsv", "a.tsv", "--output", "a.tsv"],
+        ["eval", "--source-file", "b", "--reference-file", "a.tsv", "--html", "a.tsv"],
+        ["compare", "a.tsv", "b", "--html", "b", "--tsv", "a.tsv"],
+    ],
+)
+def test_no_command_overwrites_what_it_reads(workdir, arguments):
+    (workdir / "a.tsv").write_text("a\tb\n")
+    (workdir / "b").write_text("a\n")
+    code, _, error = s2s(*arguments)
+    assert (code, "which would be overwritten" in " ".join(error.split())) == (2, True)
+    assert (workdir / "a.tsv").read_text() == "a\tb\n"

@@ -55,6 +55,25 @@ def test_when_one_ends_all_end_even_one_that_ignores_it(ends, code, workers):
     assert "a worker ended with" in error
 
 
+def test_shards_of_a_translation_may_take_longer_than_the_others(workers, tmp_path, monkeypatch):
+    program = "import sys, time; a = sys.argv; n = a[a.index('--shard') + 1][0]\n"
+    program += "time.sleep(2 * (n == '1')); open(a[a.index('--output') + 1], 'w').write(n)"
+    monkeypatch.setattr(LAUNCH, "_GRACE", 0.3)
+    monkeypatch.setattr(LAUNCH, "_TERMINATION", 0.3)
+    monkeypatch.setattr(LAUNCH, "_S2S", [sys.executable, "-uc", program])
+    (tmp_path / "in").write_text("a\nb\n")
+    files = ["--input", str(tmp_path / "in"), "--output", str(tmp_path / "out")]
+    code, _, _ = s2s("launch", "--workers", "2", "--", "translate", *files)
+    assert (code, (tmp_path / "out").read_text()) == (0, "12")
+
+
+def test_a_document_is_not_divided(tmp_path):
+    (tmp_path / "page.html").write_text("<p>a</p>")
+    files = ["--input", str(tmp_path / "page.html"), "--output", str(tmp_path / "out.html")]
+    code, _, error = s2s("launch", "--", "translate", *files)
+    assert (code, "--input is html. Use --format lines" in " ".join(error.split())) == (2, True)
+
+
 def test_a_signal_reaches_all(workers):
     workers(
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('told', flush=True)))\n"
