@@ -15,6 +15,9 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 _LARGEST = 1 << 28  # bytes of a part
 _INSIDE = {f"{_W}{name}" for name in ("rPr", "softHyphen", "lastRenderedPageBreak")}
+_MARKS = [  # the ends of bookmarks and comments, which keep their place in the text
+    f"{_W}{name}{end}" for name in ("bookmark", "commentRange") for end in ("Start", "End")
+]
 _UNSEEN = {f"{_W}{name}" for name in ("lang", "noProof", "proofErr")}  # ignored in comparisons
 
 
@@ -107,9 +110,12 @@ def _groups(paragraph: Any) -> list[list[Any]]:
 
     groups: list[list[Any]] = []
     last: Any = None
-    for node in paragraph.iter(f"{_W}r"):
+    for node in paragraph.iter(f"{_W}r", *_MARKS):
         if next(node.iterancestors(f"{_W}p")) is not paragraph:
             continue  # belongs to a text box
+        if node.tag in _MARKS:
+            last = None
+            continue
         properties = node.find(f"{_W}rPr")
         seen = [] if properties is None else [p for p in properties if p.tag not in _UNSEEN]
         shown = (node.getparent(), [etree.tostring(each) for each in seen])

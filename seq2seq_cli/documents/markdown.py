@@ -96,11 +96,16 @@ def _position(text: str, content: str, starts: list[int], earliest: int) -> Span
     """Return the position of a text of several lines, which begin at `starts`."""
     start = end = -1
     for line, (first, after) in zip(content.split("\n"), itertools.pairwise(starts), strict=False):
-        end = text.find(line.strip(), max(first, earliest), after)
-        if end < 0:
+        plain = line.strip()
+        in_cell = plain.replace("|", r"\|")  # a table needs the backslash
+        for form in dict.fromkeys((plain, in_cell)):
+            end = text.find(form, max(first, earliest), after)
+            if end >= 0:
+                break
+        else:
             return None
         start = end if start < 0 else start
-        end += len(line.strip())
+        end += len(form)
     return (start, end) if start >= 0 else None
 
 

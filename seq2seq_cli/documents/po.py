@@ -43,7 +43,9 @@ def write(content: bytes, texts: Sequence[str]) -> bytes:
         if entry.msgid_plural:
             plural = next(following)
             forms = {number: plural for number in sorted(entry.msgstr_plural or {0: "", 1: ""})}
-            entry.msgstr_plural = {**forms, 0: singular}
+            if len(forms) > 1:  # a language with one form uses it for every number
+                forms[0] = singular
+            entry.msgstr_plural = forms
         else:
             entry.msgstr = singular
     return (str(catalog).rstrip("\n") + "\n").encode("utf-8")

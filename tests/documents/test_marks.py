@@ -60,6 +60,30 @@ def test_a_docx_joins_what_looks_alike():
     assert "lastRenderedPageBreak" in new
 
 
+def test_bookmarks_and_comments_of_a_docx_keep_their_words():
+    body = f"<w:p>{docx_run('I like ')}<w:bookmarkStart w:name='a'/>{docx_run('red ')}"
+    body += f"{docx_run('apples')}<w:bookmarkEnd/>{docx_run(' now.')}</w:p>"
+    found, seen = translated("docx", docx(body), shouted)
+    assert seen == ["I like", "red apples", "now."]
+    with zipfile.ZipFile(io.BytesIO(found.content)) as archive:
+        new = archive.read("word/document.xml").decode()
+    inside = new.partition("bookmarkStart")[2].partition("bookmarkEnd")[0]
+    assert "RED APPLES" in inside
+
+
+def test_a_cell_with_a_bar_is_translated_in_its_place():
+    table = "| a | b |\n|---|---|\n| cat \\| dog | cat |\n"
+    found, seen = translated("markdown", table.encode(), shouted)
+    assert seen == ["a", "b", "cat | dog", "cat"]
+    assert "| CAT \\| DOG | CAT |" in found.content.decode()
+
+
+def test_a_language_with_one_form_gets_the_plural():
+    catalog = 'msgid "One file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n'
+    found, _ = translated("po", catalog.encode(), shouted)
+    assert 'msgstr[0] "%d FILES"' in found.content.decode()
+
+
 def test_a_sentence_of_many_lines_takes_little_time():
     content = b"a word\n" * 5000
     began = time.monotonic()
