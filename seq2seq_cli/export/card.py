@@ -1,5 +1,6 @@
 """The model card: data, scores with signatures, limits, licence and the command that repeats it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ class Facts:
         scores: by the name of the search, on `sentences` dev sentences.
         sentences: number of dev sentences that were translated.
         command: the arguments of `s2s` that made the export.
+        lost: constraints of the run's search that the export does not have.
     """
 
     run: str
@@ -40,6 +42,7 @@ class Facts:
     scores: dict[str, Scores]
     sentences: int
     command: str
+    lost: Sequence[str] = ()
 
     def record(self) -> dict[str, Any]:
         """Return the scores as they stand in `scores.json`."""
@@ -94,7 +97,7 @@ Signatures: {_signatures(facts)}.
 The model knows the kind of text that it was trained on. It translates other text worse, even if the
 translation reads well. It was not tested for bias or harm. Each sentence is translated on its own,
 without its context. s2s cuts sources of more than {longest:,} tokens.
-
+{_lost(facts)}
 ## Repeat it
 
 `config.toml` is the configuration of the training.
@@ -106,6 +109,12 @@ s2s {facts.command}
 
 Versions: {", ".join(f"{name} {version}" for name, version in facts.state.versions.items())}.
 """
+
+
+def _lost(facts: Facts) -> str:
+    if not facts.lost:
+        return ""
+    return f"\nThe run also has {', '.join(facts.lost)}, which this export does not support.\n"
 
 
 def _rows(facts: Facts) -> str:

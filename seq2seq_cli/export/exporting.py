@@ -92,7 +92,8 @@ def export(
         command: the arguments of `s2s` that do this, for the model card.
         quantization: type of the weights; None for the format's usual type.
         data: the run's `[data]`, perhaps with a new path of the corpus; None for the run's own.
-        warn: called for each damaged checkpoint.
+        warn: called for each damaged checkpoint, and for keys of the run's search that the format
+            does not support.
         show: shows how many pairs have been read.
 
     Raises:
@@ -106,6 +107,11 @@ def export(
     quantization = form.check_quantization(quantization)
     loaded = load_run(run, warn)
     form.check_model(loaded)
+    if lost := form.lost(loaded.decoding):
+        warn(
+            f"--to {kind} does not support {', '.join(lost)} of the run, so it can translate "
+            "differently from s2s translate"
+        )
     facts, sentences, expected = _facts(run, loaded, form, data or loaded.data, command, show)
     texts = {
         NAME: model_card(facts, form.usage(loaded, path.name, quantization)),
@@ -147,5 +153,6 @@ def _facts(
         {name: score(found, references) for name, found in expected.items()},
         len(sentences),
         command,
+        form.lost(loaded.decoding),
     )
     return facts, sentences, expected

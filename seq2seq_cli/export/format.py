@@ -19,6 +19,17 @@ REMEDY = "Use another --to: saved-model and bundle support every model and token
 LIMITS = ("max_length", "max_length_ratio", "max_length_extra", "max_source_tokens")
 """The keys of `[decoding]` that limit the lengths of sources and translations."""
 
+CONSTRAINTS = (
+    *LIMITS,
+    "min_length",
+    "min_length_ratio",
+    "length_penalty_kind",
+    "coverage_penalty",
+    "repetition_penalty",
+    "no_repeat_ngram",
+)
+"""The keys of `[decoding]` that constrain any search, greedy or with a beam."""
+
 
 class Format(ABC):
     """A value of `--to`.
@@ -30,8 +41,7 @@ class Format(ABC):
         promised: the minimum share of equal translations, from 0 to 1, for each type of weights.
             The usual type comes first.
         searches: the beams that are compared, by the name of the search.
-        kept: the keys of `[decoding]` that the export takes from the run. Other keys that it
-            supports have their defaults.
+        kept: those of CONSTRAINTS that the export takes from the run.
     """
 
     name: ClassVar[str]
@@ -127,6 +137,15 @@ class Format(ABC):
         """
         kept: dict[str, Any] = {key: getattr(decoding, key) for key in self.kept}
         return DecodingConfig(**{**kept, "beam": beam, "length_penalty": 0.0})
+
+    def lost(self, decoding: DecodingConfig) -> list[str]:
+        """Return the constraints of a run's search that the export does not have, with values."""
+        usual = DecodingConfig()
+        return [
+            f"decoding.{key} = {getattr(decoding, key)}"
+            for key in CONSTRAINTS
+            if key not in self.kept and getattr(decoding, key) != getattr(usual, key)
+        ]
 
     def expected(self, loaded: LoadedRun, sentences: Sequence[str]) -> dict[str, list[str]]:
         """Return the run's own translations, by the name of the search."""

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 import tensorflow as tf
 from tensorflow.types.experimental import ConcreteFunction
 
 from seq2seq_cli.decoding.loading import LoadedRun
-from seq2seq_cli.export.format import LIMITS, Format, write_texts
+from seq2seq_cli.export.format import CONSTRAINTS, Format, write_texts
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.export.saved_functions import save_functions
 from seq2seq_cli.export.text_functions import TextFunctions
@@ -44,15 +43,7 @@ class SavedModel(Format):
     """A SavedModel that includes the tokenizers."""
 
     name = "saved-model"
-    kept: ClassVar = (
-        *LIMITS,
-        "min_length",
-        "min_length_ratio",
-        "length_penalty_kind",
-        "coverage_penalty",
-        "repetition_penalty",
-        "no_repeat_ngram",
-    )
+    kept = CONSTRAINTS
 
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
         """See Format.usage."""

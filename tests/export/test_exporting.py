@@ -6,6 +6,7 @@ import pytest
 from conftest import s2s
 
 from seq2seq_cli.cli.export import Kind, Quantization
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.errors import DiskError, UsageError
 from seq2seq_cli.export.exporting import FORMATS, check_output
 
@@ -44,6 +45,20 @@ def test_no_format_overwrites_or_creates_parent_folders(tmp_path, kind):
         check_output(tmp_path / f"a{suffix}", kind, None)
     with pytest.raises(DiskError, match="there is no folder"):
         check_output(tmp_path / "b" / f"a{suffix}", kind, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lost"),
+    [
+        ("bundle", []),
+        ("saved-model", []),
+        ("litert", ["decoding.no_repeat_ngram = 3"]),
+        ("ctranslate2", ["decoding.max_length = 9", "decoding.no_repeat_ngram = 3"]),
+    ],
+)
+def test_constraints_of_the_search_that_a_format_lacks_are_named(kind, lost):
+    assert FORMATS[kind].lost(DecodingConfig(beam=5, max_length=9, no_repeat_ngram=3)) == lost
+    assert FORMATS[kind].lost(DecodingConfig()) == []
 
 
 def test_a_refused_export_writes_nothing(home, trained, tmp_path):
