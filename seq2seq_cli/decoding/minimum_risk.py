@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from seq2seq_cli.bleu_tokenizers import bleu_tokenizer
 
 _CHARACTERS, _WORDS = 6, 4  # the longest n-grams of chrF and of BLEU
 _BETA = 2
@@ -49,7 +50,7 @@ def chrf(texts: Sequence[str]) -> np.ndarray:
 
 def bleu(texts: Sequence[str]) -> np.ndarray:
     """Return sentence BLEU of each text against each other: float64 [hypotheses, references]."""
-    tokenize: Callable[[str], str] = Tokenizer13a()
+    tokenize: Callable[[str], str] = BLEU(tokenize=bleu_tokenizer(texts)).tokenizer
     words = [tokenize(text).split() for text in texts]
     matches, totals = zip(*(_matches(words, order) for order in range(1, _WORDS + 1)), strict=True)
     scores = np.empty([len(texts)] * 2)

@@ -73,7 +73,7 @@ def score_output(
     details: Details | None = None,
 ) -> ScoredOutput:
     """Score a system's translations of a test set. For `bootstrap` see score_by."""
-    scores = score_by(list(METRICS), output.translations, of.references, bootstrap)
+    scores = score_by(METRICS, output.translations, of.references, bootstrap)
     faults = find_faults(of.sources, output.translations, of.references, output.cut)
     return ScoredOutput(output, scores, faults, details)
 

@@ -100,7 +100,7 @@ def compare(
     outputs: Sequence[SystemOutput],
     training_words: Counter[str] | None = None,
     resampling: Resampling | None = None,
-    metrics: Sequence[str] = tuple(METRICS),
+    metrics: Sequence[str] = METRICS,
 ) -> Comparison:
     """Compare systems that have translated the same sentences.
 

@@ -1,24 +1,19 @@
 """BLEU, chrF, chrF++ and TER by sacreBLEU, with all references, signatures and intervals."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import _bootstrap_resample
 
+from seq2seq_cli.bleu_tokenizers import bleu_tokenizer
 from seq2seq_cli.errors import UsageError
 
-METRICS: dict[str, Callable[[], Any]] = {
-    "BLEU": BLEU,
-    "chrF": CHRF,
-    "chrF++": partial(CHRF, word_order=2),
-    "TER": TER,
-}
-"""The metrics with sacreBLEU's defaults, by name."""
+METRICS = ("BLEU", "chrF", "chrF++", "TER")
+"""The names of the metrics."""
 
 KEYS = {"BLEU": "bleu", "chrF": "chrf", "chrF++": "chrf_plus_plus", "TER": "ter"}
 """The keys of the metrics in JSON, by name."""
@@ -74,6 +69,24 @@ class MetricScore:
     signature: str
     mean: float | None = None
     half_width: float | None = None
+
+
+def make_metric(name: str, references: Sequence[Sequence[str]]) -> Any:
+    """Return a metric of sacreBLEU with its defaults; see `bleu_tokenizer`.
+
+    Args:
+        name: one of METRICS.
+        references: of all sentences.
+    """
+    match name:
+        case "BLEU":
+            return BLEU(tokenize=bleu_tokenizer(text for each in references for text in each))
+        case "chrF":
+            return CHRF()
+        case "chrF++":
+            return CHRF(word_order=2)
+        case _:
+            return TER()
 
 
 def reference_streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
@@ -133,7 +146,7 @@ def score_by(
     streams = reference_streams(references)
     found = []
     for name in metrics:
-        metric = METRICS[name]()
+        metric = make_metric(name, references)
         statistics = metric._extract_corpus_statistics(list(translations), streams)
         result = metric._aggregate_and_compute(statistics)
         interval = _interval(metric, statistics, result, bootstrap) if bootstrap else ()

@@ -12,6 +12,7 @@ from seq2seq_cli.evaluation.metrics import (
     METRICS,
     RESAMPLES,
     SEED,
+    make_metric,
     reference_streams,
     sacrebleu_seed,
 )
@@ -87,7 +88,7 @@ def compare_scores(
     of: EvaluationSet,
     outputs: Sequence[SystemOutput],
     resampling: Resampling,
-    metrics: Sequence[str] = tuple(METRICS),
+    metrics: Sequence[str] = METRICS,
 ) -> list[MetricComparison]:
     """Score all systems by each metric, and test their differences from the first."""
     # sacreBLEU tells systems by their names; these may be equal.
@@ -98,7 +99,8 @@ def compare_scores(
         results = {}
         for kind, samples in (("bs", resampling.resamples), ("ar", resampling.trials)):
             with sacrebleu_seed(resampling.seed):
-                test = PairedTest(systems, {name: METRICS[name]()}, streams, kind, samples)
+                metric = make_metric(name, of.references)
+                test = PairedTest(systems, {name: metric}, streams, kind, samples)
             signatures, scores = test()
             ((key, signature),) = signatures.items()
             results[kind] = str(signature), scores[key]

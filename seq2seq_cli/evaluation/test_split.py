@@ -12,6 +12,7 @@ from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.evaluation.metrics import Scores, score
 from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
 from seq2seq_cli.evaluation.test_sets import read_split
+from seq2seq_cli.runs.checkpoints import checkpoints
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.summary import summarise, trained_on
 from seq2seq_cli.work import ShowWork, show_nothing
@@ -93,17 +94,30 @@ def _training(loaded: LoadedRun) -> dict[str, Any]:
     """Return the minutes, the command and the machine of the training, if they are known.
 
     For an ensemble, the minutes are the sum over its runs. They are unknown for an average of
-    checkpoints.
+    checkpoints. A checkpoint that is neither the best nor the newest has the minutes until then,
+    and no command.
     """
+    found: dict[str, Any]
     runs = [Run(path) for path in loaded.paths]
+    if len(runs) == 1 and not _ends_training(runs[0], loaded.checkpoint):
+        machine = trained_on(runs[0])
+        found = {"minutes": loaded.state.position.seconds / 60}
+        return {**found, "trained_on": machine} if machine else found
     minutes = [summarise(run).minutes for run in runs]
-    found: dict[str, Any] = {"minutes": sum(minutes)} if all(minutes) else {}
+    found = {"minutes": sum(minutes)} if all(minutes) else {}
     if found and len(runs) == 1 and (command := training_command(runs[0].config())):
         found["command"] = command
     machines = [machine for run in runs if (machine := trained_on(run))]
     if found and len(machines) == len(runs):
         found["trained_on"] = "; ".join(dict.fromkeys(machines))
     return found
+
+
+def _ends_training(run: Run, checkpoint: str) -> bool:
+    """Return whether a checkpoint is a result of the whole training: the best or the newest one."""
+    newest = next(iter(checkpoints(run.checkpoints)), None)
+    best = run.best_checkpoint(lambda text: None).path
+    return checkpoint in {best.name, newest and newest.name}
 
 
 def evaluate(

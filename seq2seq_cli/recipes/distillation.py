@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sacrebleu.metrics import BLEU
 
+from seq2seq_cli.bleu_tokenizers import bleu_tokenizer
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.splits import group_references, pair_keys
@@ -117,8 +118,8 @@ def search_of(decoding: DecodingConfig, closest: bool) -> DecodingConfig:
 
 def closest_to_reference(sentence: Sentence, found: list[str]) -> list[str]:
     """Return the translation with the highest sentence BLEU; the first one of equals."""
-    metric = BLEU(effective_order=True)
     references = list(sentence.references)
+    metric = BLEU(effective_order=True, tokenize=bleu_tokenizer(references))
     return [max(found, key=lambda text: metric.sentence_score(text, references).score)]
 
 

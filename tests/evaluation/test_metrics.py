@@ -134,3 +134,22 @@ def test_chrf_of_a_sentence_takes_its_best_reference():
 def test_unequal_numbers_are_refused(references):
     with pytest.raises(UsageError, match="cannot be scored"):
         score(["a"], references)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokenizer"),
+    [
+        ("Me gustan las manzanas.", "13a"),
+        ("", "13a"),
+        ("他说他很好，OK。", "zh"),
+        ("我喜欢苹果，也喜欢梨。", "zh"),
+        ("私はリンゴが好きです。", "char"),
+        ("ฉันชอบแอปเปิ้ล", "char"),
+        ("나는 사과를 좋아한다.", "13a"),
+    ],
+)
+def test_bleu_has_a_tokenizer_for_the_script_of_the_references(text, tokenizer):
+    (scored,) = score_by(["BLEU"], [text], [[text]])
+    assert f"|tok:{tokenizer}|" in scored.signature
+    if text:
+        assert scored.score == pytest.approx(100) or len(text.split()) < 4
