@@ -198,7 +198,8 @@ def training_index(
         to: the language to translate into; None for the run's default.
     """
     languages = data.languages_to(to)
-    path = folder / f"{fingerprint[:32]}-{'-'.join(languages)}.npz"
+    split = (data.split_seed, data.dev_pairs, data.test_pairs)  # not in the fingerprint
+    path = folder / f"{fingerprint[:32]}-{'-'.join(map(str, [*languages, *split]))}.npz"
     index = Index.load(path)
     if index is not None:
         return index

@@ -16,7 +16,8 @@ from seq2seq_cli.runs.disk import publish
 MOST_PAIRS = 1_000_000  # that are indexed; of a larger corpus an even selection
 _READ_AT_ONCE = 4096
 _MOST_WORDS = 12  # of a sentence that are compared in pairs: the rarest
-_FORMAT = 1  # of the file; raise it when the format changes
+_ARRAYS = ("words", "word_ends", "starts", "rows", "texts", "ends")
+_FORMAT = 2  # of the file; raise it when the format changes
 
 
 class Neighbour(NamedTuple):
@@ -39,7 +40,8 @@ class Index:
     """The words of training pairs, and the pairs that have them.
 
     Args:
-        words: normalised, in alphabetical order.
+        words: UTF-8 of all words, normalised and in alphabetical order, concatenated.
+        word_ends: int64 [words], the positions in `words` where each word ends.
         starts: int64 [words + 1], the positions in `rows` where the pairs of each word begin.
         rows: int32, the pairs with each word, ascending.
         texts: UTF-8 of all sources and targets, concatenated.
@@ -49,14 +51,18 @@ class Index:
     def __init__(
         self,
         words: np.ndarray,
+        word_ends: np.ndarray,
         starts: np.ndarray,
         rows: np.ndarray,
         texts: np.ndarray,
         ends: np.ndarray,
     ):
-        self._arrays: dict[str, Any] = {"words": words, "starts": starts, "rows": rows}
-        self._arrays |= {"texts": texts, "ends": ends}
-        self._numbers = {word: number for number, word in enumerate(words.tolist())}
+        self._arrays: dict[str, Any] = {"words": words, "word_ends": word_ends, "starts": starts}
+        self._arrays |= {"rows": rows, "texts": texts, "ends": ends}
+        self._numbers = {
+            bytes(words[begin:end]).decode(): number
+            for number, (begin, end) in enumerate(itertools.pairwise([0, *word_ends.tolist()]))
+        }
         self._starts, self._rows, self._texts, self._ends = starts, rows, texts, ends
         self._weights = np.log1p(self.pairs / np.maximum(1, np.diff(starts)))
         self._totals = np.bincount(
@@ -97,11 +103,10 @@ class Index:
         rows = np.repeat(np.arange(count, dtype=np.int32), sizes)
         starts = np.concatenate([[0], np.cumsum(np.bincount(word_of, minlength=len(order)))])
         return cls(
-            np.array(order, str),
+            *_joined([word.encode() for word in order]),
             starts,
             rows[np.argsort(word_of, kind="stable")],
-            np.frombuffer(b"".join(texts), np.uint8),
-            np.cumsum([len(text) for text in texts], dtype=np.int64),
+            *_joined(texts),
         )
 
     def save(self, path: Path) -> None:
@@ -122,7 +127,7 @@ class Index:
             with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 if int(file["format"]) != _FORMAT:
                     return None
-                return cls(*(file[name] for name in ("words", "starts", "rows", "texts", "ends")))
+                return cls(*(file[name] for name in _ARRAYS))
         except (OSError, EOFError, ValueError, KeyError, IndexError, BadZipFile):
             return None
 
@@ -181,3 +186,9 @@ class Index:
     def _text(self, number: int) -> str:
         begin = self._ends[number - 1] if number else 0
         return bytes(self._texts[begin : self._ends[number]]).decode()
+
+
+def _joined(texts: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """Return texts concatenated (uint8), and the positions where each ends (int64)."""
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    return np.frombuffer(b"".join(texts), np.uint8), ends

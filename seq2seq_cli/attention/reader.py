@@ -14,6 +14,7 @@ from seq2seq_cli.data.tokenizers.tokenizer import Tokenizer
 from seq2seq_cli.decoding.alignment import align, word_indices
 from seq2seq_cli.decoding.constraints import exclude_special_tokens
 from seq2seq_cli.decoding.encoding import batches, encode_sentences, memory_errors, padded
+from seq2seq_cli.decoding.translator import Translation
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.special_tokens import BOS, EOS
 
@@ -100,11 +101,16 @@ class AttentionReader:
             zip(given, encode_sentences([tokenizers.target], texts, config), strict=True)
         )
         free = [i for i in wanted if i not in targets]
-        translator = self._loaded.translator(config, compiled=len(free) > _FEW)
-        own = dict(zip(free, translator.translate([pairs[i][0] for i in free]), strict=True))
+        own: dict[int, Translation] = {}
+        if free:  # the others are blank, so that each sentence keeps its number, as of its samples
+            texts = [""] * len(pairs)
+            for i in free:
+                texts[i] = pairs[i][0]
+            translator = self._loaded.translator(config, compiled=len(free) > _FEW)
+            own = dict(enumerate(translator.translate(texts)))
         encoded = {}
         for i, source in zip(wanted, sources, strict=True):
-            if i in own:
+            if i not in targets:
                 text, ids, target_cut = own[i].text, own[i].ids or (EOS,), False
                 target = np.array(ids, np.int32)
             else:

@@ -1,6 +1,7 @@
 """An explanation of a translation in the terminal, drawn by Rich."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -157,7 +158,8 @@ def _nearest(neighbours: "Sequence[Neighbour]") -> Table:
     table.add_column(overflow="fold", style="cyan")
     for neighbour in neighbours:
         source = Text(printable(neighbour.source))
-        source.highlight_words(neighbour.shared, style="bold", case_sensitive=False)
+        words = "|".join(re.escape(word) for word in neighbour.shared)
+        source.highlight_regex(rf"(?i)(?<!\w)(?:{words})(?!\w)", style="bold")
         table.add_row(_per_cent(neighbour.similarity), source, printable_text(neighbour.target))
     return table
 

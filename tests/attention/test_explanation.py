@@ -100,6 +100,13 @@ def test_the_index_is_built_once(corpus, loaded, tmp_path):
     assert warned == []
 
 
+def test_another_split_of_the_corpus_has_another_index(corpus, loaded, tmp_path):
+    for seed in (0, 1):
+        data = tiny_config(corpus, data__split_seed=seed).data
+        training_index(data, loaded.state.data_fingerprint, tmp_path, pytest.fail)
+    assert len([*tmp_path.iterdir()]) == 2
+
+
 def test_a_missing_training_corpus_gives_a_warning_and_no_index(corpus, loaded, tmp_path):
     def index(path, fingerprint, warned):
         data = tiny_config(path).data
