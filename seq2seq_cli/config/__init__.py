@@ -7,7 +7,14 @@ from pydantic import Field, model_validator
 
 from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.config.model import DEFAULT_KIND, MODELS, DecoderOnlyConfig, ModelConfig, RNNConfig
+from seq2seq_cli.config.model import (
+    DEFAULT_KIND,
+    MODELS,
+    AttentionStackConfig,
+    DecoderOnlyConfig,
+    ModelConfig,
+    RNNConfig,
+)
 from seq2seq_cli.config.table import Table
 from seq2seq_cli.config.training import TrainingConfig
 
@@ -38,7 +45,7 @@ class Config(Table):
         if isinstance(model, RNNConfig):
             self._check_locations(model)
             return self
-        if model.positions != "learned":
+        if not isinstance(model, AttentionStackConfig) or model.positions != "learned":
             return self
         source, target = training.max_source_tokens, training.max_target_tokens
         # The decoder reads BOS and the target without its EOS: as many tokens as the target has.

@@ -161,6 +161,8 @@ def attention_of(decoder: Decoder, t: int) -> reference.Attention:
 
     def local(query_BTD: Tensor, h_BSD: Tensor, mask_BTS: Tensor) -> tuple[Tensor, Tensor]:
         length_B11 = tf.reduce_sum(tf.cast(mask_BTS, tf.float32), axis=2, keepdims=True)
+        if window.positions is not None:  # it stays where there are scores
+            length_B11 = tf.minimum(length_B11, float(window.positions))
         if isinstance(window, PredictiveWindow):
             weights = {"W_p": window.kernel, "v_p": window.scale}
             p_BT1 = variants.predicted_position(query_BTD, length_B11, **weights)

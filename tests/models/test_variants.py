@@ -54,6 +54,10 @@ RNNS = {
     },
     "local-m": LOCAL_M,
     "local-m without feeding": LOCAL_M | {"input_feeding": False} | DEEP,
+    "local-m location": {
+        **{"attention": "location", "attention_positions": 3, "wiring": "luong"},
+        **{"attention_span": "local_m", "attention_window": 1},
+    },
     "local-m bahdanau": LOCAL_M | {"wiring": "bahdanau", "cell": "lstm", "attention": "concat"},
     "local-m bahdanau maxout": LOCAL_M | MAXOUT | DEEP,
     "local-p": LOCAL_P | DEEP,

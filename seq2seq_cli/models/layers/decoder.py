@@ -56,7 +56,9 @@ class Decoder(keras.layers.Layer):
         self.upper = UpperLayers(cell, layers, units, dropouts, seed, name=self.name)
         self.state_names = [f"{n}{i}" for i in range(1, layers + 1) for n in cell.state_names]
         self.has_attention = config.has_attention
-        self.window = make_window(config.attention_span, config.attention_window, units, seed)
+        known = config.attention_positions if config.attention == "location" else None
+        span, reach = config.attention_span, config.attention_window
+        self.window = make_window(span, reach, units, seed, known)
         self.built = True
 
     @abstractmethod

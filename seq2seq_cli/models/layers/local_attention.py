@@ -14,10 +14,12 @@ class Window(keras.layers.Layer):
     """The window [p_t - D, p_t + D] that query t sees: Luong et al. (2015), section 3.2.
 
     Scores are normalised over the window. Positions count from 0, and S is the source's real
-    length, so padding changes nothing. Abstract: a subclass defines the centre p_t.
+    length, so padding changes nothing; it is at most `positions`. Abstract: a subclass defines the
+    centre p_t.
 
     Args:
         reach: D.
+        positions: number of source positions that have a score; None for all.
 
     Attributes:
         counts: whether the centre depends on t. Otherwise it depends on the query.
@@ -27,9 +29,10 @@ class Window(keras.layers.Layer):
     counts: bool = False
     kernel: keras.Variable | None = None
 
-    def __init__(self, reach: int, **kwargs: Any):
+    def __init__(self, reach: int, positions: int | None = None, **kwargs: Any):
         super().__init__(**kwargs)
         self.reach = reach
+        self.positions = positions
         self.built = True
 
     @abstractmethod
@@ -56,6 +59,8 @@ class Window(keras.layers.Layer):
         """
         mask = mask_BS if scores.shape.rank == 2 else mask_BS[:, tf.newaxis]
         length = tf.reduce_sum(tf.cast(mask, tf.float32), axis=-1, keepdims=True)
+        if self.positions is not None:
+            length = tf.minimum(length, float(self.positions))
         positions_S = tf.range(tf.shape(scores)[-1], dtype=tf.float32)
         distances = positions_S - self.centre(tf.cast(hint, tf.float32), length)
         weights = attention_weights(scores, mask & (tf.abs(distances) <= self.reach))
@@ -93,10 +98,18 @@ class PredictiveWindow(Window):
         reach: D.
         query_units: width of a query.
         seed: an int or a keras.random.SeedGenerator for the initial weights.
+        positions: see Window.
     """
 
-    def __init__(self, reach: int, query_units: int, seed: Any = None, **kwargs: Any):
-        super().__init__(reach, **kwargs)
+    def __init__(
+        self,
+        reach: int,
+        query_units: int,
+        seed: Any = None,
+        positions: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(reach, positions, **kwargs)
         shape = (query_units, query_units)
         self.kernel = self.add_weight(shape, glorot(seed), name="kernel")
         self.scale = self.add_weight((query_units, 1), glorot(seed), name="scale")
@@ -116,10 +129,12 @@ class PredictiveWindow(Window):
         return tf.math.divide_no_nan(weights, tf.reduce_sum(weights, axis=-1, keepdims=True))
 
 
-def make_window(span: str, reach: int, query_units: int, seed: Any = None) -> Window | None:
+def make_window(
+    span: str, reach: int, query_units: int, seed: Any = None, positions: int | None = None
+) -> Window | None:
     """Return the window of `model.attention_span`, or None for the whole source."""
     if span == "local_m":
-        return MonotonicWindow(reach, name="window")
+        return MonotonicWindow(reach, positions, name="window")
     if span == "local_p":
-        return PredictiveWindow(reach, query_units, seed, name="window")
+        return PredictiveWindow(reach, query_units, seed, positions, name="window")
     return None

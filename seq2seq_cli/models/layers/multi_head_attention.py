@@ -47,7 +47,9 @@ def scaled_dot_product_attention(
     """
     if query.shape.rank < key.shape.rank:
         outputs, weights = scaled_dot_product_attention(
-            tf.expand_dims(query, -2), key, value, mask, causal, dropout
+            tf.expand_dims(query, -2),
+            *(key, value, mask, causal, dropout),
+            None if bias is None else tf.expand_dims(bias, -2),
         )
         return tf.squeeze(outputs, -2), tf.squeeze(weights, -2)
     # Scaling the queries costs less than scaling the scores where sentences are long.
@@ -174,6 +176,9 @@ class MultiHeadAttention(keras.layers.Layer):
                 None for no mask.
             return_weights: whether to return the weights, too.
 
+        Raises:
+            ValueError: if there is a value without a key, or `causal` is set for a single query.
+
         Returns:
             The outputs, of the query's shape. With `return_weights` also the float32 weights_BHTS
             (BHS for one query).
@@ -194,11 +199,15 @@ class MultiHeadAttention(keras.layers.Layer):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return outputs and weights. The arguments are those of `call`."""
         if query.shape.rank == 2:
+            if causal:
+                raise ValueError("causal=True needs queries of shape BTD, with positions")
             outputs, weights = self._attend(
                 query[:, tf.newaxis], key, value, attention_mask, causal, training
             )
             return tf.squeeze(outputs, 1), tf.squeeze(weights, 2)
         if key is None:
+            if value is not None:
+                raise ValueError("value needs key; for values alone, pass them as key")
             query_BHTD, keys_values = self.project_self(query)
         else:
             query_BHTD = self.project_query(query)

@@ -12,6 +12,8 @@ from seq2seq_cli.models.layers.attention import (
     attend,
     attention_weights,
 )
+from seq2seq_cli.models.layers.local_attention import MonotonicWindow
+from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.scores import AdditiveScore, DotScore, GeneralScore, make_score
 
 SHAPES = st.tuples(*(st.integers(1, 5) for _ in range(5)))
@@ -284,3 +286,23 @@ def test_a_query_mask_equals_that_of_keras(rank):
     context, _ = layer(query, values, mask_BS=mask, query_mask=query_mask)
     np.testing.assert_allclose(context, expected, atol=1e-5)
     assert not np.any(context[0, 1:] if rank == 3 else context[0])
+
+
+def test_a_window_stays_at_the_positions_that_have_a_score():
+    scores = tf.fill([1, 6], tf.float32.min) + tf.constant([[0, 1, 2, 0, 0, 0]], tf.float32)
+    scores = tf.where(tf.range(6) < 3, [[0.0, 1, 2, 0, 0, 0]], scores)
+    for padding in (0, 2):
+        mask = tf.constant([[True] * 6 + [False] * padding])
+        padded = tf.pad(scores, [[0, 0], [0, padding]], constant_values=tf.float32.min)
+        (weights,) = MonotonicWindow(1, positions=3)(padded, mask, tf.constant([[5.0]])).numpy()
+        assert weights[:3].sum() == pytest.approx(1)
+        assert not weights[3:].any()
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"value": tf.zeros([1, 2, 4])}, {"key": tf.zeros([1, 2, 4]), "causal": True}]
+)
+def test_arguments_that_do_not_fit_are_refused(arguments):
+    layer = MultiHeadAttention(4, 2)
+    with pytest.raises(ValueError, match="needs"):
+        layer(tf.zeros([1, 4]), **arguments)
