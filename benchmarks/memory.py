@@ -82,7 +82,9 @@ def estimate_or_measure(kind: str, config_name: str, assignments: list[str]) -> 
         return memory_of(setup, computation).total
     updater = setup.updater(computation)
     compile_ahead(setup, updater, ignore)
-    batches = setup.data.batches(epoch=0)
+    # A single update has a single shape, in the estimate as in the measurement.
+    most = (config.training.steps or 1) * config.training.parts
+    batches = itertools.cycle([*itertools.islice(setup.data.batches(epoch=0), most)])
     for number in range(3):
         updater.update([*itertools.islice(batches, config.training.parts)], number, _RATE)
     return peak_memory()

@@ -69,20 +69,24 @@ def measure(workers: int, options: list[str], steps: int) -> dict[str, Any]:
         rates = [entry["pairs_per_second"] for entry in found][len(found) // 3 :]
         (begun, *_) = map(json.loads, (run / "metrics.jsonl").read_text("utf-8").splitlines())
         began, resumed = time.monotonic(), None
-        resuming = subprocess.Popen(
-            command(workers, "--resume", "--run", str(run), "--steps", str(steps + _MORE)),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while resuming.poll() is None:
-            if resumed is None and entries(run)[-1]["step"] > steps:
-                resumed = time.monotonic() - began
-            time.sleep(0.05)
+        log = folder / "resuming.log"
+        with log.open("w") as written:
+            resuming = subprocess.Popen(
+                command(workers, "--resume", "--run", str(run), "--steps", str(steps + _MORE)),
+                stdout=written,
+                stderr=subprocess.STDOUT,
+            )
+            while resuming.poll() is None:
+                if resumed is None and entries(run)[-1]["step"] > steps:
+                    resumed = time.monotonic() - began
+                time.sleep(0.05)
+        if resuming.returncode or resumed is None:
+            raise SystemExit(f"the training was not resumed:\n{log.read_text()}")
         return {
             "workers": workers,
             "pairs_per_second": round(statistics.median(rates), 1),
             "loss": found[-1]["loss"],
-            "resume_seconds": round(resumed or 0.0, 1),
+            "resume_seconds": round(resumed, 1),
             "weights": begun["parameters"],
             "pairs_per_update": round(begun["train_pairs"] / begun["batches_per_epoch"], 1),
             "shards": begun["computation"]["shards"],

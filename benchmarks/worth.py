@@ -118,12 +118,20 @@ def plain_matmul(a: tf.Tensor, b: tf.Tensor, transpose_b: bool = False) -> tf.Te
     return tf.matmul(a, b, transpose_b=transpose_b)
 
 
-def repeated(query: tf.Tensor, mask: tf.Tensor, shared: Any = None, own: Any = None) -> tuple:
+def keras_adam(states: str, seed: int, **options: Any) -> keras.optimizers.Optimizer:
+    """Return Keras' own Adam."""
+    del states, seed
+    return keras.optimizers.Adam(**options)
+
+
+def repeated(
+    query: tf.Tensor, mask: tf.Tensor, shared: Any = None, own: Any = None, bias: Any = None
+) -> tuple:
     """Attend to keys and values that are repeated for each row of a sentence."""
     if shared is not None:
         times = tf.shape(query)[0] // tf.shape(shared.keys_BHSD)[0]
         shared = cache.KeysValues(*(tf.repeat(x, times, axis=0) for x in shared))
-    return cache.attend_step(query, mask, shared, own)
+    return cache.attend_step(query, mask, shared, own, bias)
 
 
 def copying_step(make_step: Callable, in_place: bool) -> Callable:
@@ -133,7 +141,7 @@ def copying_step(make_step: Callable, in_place: bool) -> Callable:
 
 
 SOFTMAXES = [(module, "masked_softmax") for module in (attention, multi_head_attention, cache)]
-PRODUCTS = [(module, "batched_matmul") for module in (attention, multi_head_attention, cache)]
+PRODUCTS = [(module, "batched_matmul") for module in (attention, products)]
 SCANS = [(module, "scan") for module in (cells, decoders, encoder)]
 TABLE = products.dense
 TRAINING: dict[str, list[Patch]] = {
@@ -162,7 +170,7 @@ TRAINING: dict[str, list[Patch]] = {
         (cross_entropy, "_maximum", lambda logits: tf.reduce_max(logits, axis=1)),
     ],
     "scan": [(*each, plain_scan) for each in SCANS],
-    "apply_adam": [(optimizers, "Adam", keras.optimizers.Adam)],
+    "apply_adam": [(optimizers, "Adam", keras_adam)],
     "fused kernels and loops": [],
     "shards": [],
 }

@@ -1,5 +1,6 @@
 """The scripts of benchmarks/ start: what they take of the package is there."""
 
+import itertools
 import runpy
 import sys
 from pathlib import Path
@@ -33,3 +34,10 @@ def test_a_benchmark_tells_its_options(name, started_as_a_script, monkeypatch, c
         runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     assert left.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: {name}.py")
+
+
+def test_the_fast_paths_that_a_benchmark_replaces_exist(started_as_a_script):
+    worth = runpy.run_path(str(FOLDER / "worth.py"), run_name="worth")
+    patches = [each for rows in (worth["TRAINING"], worth["DECODING"]) for each in rows.values()]
+    for owner, name, _ in itertools.chain.from_iterable(patches):
+        assert hasattr(owner, name), name

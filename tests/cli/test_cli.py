@@ -64,7 +64,10 @@ def test_help_fits_on_narrow_terminals_and_shows_no_types_of_python(command, mon
 
 
 def test_colours_can_be_turned_off(home):
-    assert "\x1b" not in "".join(s2s_process("eval")[1:])
+    shown = s2s_process("runs", "list", FORCE_COLOR="1")
+    assert "\x1b[" in "".join(shown[1:])
+    shown = s2s_process("runs", "list", FORCE_COLOR="1", NO_COLOR="1")
+    assert not re.search("\x1b\\[[0-9;]*3[0-7]", "".join(shown[1:]))
 
 
 def test_show_is_a_config_file(tmp_path):

@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 from forked import forked, wait_for
@@ -17,6 +18,7 @@ from together import config_of, difference
 from seq2seq_cli.config import Config
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
+from seq2seq_cli.training.objective import Objective
 
 _DEVICES = 4
 _CLOSE = {"graph": 0.0, "auto": 1e-5}
@@ -28,7 +30,16 @@ def train_on(config: Config, run: Path, devices: int) -> None:
     (processor,) = tf.config.list_physical_devices("CPU")
     logical = [tf.config.LogicalDeviceConfiguration()] * devices
     tf.config.set_logical_device_configuration(processor, logical)
+    used = []
+    sum_of_devices = Objective._gradients_of_devices
+
+    def recorded(objective: Objective, *arguments: Any) -> Any:
+        used.append(len(objective._devices))
+        return sum_of_devices(objective, *arguments)
+
+    Objective._gradients_of_devices = recorded  # type: ignore[method-assign]
     train(config, ignore, name=str(run))
+    assert set(used) == ({devices} if devices > 1 else set()), used
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """A training without a model, on a simulated disk, and what must be true of its run at any time."""
 
 import copy
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from simulated_disk import NO_FAULT, Fault, Killed, SimulatedDisk, Site
 
-from seq2seq_cli.errors import CheckpointError, S2SError
+from seq2seq_cli.errors import S2SError
 from seq2seq_cli.runs import checkpoints, files, saving
 from seq2seq_cli.runs.arrays import file_parts
 from seq2seq_cli.runs.checkpoints import Checkpoint
@@ -109,6 +110,19 @@ def check_content(checkpoint: Checkpoint) -> None:
     assert found in [[content(weights(step, variant))] * 2 for variant in (0, 1)]
 
 
+def is_whole(path: Path) -> bool:
+    """Return whether a checkpoint has the files and hashes of its manifest.
+
+    It does not use the code that is tested.
+    """
+    try:
+        hashes = json.loads(files.read(path / checkpoints.MANIFEST))["sha256"]
+        found = {name: hashlib.sha256(files.read(path / name)).hexdigest() for name in hashes}
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return found == hashes
+
+
 def check_survivors(training: Training) -> None:
     """Check what a fault has left of a training, as the next process finds it."""
     run = Run(RUN)
@@ -137,13 +151,11 @@ def whole_checkpoints(training: Training) -> list[int]:
     """
     whole = []
     for path in checkpoints.checkpoints(ROOT):
-        checkpoint, step = Checkpoint(path), checkpoints.step_of(path)
-        try:
-            checkpoint.verify_all()
-        except CheckpointError:
+        step = checkpoints.step_of(path)
+        if not is_whole(path):
             assert step in training.damaged
             continue
-        check_content(checkpoint)
+        check_content(Checkpoint(path))
         whole.append(step)
     return whole
 

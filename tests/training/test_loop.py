@@ -1,10 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
 from conftest import tiny_config
-from quick_training import compute_nothing
+from quick_training import SCORES, compute_nothing
 
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.runs import checkpoints
@@ -15,6 +16,7 @@ from seq2seq_cli.training import loop
 from seq2seq_cli.training.events import Phase, Progress, Summary, Validation, ignore
 from seq2seq_cli.training.loop import batches_from, train
 from seq2seq_cli.training.step import Updater
+from seq2seq_cli.training.validation import Translated, Validator
 
 pytestmark = pytest.mark.usefixtures("workdir")
 
@@ -131,6 +133,25 @@ def test_checkpoints_are_saved_as_often_as_configured(corpus, monkeypatch):
     )
     result = train(config, ignore)
     assert len(checkpoints.checkpoints(Path(result.run) / "checkpoints")) == 10
+
+
+def test_as_many_checkpoints_are_kept_as_configured(corpus, monkeypatch):
+    compute_nothing(monkeypatch)
+    bleus = iter([30.0, 10.0, 20.0, 5.0, 1.0])
+
+    def translate(self, show):
+        return Translated(replace(SCORES, bleu=next(bleus)), [], {})
+
+    monkeypatch.setattr(Validator, "translate", translate)
+    config = tiny_config(
+        corpus,
+        training__steps=5,
+        training__validate_every_steps=1,
+        training__keep_checkpoints=1,
+        training__keep_best_checkpoints=2,
+    )
+    folder = Path(train(config, ignore).run) / "checkpoints"
+    assert [path.name[-1] for path in checkpoints.checkpoints(folder)] == ["5", "3", "1"]
 
 
 def test_batches_continue_endlessly_from_a_position():

@@ -81,7 +81,8 @@ def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
     norm = np.sqrt(sum(float(tf.reduce_sum(g**2)) for g in gradients))
     assert norm > 0.1
 
-    found_loss, found_norm = Updater(m, config).update([batch()], 0, 0.01)
+    updater = Updater(m, config)
+    found_loss, found_norm = updater.update([batch()], 0, 0.01)
     np.testing.assert_allclose(found_loss, loss, rtol=1e-6)
     np.testing.assert_allclose(found_norm, norm, rtol=1e-5)
     for old, new, gradient in zip(before, m.trainable_variables, gradients, strict=True):
@@ -89,6 +90,10 @@ def test_an_update_is_that_of_adam_on_the_clipped_summed_gradient():
         # Adam's first step, bias corrections included, is rate * g / (|g| + eps').
         step = 0.01 * clipped / (np.abs(clipped) + 1e-9 / np.sqrt(1 - 0.98))
         np.testing.assert_allclose(new.numpy(), old - step, atol=1e-4)
+    moments = [v.numpy() for v in updater.variables if "momentum" in v.path]
+    for moment, gradient in zip(moments, gradients, strict=True):
+        expected = (1 - config.beta_1) * gradient.numpy() * 0.1 / norm
+        np.testing.assert_allclose(moment, expected, rtol=1e-3, atol=1e-8)
 
 
 def test_rows_of_padding_change_no_update():
