@@ -147,7 +147,7 @@ def attention(
     }
     check_evolution(evolution, {"--sentence": sentence, "--gif": gif}, given)
     if evolution is not None:
-        show_evolution(evolution, sentence, Pictures(svg, gif, dark), pieces, as_json)
+        show_evolution(evolution, sentence, Pictures(svg, gif, dark), pieces, as_json, quiet)
         return
     written = check_written(input_file, html=html, png=png, svg=svg)
     if dark and not (png or svg):
@@ -157,9 +157,9 @@ def attention(
     pairs = read_pairs(sentences, target, input_file)
     runs = read_runs(found, pairs, to, device, quiet)
     if html:
-        write_page(html, runs)
+        write_page(html, runs, quiet)
     if png or svg:
-        _write_figures(runs, choice, png, svg, dark)
+        _write_figures(runs, choice, png, svg, dark, quiet)
     if written and not as_json:
         return
     for number in range(len(pairs)):
@@ -168,7 +168,12 @@ def attention(
 
 
 def _write_figures(
-    runs: "Sequence[ReadRun]", choice: Choice, png: Path | None, svg: Path | None, dark: bool
+    runs: "Sequence[ReadRun]",
+    choice: Choice,
+    png: Path | None,
+    svg: Path | None,
+    dark: bool,
+    quiet: bool,
 ) -> None:
     """Write the map of one sentence and one run as figures."""
     from seq2seq_cli.attention.figure import figure
@@ -184,7 +189,8 @@ def _write_figures(
         if path is not None:
             content = figure(attentions[0], choice.view(attentions[0]), format_name, dark)
             write_file(path, content, f"--{format_name}")
-            console.show_notice(f"Wrote {path}")
+            if not quiet:
+                console.show_notice(f"Wrote {path}")
 
 
 def read_runs(

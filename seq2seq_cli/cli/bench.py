@@ -135,7 +135,8 @@ def bench_decode(
     beam: BeamOption = None,
     length_penalty: LengthPenaltyOption = None,
     sentences: Annotated[
-        int | None, typer.Option(help="Number of sentences from the test split; all by default.")
+        int | None,
+        typer.Option(help="Number of sentences from the test split; all by default.", min=1),
     ] = None,
     input_file: InputOption = None,
     trials: TrialsOption = 3,

@@ -114,8 +114,16 @@ def compare(
             check_output(html, {name: file}, "--html")
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = [find_system(name, settings, flags, to) for name in systems]
-    if any(system.run for system in found):
+    has_runs = any(system.run for system in found)
+    if has_runs:
         start_tensorflow(device or "auto")
+    else:
+        given = {"--set": settings, "--device": device, "--data": None if run else data}
+        _refuse_without_a_run(given | {option: value for _, value, option in flags})
+    if has_runs and choice.is_split and not run and (source or target):
+        raise UsageError(
+            "--source and --target are those of the compared runs. Leave them out, or give --run"
+        )
 
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.evaluation import comparison
@@ -133,6 +141,19 @@ def compare(
         from seq2seq_cli.evaluation.pages.comparison import comparison_page
 
         write_file(html, comparison_page(compared, by.sentences, outputs).encode(), "--html")
+
+
+def _refuse_without_a_run(given: dict[str, object]) -> None:
+    """Refuse options of runs if only files are compared.
+
+    Raises:
+        UsageError: naming the first option.
+    """
+    for option, value in given.items():
+        if value is not None and value is not False:
+            raise UsageError(
+                f"{option} applies only to runs, and all systems are files. Leave it out"
+            )
 
 
 def _check_options(systems: list[str], formats: list[bool]) -> None:

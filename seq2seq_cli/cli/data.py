@@ -1,5 +1,6 @@
 """The commands for corpora: data download, stats, check, prepare."""
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -172,7 +173,7 @@ def _prepared(corpus: "Corpus", folder: Path) -> Result:
         ("pairs", ", ".join(f"{pairs:,} {name}" for name, pairs in sides.items())),
         ("dropped", _counted(corpus.dropped)),
         ("fingerprint", corpus.fingerprint),
-        ("train by", f"s2s train --data {folder}"),
+        ("train by", f"s2s train --data {shlex.quote(str(folder))}"),
     ]
     record |= {"dropped": corpus.dropped, "shared": corpus.shared}
     return Result(record, two_columns(rows))

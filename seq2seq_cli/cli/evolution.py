@@ -76,7 +76,12 @@ def check_evolution(
 
 
 def show_evolution(
-    name: str, number: int | None, pictures: Pictures, pieces: bool, as_json: bool
+    name: str,
+    number: int | None,
+    pictures: Pictures,
+    pieces: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Write pictures of a stored sentence, or print how the attention in each sentence formed.
 
@@ -86,6 +91,7 @@ def show_evolution(
         pictures: to write.
         pieces: whether the maps are of tokens; else of words.
         as_json: print JSON.
+        quiet: whether to print no notices.
 
     Raises:
         UsageError: if the run stored no attention, or has no such sentence.
@@ -110,7 +116,7 @@ def show_evolution(
         raise UsageError(f"--sentence {number}: {run.path} has the attention of {len(found)} only")
     written = pictures.svg is not None or pictures.gif is not None
     if written:
-        _write(found[(number or 1) - 1], pictures)
+        _write(found[(number or 1) - 1], pictures, quiet)
     if written and not as_json:
         return
     for each, evolution in enumerate(found, start=1):
@@ -132,7 +138,7 @@ def _why_none(run: "Run") -> str:
     )
 
 
-def _write(evolution: "Evolution", pictures: Pictures) -> None:
+def _write(evolution: "Evolution", pictures: Pictures, quiet: bool) -> None:
     from seq2seq_cli.attention.animated_gif import animated_gif
     from seq2seq_cli.attention.animated_svg import animated_svg
     from seq2seq_cli.cli import console
@@ -143,7 +149,8 @@ def _write(evolution: "Evolution", pictures: Pictures) -> None:
     ):
         if path is not None:
             write_file(path, draw(evolution, pictures.dark), option)
-            console.show_notice(f"Wrote {path}")
+            if not quiet:
+                console.show_notice(f"Wrote {path}")
 
 
 def _result(run: str, number: int, evolution: "Evolution") -> Result:

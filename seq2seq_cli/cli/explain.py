@@ -80,7 +80,7 @@ def explain(
             )
             for each, explanations in zip(found, explained, strict=True)
         ]
-        write_page(html, runs)
+        write_page(html, runs, quiet)
     if written and not as_json:
         return
     for number in range(len(pairs)):

@@ -42,8 +42,7 @@ def export_split(
 ) -> None:
     """Write train, dev and test as plain files, with all references.
 
-        The corpus is that of a run, or of --config, --data and --set. The default is the corpus of
-        the
+    The corpus is that of a run, or of --config, --data and --set. The default is the corpus of the
     newest run. With --run, --data gives the new location of the run's corpus.
     """
     from seq2seq_cli.config.files import load_config

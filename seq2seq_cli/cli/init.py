@@ -40,6 +40,7 @@ def init(
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
+    from seq2seq_cli.config.model import DOT_PRODUCTS, RNNConfig
     from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.config.starter import (
         in_words,
@@ -61,6 +62,10 @@ def init(
     values = Overrides()
     lengths = _lengths(corpus.train)
     chosen = starter_values(config.model.kind, pairs, lengths.common)
+    if isinstance(config.model, RNNConfig) and config.model.attention in DOT_PRODUCTS:
+        # These scores need states as wide as the values.
+        width = given.get("model.encoder_units", chosen["model.encoder_units"])
+        chosen["model.decoder_units"] = width * (2 if config.model.bidirectional else 1)
     for key, value in {**_data_values(config.data), **chosen}.items():
         values.set(key, value, "s2s init")
     for key, value in given.items():

@@ -85,7 +85,7 @@ def _translate(options: Sequence[str], workers: int) -> None:
         )
     check_files(False, given.input, given.output)
     output = Path(given.output)
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as folder:
+    with _scratch(output) as folder:
         shards = [Path(folder, str(number)) for number in range(1, workers + 1)]
         others += ["--format", given.format] if given.format else []
         command = ["translate", *others, "--input", str(given.input)]
@@ -106,6 +106,14 @@ def _translate(options: Sequence[str], workers: int) -> None:
             raise DiskError(f"{output}: cannot be written: {os_reason(error)}") from error
 
 
+def _scratch(output: Path) -> "tempfile.TemporaryDirectory[str]":
+    """Return a folder for the shards: beside the output, or where temporary files usually are."""
+    try:
+        return tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent)
+    except OSError:  # such as for /dev/null
+        return tempfile.TemporaryDirectory(prefix="s2s-")
+
+
 def _run(
     commands: Sequence[list[str]], variables: Sequence[dict[str, str]], end_together: bool
 ) -> None:
@@ -120,17 +128,19 @@ def _run(
     Raises:
         WorkerError: if one of them fails.
     """
-    processes = [
-        _start(command, added, share_of_cores(index, len(commands)))
-        for index, (command, added) in enumerate(zip(commands, variables, strict=True))
-    ]
-    threads = [
-        threading.Thread(target=_copy, args=[process, index], daemon=True)
-        for index, process in enumerate(processes)
-    ]
-    for thread in threads:
-        thread.start()
+    processes: list[subprocess.Popen[bytes]] = []
+    threads = []
     with _passing_signals(processes):
+        try:
+            for index, (command, added) in enumerate(zip(commands, variables, strict=True)):
+                processes.append(_start(command, added, share_of_cores(index, len(commands))))
+                thread = threading.Thread(target=_copy, args=[processes[-1], index], daemon=True)
+                threads.append(thread)
+                thread.start()
+        except OSError as error:  # a worker cannot be started
+            for process in processes:
+                process.kill()
+            raise WorkerError(f"a worker cannot be started: {os_reason(error)}") from error
         code = _wait(processes, end_together)
     for thread in threads:
         thread.join(_TERMINATION)

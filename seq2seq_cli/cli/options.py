@@ -326,6 +326,7 @@ def start_tensorflow(
     """
     from seq2seq_cli.runtime import devices, parallel, tensorflow
 
+    devices.check_name(device)
     tensorflow.import_tensorflow(warn if training else None)
     # Its warnings are for programmers, such as that several models have a graph each.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)

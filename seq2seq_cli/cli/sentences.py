@@ -63,7 +63,7 @@ def read_pairs(
     if sentences:
         return [(sentence, target) for sentence in sentences]
     if not input_file and sys.stdin.isatty():
-        raise UsageError('no sentence. Give one: s2s attention "I like apples."')
+        raise UsageError('no sentence. Give one, such as "I like apples."')
     from seq2seq_cli.decoding.lines import in_windows
 
     with open_input(input_file) as (stream, name):
@@ -102,7 +102,7 @@ def check_written(input_file: Path | None, **paths: Path | None) -> bool:
     return bool(given)
 
 
-def write_page(path: Path, runs: "Sequence[ReadRun]") -> None:
+def write_page(path: Path, runs: "Sequence[ReadRun]", quiet: bool) -> None:
     """Write the page of some runs.
 
     Raises:
@@ -120,4 +120,5 @@ def write_page(path: Path, runs: "Sequence[ReadRun]") -> None:
     if len(content) > _LARGEST_PAGE:
         warn(f"{path} has {len(content) >> 20} MiB, which is slow in browsers. Give fewer lines")
     write_file(path, content, "--html")
-    console.show_notice(f"Wrote {path}")
+    if not quiet:
+        console.show_notice(f"Wrote {path}")

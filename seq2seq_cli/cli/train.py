@@ -1,5 +1,6 @@
 """The command that trains a model: train."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -139,4 +140,4 @@ def _show_end(result: "Result") -> None:
     )
     took = console.duration(result.seconds)
     console.show_notice(f"Ended after {result.step} steps and {took}: {result.reason}{best}.")
-    console.show_next(f's2s translate --run {result.run} "I like apples."')
+    console.show_next(f's2s translate --run {shlex.quote(result.run)} "I like apples."')

@@ -41,4 +41,5 @@ def several_trainings(
     with TrainingDisplay(quiet=quiet) as display:
         display(Phase("Starting TensorFlow"))
         # All train in this process, and XLA needs all threads for the one function it computes.
-        yield display, start_tensorflow(config.training.device, TrainingConfig(shards=1))
+        threads = TrainingConfig(shards=1, strategy=config.training.strategy)
+        yield display, start_tensorflow(config.training.device, threads)

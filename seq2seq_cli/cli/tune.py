@@ -1,5 +1,6 @@
 """The command that searches for the best values of config keys: recipe tune."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -86,7 +87,7 @@ def tune(
     emit(_result(found, best, drawn), as_json)
     if best and not quiet:
         console.show_notice(f"The best config and the plot: {folder / tuning.BEST}, {tuning.PLOT}")
-        console.show_next(f"s2s train --config {folder / tuning.BEST}")
+        console.show_next(f"s2s train --config {shlex.quote(str(folder / tuning.BEST))}")
 
 
 def _result(trials: "Sequence[Trial]", best: "Trial | None", space: "Space") -> Result:

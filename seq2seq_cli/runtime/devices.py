@@ -4,12 +4,23 @@ import ctypes
 import importlib.metadata
 import importlib.util
 import os
+import re
 from typing import Any
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import cores, processor_name
 
 _MIRRORED = 2  # minimum number of devices
+
+
+def check_name(name: str) -> None:
+    """Check the name of a device, before TensorFlow is imported.
+
+    Raises:
+        UsageError: if there is no such name.
+    """
+    if not re.fullmatch(r"auto|cpu|gpu(:\d+)?", name):
+        raise UsageError(f"--device {name}: must be auto, cpu, gpu or gpu:N, such as gpu:0")
 
 
 def use_device(name: str) -> str:
@@ -23,6 +34,7 @@ def use_device(name: str) -> str:
     Raises:
         UsageError: if that device cannot be used, with the reason and what to do.
     """
+    check_name(name)
     import tensorflow as tf
 
     gpus = tf.config.list_physical_devices("GPU")

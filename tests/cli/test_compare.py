@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import s2s
 from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app
@@ -144,3 +145,14 @@ def test_no_tensorflow_is_imported(saved):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "options", [["--beam", "5"], ["--set", "decoding.beam=banana"], ["--device", "tpu"]]
+)
+def test_options_of_runs_are_refused_if_only_files_are_compared(workdir, options):
+    for name in ("a", "b", "source", "reference"):
+        (workdir / name).write_text("one\ntwo\n")
+    files = ["a", "b", "--source-file", "source", "--reference-file", "reference"]
+    code, _, error = s2s("compare", *files, *options)
+    assert (code, f"{options[0]} applies only to runs" in " ".join(error.split())) == (2, True)

@@ -42,6 +42,15 @@ def test_the_config_contains_the_options(corpus, workdir):
     assert "--config 'a b.toml'" in (workdir / "a b.toml").read_text("utf-8")
 
 
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_a_score_of_equal_widths_gets_them(bidirectional, corpus, workdir):
+    options = ["--set", "model.attention=dot", "--set", f"model.bidirectional={bidirectional}"]
+    code, _, _ = s2s("init", "--data", str(corpus), *map(str.lower, options))
+    assert code == 0
+    model = written("s2s.toml").model
+    assert model.decoder_units == model.value_units
+
+
 def test_no_file_is_overwritten(workdir):
     (workdir / "s2s.toml").write_text("mine")
     code, _, err = s2s("init", "--data", "none.tsv")
@@ -53,7 +62,10 @@ def test_no_file_is_overwritten(workdir):
     ("arguments", "code", "message"),
     [
         (["--data", "none.tsv"], 3, "none.tsv: no such file"),
-        (["--set", "model.attention=dot"], 2, "the widths must be equal"),
+        (
+            ["--set", "model.attention=dot", "--set", "model.decoder_units=100"],
+            *(2, "the widths must be equal"),
+        ),
         (["--set", "training.epoch=3"], 2, "did you mean 'training.epochs'?"),
         (["none/x.toml"], 7, "none/x.toml: cannot be written: No such file or directory"),
     ],

@@ -98,3 +98,20 @@ def test_workers_share_the_cores(monkeypatch):
     assert [share_of_cores(index, 2) for index in range(2)] == [{2, 3}, {5, 7}]
     assert [share_of_cores(index, 3) for index in range(3)] == [{2}, {3}, {5, 7}]
     assert [share_of_cores(index, 8) for index in (0, 3, 4)] == [{2}, {7}, {2}]
+
+
+def test_a_translation_may_go_to_a_device(workers, tmp_path, monkeypatch):
+    program = "import sys; a = sys.argv; open(a[a.index('--output') + 1], 'w').write('x')"
+    monkeypatch.setattr(LAUNCH, "_S2S", [sys.executable, "-uc", program])
+    monkeypatch.setattr(LAUNCH.tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "in").write_text("a\nb\n")
+    made = LAUNCH.tempfile.TemporaryDirectory
+
+    def refused(prefix, dir=None):
+        if dir is not None:
+            raise PermissionError(13, "Permission denied")
+        return made(prefix=prefix)
+
+    monkeypatch.setattr(LAUNCH.tempfile, "TemporaryDirectory", refused)
+    files = ["--input", str(tmp_path / "in"), "--output", "/dev/null"]
+    assert s2s("launch", "--", "translate", *files)[0] == 0

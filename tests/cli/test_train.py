@@ -16,6 +16,7 @@ def tiny_settings() -> list[str]:
     return [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
 
 
+@pytest.mark.slow  # .ci/run does the same
 def test_from_train_to_translation(corpus, workdir):
     command = ["train", "--attention", "additive", "--data", str(corpus), "--steps", "30"]
     code, out, err = s2s_process(*command, *tiny_settings())

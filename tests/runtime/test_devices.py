@@ -242,3 +242,9 @@ class TestThreads:
         with pytest.raises(ValueError, match="0"):
             list(parallel.in_parallel(fail, range(10_000)))
         assert len(begun) < 10_000
+
+
+@pytest.mark.parametrize("name", ["gpu:x", "gpu:-1", "tpu", "CPU", "cuda", ""])
+def test_a_name_that_is_no_device_is_refused(name):
+    with pytest.raises(UsageError, match="must be auto, cpu, gpu or gpu:N"):
+        devices.use_device(name)
