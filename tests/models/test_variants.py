@@ -148,7 +148,7 @@ def test_invariants_hold(model):
             assert deviation(model, SOURCE, TARGET) < 2e-5, what
 
 
-@pytest.mark.few_cases(3)
+@pytest.mark.few_cases(1)
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_equals_not_compiled(name):
     model = make(name, dropout=0.3)

@@ -80,6 +80,7 @@ def test_shards_share_the_rows_and_each_has_its_gradients():
     assert halves.gradients == 2 * whole.weights
 
 
+@pytest.mark.slow
 def test_compilation_takes_more(monkeypatch):
     monkeypatch.setattr(memory, "parts_at_once", lambda: 2)
     config = tiny_config("x", training__compile="auto")

@@ -63,8 +63,8 @@ export class Graphic {
 
 /** Return a text cut to a width, with … where something is missing. */
 export function fitted(context, text, width) {
+  if (text.length <= 200 && context.measureText(text).width <= width) return text;
   const characters = Array.from(text.slice(0, 200));
-  if (characters.length === text.length && context.measureText(text).width <= width) return text;
   let low = 0;
   let high = characters.length;
   while (low < high) {

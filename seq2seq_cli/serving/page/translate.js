@@ -23,8 +23,9 @@ class Line {
     const { attention } = found;
     this.attention = attention;
     this.box = element("div", { class: "line" });
+    const note = found.cut ? [element("p", { class: "note" }, "The sentence was cut.")] : [];
     if (!attention) {
-      this.box.append(element("p", {}, found.text || "\u00a0"));
+      this.box.append(element("p", { dir: "auto" }, found.text || "\u00a0"), ...note);
       return;
     }
     this.view = {
@@ -39,8 +40,7 @@ class Line {
     this.queries.show(this.view, "Translation");
     this.keys.show(this.view, "Source");
     this.detail = element("p", { class: "detail idle" });
-    this.box.append(this.queries.box, this.keys.box, this.detail);
-    if (found.cut) this.box.append(element("p", { class: "note" }, "The sentence was cut."));
+    this.box.append(this.queries.box, this.keys.box, this.detail, ...note);
   }
 
   point(word, isClick) {
@@ -168,6 +168,7 @@ function adapt() {
 
 function swap() {
   at("direction").value = reversed();
+  useBeam();
   const texts = lines.map((line) => line.text);
   if (texts.length) at("text").value = texts.join("\n");
   adapt();
@@ -183,6 +184,12 @@ async function copy() {
   }
 }
 
+/** Choose the beam of the run's config. */
+function useBeam() {
+  const { decoding } = directions[at("direction").value || 0];
+  at("beam").value = String(decoding.beam);
+}
+
 async function readModels() {
   try {
     const { models, limits } = await client.models();
@@ -196,9 +203,12 @@ async function readModels() {
     at("direction").replaceChildren(
       ...labels.map((label, i) => element("option", { value: String(i) }, label)),
     );
+    for (const beam of new Set(directions.map(({ decoding }) => String(decoding.beam)))) {
+      const known = Array.from(at("beam").options, ({ value }) => value);
+      if (!known.includes(beam)) at("beam").append(element("option", { value: beam }, beam));
+    }
     for (const option of at("beam").options) option.disabled = option.value > limits.hypotheses;
-    at("beam").value = String(directions[0].decoding.beam);
-    if (!at("beam").value) at("beam").value = "1";
+    useBeam();
     adapt();
     say("");
   } catch (error) {
@@ -234,6 +244,7 @@ function paint() {
 at("text").addEventListener("input", later);
 for (const id of ["direction", "beam", "sample", "temperature", "top-p"]) {
   at(id).addEventListener("change", () => {
+    if (id === "direction") useBeam();
     adapt();
     translate();
   });
