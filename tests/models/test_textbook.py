@@ -73,7 +73,7 @@ def by_steps(model: Seq2Seq) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.few_cases(8)
+@pytest.mark.few_cases(5)
 def test_models_equal_the_reference(name):
     model = randomised(MODELS[name]())
     assert_same(

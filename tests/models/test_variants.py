@@ -141,7 +141,7 @@ def model(name) -> Seq2Seq:
     return make(name)
 
 
-@pytest.mark.few_cases(8)
+@pytest.mark.few_cases(5)
 def test_invariants_hold(model):
     for what, deviation in invariants.INVARIANTS.items():
         if deviation is not invariants.compilation:
@@ -190,12 +190,12 @@ def test_every_weight_learns(model):
         assert np.any(tf.convert_to_tensor(gradient)), variable.path
 
 
-@pytest.mark.few_cases(6)
+@pytest.mark.few_cases(4)
 def test_every_source_token_matters(model):
     assert_every_source_token_matters(model, SOURCE, TARGET)
 
 
-@pytest.mark.few_cases(8)
+@pytest.mark.few_cases(5)
 def test_weights_have_unique_paths_and_bounded_values(name, model):
     paths = [variable.path for variable in model.variables]
     assert len(set(paths)) == len(paths)
@@ -204,7 +204,7 @@ def test_weights_have_unique_paths_and_bounded_values(name, model):
     assert _most_weights(config, both(13)) >= count_weights(config.model, both(13))
 
 
-@pytest.mark.few_cases(6)
+@pytest.mark.few_cases(4)
 def test_a_beam_of_one_is_greedy_and_scores_equal_teacher_forcing(model):
     longest = np.full(len(SOURCE), 6, np.int32)
     memory, token = model.encode(SOURCE), tf.fill([len(SOURCE)], BOS)
