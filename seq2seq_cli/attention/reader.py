@@ -102,7 +102,8 @@ class AttentionReader:
         )
         free = [i for i in wanted if i not in targets]
         own: dict[int, Translation] = {}
-        if free:  # the others are blank, so that each sentence keeps its number, as of its samples
+        if free:
+            # The others are blank. So each sentence keeps its number, which determines its samples.
             texts = [""] * len(pairs)
             for i in free:
                 texts[i] = pairs[i][0]

@@ -110,8 +110,7 @@ def compare(
     choice.check()
     asked = Asked(choice, run, data, (source, target), to)
     if html:
-        for name, file in [*(("system", Path(name)) for name in systems), *choice.files]:
-            check_output(html, {name: file}, "--html")
+        check_output(html, [*(("system", Path(name)) for name in systems), *choice.files], "--html")
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = [find_system(name, settings, flags, to) for name in systems]
     has_runs = any(system.run for system in found)
@@ -150,7 +149,7 @@ def _refuse_without_a_run(given: dict[str, object]) -> None:
         UsageError: naming the first option.
     """
     for option, value in given.items():
-        if value is not None and value is not False:
+        if value is not None:
             raise UsageError(
                 f"{option} applies only to runs, and all systems are files. Leave it out"
             )

@@ -213,9 +213,8 @@ def _check_files(
 ) -> None:
     files = (("--output", output), ("--save-translations", saved), ("--html", html))
     for option, path in files:
-        for name, file in [("--hypotheses", hypotheses), *choice.files]:
-            if path:
-                check_output(path, {name: file}, option)
+        if path:
+            check_output(path, [("--hypotheses", hypotheses), *choice.files], option)
     if hypotheses:
         check_input(hypotheses, "--hypotheses")
 

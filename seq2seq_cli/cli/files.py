@@ -7,7 +7,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TextIO
@@ -119,7 +119,7 @@ def check_files(has_arguments: bool, input_file: Path | None, output: Path | Non
     if input_file:
         check_input(input_file)
     if output:
-        check_output(output, {"--input": input_file})
+        check_output(output, [("--input", input_file)])
 
 
 def check_input(path: Path, option: str = "--input") -> None:
@@ -142,7 +142,7 @@ def check_input(path: Path, option: str = "--input") -> None:
 
 
 def check_output(
-    path: Path, inputs: Mapping[str, Path | None] | None = None, option: str = "--output"
+    path: Path, inputs: Sequence[tuple[str, Path | None]] = (), option: str = "--output"
 ) -> None:
     """Check that the file of --output, or of another option, can be written and is no input.
 
@@ -150,14 +150,14 @@ def check_output(
 
     Args:
         path: the file.
-        inputs: the files that the command reads, by option; they need not exist.
+        inputs: the files that the command reads, with their options; they need not exist.
         option: that names the file.
 
     Raises:
         UsageError: if it is an input.
         DiskError: if it cannot be written.
     """
-    for name, file in (inputs or {}).items():
+    for name, file in inputs:
         if file and os.path.exists(path) and os.path.exists(file) and path.samefile(file):
             raise UsageError(
                 f"{option} {path} is also the {name}, which would be overwritten; give another path"

@@ -94,7 +94,7 @@ def check_written(input_file: Path | None, **paths: Path | None) -> bool:
     """Check that the files of options can be written; return whether there are any."""
     given = {f"--{name}": path for name, path in paths.items() if path is not None}
     for option, path in given.items():
-        check_output(path, {"--input": input_file}, option)
+        check_output(path, [("--input", input_file)], option)
     if {"--png", "--svg"} & given.keys():
         from seq2seq_cli.attention.figure import check_matplotlib
 

@@ -148,7 +148,7 @@ def _read_tsv(
     The first line with two or three columns decides their number.
     """
     source, target = order
-    decided, expected = False, 2
+    decided = 0
     for number, line in enumerate(lines, start=1):
         if isinstance(line, BadLineError):
             skip(f"{name}:{number}: {line}")
@@ -158,7 +158,8 @@ def _read_tsv(
             yield "", ""
             continue
         if not decided and len(cells) in (2, 3):
-            decided, expected = True, len(cells)
+            decided = len(cells)
+        expected = decided or 2
         if len(cells) != expected:
             layout = " TAB ".join([*columns, "attribution"][:expected])
             skip(

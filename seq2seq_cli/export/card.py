@@ -30,7 +30,7 @@ class Facts:
         scores: by the name of the search, on `sentences` dev sentences.
         sentences: number of dev sentences that were translated.
         command: the arguments of `s2s` that made the export.
-        lost: constraints of the run's search that the export does not have.
+        unsupported: constraints of the run's search that the export does not have.
     """
 
     run: str
@@ -42,7 +42,7 @@ class Facts:
     scores: dict[str, Scores]
     sentences: int
     command: str
-    lost: Sequence[str] = ()
+    unsupported: Sequence[str] = ()
 
     def record(self) -> dict[str, Any]:
         """Return the scores as they stand in `scores.json`."""
@@ -97,7 +97,7 @@ Signatures: {_signatures(facts)}.
 The model knows the kind of text that it was trained on. It translates other text worse, even if the
 translation reads well. It was not tested for bias or harm. Each sentence is translated on its own,
 without its context. s2s cuts sources of more than {longest:,} tokens.
-{_lost(facts)}
+{_unsupported(facts)}
 ## Repeat it
 
 `config.toml` is the configuration of the training.
@@ -111,10 +111,12 @@ Versions: {", ".join(f"{name} {version}" for name, version in facts.state.versio
 """
 
 
-def _lost(facts: Facts) -> str:
-    if not facts.lost:
+def _unsupported(facts: Facts) -> str:
+    if not facts.unsupported:
         return ""
-    return f"\nThe run also has {', '.join(facts.lost)}, which this export does not support.\n"
+    return (
+        f"\nThe run also has {', '.join(facts.unsupported)}, which this export does not support.\n"
+    )
 
 
 def _rows(facts: Facts) -> str:

@@ -107,10 +107,10 @@ def export(
     quantization = form.check_quantization(quantization)
     loaded = load_run(run, warn)
     form.check_model(loaded)
-    if lost := form.lost(loaded.decoding):
+    if unsupported := form.unsupported(loaded.decoding):
         warn(
-            f"--to {kind} does not support {', '.join(lost)} of the run, so it can translate "
-            "differently from s2s translate"
+            f"--to {kind} does not support {', '.join(unsupported)} of the run. Its translations "
+            "can differ from those of s2s translate"
         )
     facts, sentences, expected = _facts(run, loaded, form, data or loaded.data, command, show)
     texts = {
@@ -153,6 +153,6 @@ def _facts(
         {name: score(found, references) for name, found in expected.items()},
         len(sentences),
         command,
-        form.lost(loaded.decoding),
+        form.unsupported(loaded.decoding),
     )
     return facts, sentences, expected

@@ -138,7 +138,7 @@ class Format(ABC):
         kept: dict[str, Any] = {key: getattr(decoding, key) for key in self.kept}
         return DecodingConfig(**{**kept, "beam": beam, "length_penalty": 0.0})
 
-    def lost(self, decoding: DecodingConfig) -> list[str]:
+    def unsupported(self, decoding: DecodingConfig) -> list[str]:
         """Return the constraints of a run's search that the export does not have, with values."""
         usual = DecodingConfig()
         return [

@@ -23,7 +23,7 @@ from seq2seq_cli.recipes.pairs_log import PairsLog, publish, tsv_line
 from seq2seq_cli.recipes.synthetic import (
     Choice,
     SyntheticCorpus,
-    in_words,
+    checkpoint_in_words,
     languages_of,
     reverse_of,
     sentences_of,
@@ -106,7 +106,7 @@ def diversify(
     settings = {
         "recipe": "diversify",
         "corpus": corpus.fingerprint,
-        **{stage.name: in_words(stage.run, stage.checkpoint) for stage in stages},
+        **{stage.name: checkpoint_in_words(stage.run, stage.checkpoint) for stage in stages},
         **settings_of_search(decoding, reverse),
     }
     with work_folder(output, settings) as folder:

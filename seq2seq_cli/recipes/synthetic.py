@@ -164,10 +164,12 @@ def settings_of_runs(
 ) -> dict[str, str]:
     """Return the checkpoints of runs in words, by the role and number of each run."""
     members = zip(runs, checkpoints, strict=True)
-    return {f"{role} {i}": in_words(*member) for i, member in enumerate(members, start=1)}
+    return {
+        f"{role} {i}": checkpoint_in_words(*member) for i, member in enumerate(members, start=1)
+    }
 
 
-def in_words(run: Run, checkpoint: Checkpoint) -> str:
+def checkpoint_in_words(run: Run, checkpoint: Checkpoint) -> str:
     """Return a run's name, a checkpoint's name, and the time when it was saved."""
     return f"{run.name}, {checkpoint.path.name}, saved {checkpoint.state.saved_at}"
 

@@ -99,9 +99,10 @@ class RunEngine:
         return Search(self._towards(work.run, work.target).model, config)
 
     def _of(self, work: Work) -> Translator:
+        work = work._replace(alone=0, first=0)
         if work.prefix:  # texts of requests are not stored
-            return self._new_translator(work._replace(alone=0, first=0))
-        return self._translator(work._replace(alone=0, first=0))
+            return self._new_translator(work)
+        return self._translator(work)
 
     def _new_translator(self, work: Work) -> Translator:
         loaded, decoding = self._towards(work.run, work.target), work.decoding

@@ -217,9 +217,9 @@ def test_a_result_is_a_line_of_json_a_text_or_what_rich_draws(capsys):
 def test_an_output_that_is_an_input_is_refused(tmp_path):
     output = tmp_path / "a"
     output.write_text("mine")
-    check_output(output, {"--tsv": tmp_path / "none", "--input": None})
+    check_output(output, [("--tsv", tmp_path / "none"), ("--input", None)])
     with pytest.raises(UsageError, match="--html .*a is also the --tsv, which would be overwrit"):
-        check_output(output, {"--input": None, "--tsv": output}, "--html")
+        check_output(output, [("--input", None), ("--tsv", output)], "--html")
 
 
 @pytest.mark.parametrize(

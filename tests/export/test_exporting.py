@@ -57,8 +57,10 @@ def test_no_format_overwrites_or_creates_parent_folders(tmp_path, kind):
     ],
 )
 def test_constraints_of_the_search_that_a_format_lacks_are_named(kind, lost):
-    assert FORMATS[kind].lost(DecodingConfig(beam=5, max_length=9, no_repeat_ngram=3)) == lost
-    assert FORMATS[kind].lost(DecodingConfig()) == []
+    assert (
+        FORMATS[kind].unsupported(DecodingConfig(beam=5, max_length=9, no_repeat_ngram=3)) == lost
+    )
+    assert FORMATS[kind].unsupported(DecodingConfig()) == []
 
 
 def test_a_refused_export_writes_nothing(home, trained, tmp_path):

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import tensorflow as tf
 from forked import forked, wait_for
@@ -37,8 +38,8 @@ def train_on(config: Config, run: Path, devices: int) -> None:
         used.append(len(objective._devices))
         return sum_of_devices(objective, *arguments)
 
-    Objective._gradients_of_devices = recorded  # type: ignore[method-assign]
-    train(config, ignore, name=str(run))
+    with mock.patch.object(Objective, "_gradients_of_devices", recorded):
+        train(config, ignore, name=str(run))
     assert set(used) == ({devices} if devices > 1 else set()), used
 
 
