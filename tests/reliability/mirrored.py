@@ -48,7 +48,11 @@ def main() -> None:
     for compiled in sys.argv[1:] or ("graph", "auto"):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            settings = {"training__compile": compiled, "training__batch_tokens": 512}
+            settings = {
+                "training__compile": compiled,
+                "training__device": "auto",
+                "training__batch_tokens": 512,
+            }
             for strategy, devices in (("one", 1), ("mirrored", _DEVICES)):
                 config = config_of(folder, 4, training__strategy=strategy, **settings)
                 log = folder / "log"
