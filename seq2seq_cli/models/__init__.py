@@ -1,4 +1,4 @@
-"""Architectures behind one interface; `build_model` is the only branch on their kind."""
+"""Architectures behind one interface. `build_model` makes the one that a config describes."""
 
 import math
 

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 
 class DropoutKey:
-    """The pair (seed, step) that determines every dropout mask of an update.
+    """The pair (seed, update) that determines every dropout mask of an update.
 
     The training loop sets it before each update, so a checkpoint stores nothing about dropout.
 
@@ -16,5 +16,5 @@ class DropoutKey:
         self.value = tf.Variable([0], dtype=tf.int64, trainable=False, name="dropout_key")
 
     def set(self, seed: int, step: int) -> None:
-        """Make the next masks those of `step` under `seed`, both below 2^31."""
+        """Make the next masks those of the update `step` with this seed, both below 2^31."""
         self.value.assign([seed << 32 | step])

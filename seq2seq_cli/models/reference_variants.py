@@ -28,8 +28,8 @@ def sutskever_step(y_BD: Tensor, state: State, f: Cell) -> tuple[Tensor, State]:
 
         h_t = f(h_{t-1}, y_{t-1})
 
-    That is equation 1 with the previous word as input. Word t is predicted from h_t by an affine
-    map. Returns h_t, and the next state.
+    That is the unnumbered recurrence of section 2, with the previous word as input. Word t is
+    predicted from h_t by an affine map. Returns h_t, and the next state.
     Fast: plain_decoders.SutskeverDecoder.
     """
     state = f(y_BD, state)
@@ -41,10 +41,12 @@ def cho_step(
 ) -> tuple[Tensor, State]:
     """No attention: each step reads the source as a vector c. Cho et al. (2014), section 2.2.
 
-        h_t = f(h_{t-1}, y_{t-1}, c)                    (3)
-        s_t = readout(h_t, y_{t-1}, c)                  appendix A.1.2, s' in the paper
+        h_t = f(h_{t-1}, y_{t-1}, c)                    section 2.2, without a number
+        s_t = readout(h_t, y_{t-1}, c)                  appendix A.1.2, s in the paper
 
-    Word t is predicted from s_t by an affine map. Returns s_t, and the next state.
+    Word t is predicted from s_t by an affine map. Returns s_t, and the next state. In the appendix,
+    the reset gate also multiplies C c, and c is tanh(V h_N); here f reads c beside the word, and c
+    has no layer of its own.
     Fast: plain_decoders.ChoDecoder.
     """
     state = f(tf.concat([y_BD, c_BD], axis=-1), state)

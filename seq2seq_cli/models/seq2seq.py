@@ -4,7 +4,7 @@ Suffixes name the dimensions of a tensor, here, in the other models and in `deco
 
     B batch   S source length   T target length   D units   H heads   V vocabulary   K beams
     C candidates   N hypotheses returned   P prefix length   R rows: the K hypotheses of B sentences
-    L capacity of a cache   X rows of any kind, such as the tokens of a batch
+    L capacity of a cache   X rows or keys of any kind, such as the tokens of a batch
 """
 
 from abc import abstractmethod
@@ -97,8 +97,8 @@ class Seq2Seq(keras.Model):
     def logits(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return the logits of vectors of any rank.
 
-        They are float32 for float32 vectors. For vectors in the precision of products they keep
-        that precision, to save a pass over them.
+        They may have the precision of matrix products, to save a pass over them. The loss casts
+        them to float32.
         """
 
     def decode(self, target_BT: tf.Tensor, memory: Memory, training: bool = False) -> tf.Tensor:

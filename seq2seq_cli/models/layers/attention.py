@@ -154,8 +154,8 @@ class LuongAttention(AttentionLayer):
         general  q . W k
         concat   v . tanh(Wq q + Wk k)
 
-    With a learned scale g, dot is g q . k, and concat is v . tanh(g (Wq q + Wk k)). Both then equal
-    keras.layers.Attention.
+    With a learned scale g, dot is g q . k, as in keras.layers.Attention, and concat is
+    v . tanh(g (Wq q + Wk k)), where Keras has neither Wq and Wk nor a vector v.
 
         attention = LuongAttention("general", query_units=256, key_units=512)
         context_BD, weights_BS = attention(query_BD, values_BSD, mask_BS=mask_BS)

@@ -18,10 +18,10 @@ class SutskeverDecoder(Decoder):
 
         h_t = cells(y_{t-1}, h_{t-1})
 
-    Sutskever, Vinyals, Le (2014), "Sequence to sequence learning with neural networks", equation 1;
-    the last layer's h_t is the output. It is Luong's wiring without a context. In the paper, each
-    layer starts from the encoder's last state of the same layer. Here, the bridge computes the
-    initial state of all layers from the last layer's state.
+    Sutskever, Vinyals, Le (2014), "Sequence to sequence learning with neural networks", section 2,
+    the unnumbered recurrence; the last layer's h_t is the output. It is Luong's wiring without a
+    context. In the paper, each layer starts from the encoder's last state of the same layer. Here,
+    the bridge computes the initial state of all layers from the last layer's state.
 
     See `reference_variants.sutskever_step` for the plain form.
     """
@@ -64,9 +64,10 @@ class ChoDecoder(ContextDecoder):
         o_t = readout(s_t, y_{t-1}, c)
 
     Cho et al. (2014), "Learning phrase representations using RNN encoder-decoder for statistical
-    machine translation", section 2.2 and appendix A.1.2, where the readout is a maxout. It is
-    Bahdanau's wiring with the same context at each step: c is the concatenation of the encoder's
-    last states of both directions.
+    machine translation", section 2.2 and appendix A.1.2, where the readout is a maxout; they write
+    h for s_t, and s for o_t. It is Bahdanau's wiring with the same context at each step: c is the
+    concatenation of the encoder's last states of both directions. In the paper's appendix, the
+    reset gate also multiplies C c, and c is tanh(V h_N).
 
     See `reference_variants.cho_step` for the plain form.
     """

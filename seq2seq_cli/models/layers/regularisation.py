@@ -14,13 +14,13 @@ from seq2seq_cli.models.ops.dropout import BYTES, add_dropout, dropout, random_b
 
 
 class Dropout(keras.layers.Layer):
-    """Inverted dropout with a mask that is a pure function of (seed, step, site, shard).
+    """Inverted dropout with a mask that is a pure function of (seed, update, site, shard).
 
     Compiled and plain training drop the same units.
 
     Args:
         rate: share of the values set to zero, 0 <= rate < 1, rounded to a multiple of 1/256.
-        key: the model's DropoutKey, which holds seed and step.
+        key: the model's DropoutKey, which holds seed and update.
         site: a number that no other dropout of the model has.
         variational: drop the same units at all positions of a sequence BTD (Gal and Ghahramani
             2016, "A theoretically grounded application of dropout in recurrent neural networks",
@@ -105,10 +105,10 @@ def dropout_maker(key: DropoutKey, variational: bool = False) -> MakeDropout:
 def penalise(activations_BTD: tf.Tensor, mask_BT: tf.Tensor, weight: float) -> tf.Tensor:
     """Return the activations, and add their squares to the loss.
 
-    The loss gains weight / 2 * the mean of |h|^2 over the positions that are not masked: the
-    activation regularization of Merity, McCann and Socher (2017), "Revisiting activation
-    regularization for language RNNs", section 3.1. Only the gradient includes it, not the reported
-    loss. Each shard of a batch adds its share.
+    The loss gains weight / 2 * the mean of |h|^2 over the positions that are not masked, after
+    Merity, McCann and Socher (2017), "Revisiting activation regularization for language RNNs",
+    section 3.1, but on h before dropout, and squared. Only the gradient includes it, not the
+    reported loss. Each shard of a batch adds its share.
 
     Args:
         activations_BTD: h, of a float dtype.

@@ -125,7 +125,7 @@ class RelativeBias(Distances):
 
     Raffel et al. (2020), "Exploring the limits of transfer learning with a unified text-to-text
     Transformer" (T5), section 2.1, as in its code: half of the buckets hold one distance each. The
-    others hold more and more, and the last one holds all distances from MOST_DISTANCE on. All
+    others hold more and more, and the last one also holds all distances beyond MOST_DISTANCE. All
     layers of a stack share the table. It is simpler than the vectors of Shaw et al. (2018).
 
     Args:

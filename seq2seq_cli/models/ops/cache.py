@@ -40,7 +40,7 @@ class KeysValues(NamedTuple):
         return KeysValues(*(_write(old, indices_X, new, in_place) for old, new in pairs))
 
     def grow(self, capacity: tf.Tensor) -> "KeysValues":
-        """Return this cache with at least its own capacity."""
+        """Return this cache, padded to `capacity` positions, at least as many as it has."""
         more = [[0, 0], [0, 0], [0, capacity - tf.shape(self.keys_BHSD)[2]], [0, 0]]
         return KeysValues(*(tf.pad(tensor, more) for tensor in self))
 

@@ -21,9 +21,9 @@ class Compute(NamedTuple):
         fuse: whether XLA compiles each function marked `fused` into one kernel. This is for plain
             graphs that see few shapes, since XLA compiles for each shape. It must be off inside a
             function that XLA compiles as a whole: nested compilation is many times slower.
-        shard: int32, the number of the part of a batch that is computed, from 0 on. Each part draws
-            dropout masks of its own.
-        share: how much of the batch's source tokens are in that part, from 0 to 1.
+        shard: int32, the number of the shard of a batch that is computed, from 0 on. Each shard
+            draws dropout masks of its own.
+        share: how much of the batch's source tokens are in that shard, from 0 to 1.
         depth: how often the same layers have been applied before, where layers share their weights.
             Each time they draw dropout masks of their own.
         recompute: whether the blocks of a Transformer are computed again for their gradients.

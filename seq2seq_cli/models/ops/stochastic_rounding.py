@@ -12,7 +12,7 @@ _GOLDEN = 0x9E3779B9  # 2^32 divided by the golden ratio
 def round_stochastically(x: tf.Tensor, key_2: tf.Tensor) -> tf.Tensor:
     """Round to one of the two nearest bfloat16 numbers, at random, so that the mean is x.
 
-    The probability of a neighbour is the nearer, the larger: x between a < b becomes b with the
+    The nearer a neighbour is, the more probable it is: x between a < b becomes b with the
     probability (x - a) / (b - a) (Gupta et al. 2015, "Deep learning with limited numerical
     precision", section 3). So a sum of many small numbers is right on average, although each of
     them may be less than half the distance of a and b, which rounding to the nearest would lose.
