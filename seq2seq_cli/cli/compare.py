@@ -87,8 +87,10 @@ def compare(
     test_set: TestSetOption = None,
     training_file: TrainingFileOption = None,
     metric: MetricOption = None,
-    resamples: Annotated[int, typer.Option(help="Number for the bootstrap.", min=2)] = 1000,
-    trials: Annotated[int, typer.Option(help="Number for the randomisation.", min=2)] = 10_000,
+    resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples.", min=2)] = 1000,
+    trials: Annotated[
+        int, typer.Option(help="Number of trials of approximate randomisation.", min=2)
+    ] = 10_000,
     seed: SeedOption = 12345,
     data: DataOption = None,
     source: SourceOption = None,

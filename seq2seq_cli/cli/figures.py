@@ -1,4 +1,4 @@
-"""The command that makes figures of the papers again: recipe figures."""
+"""The command that reproduces figures of the papers: recipe figures."""
 
 from dataclasses import asdict
 from enum import Enum
@@ -62,7 +62,7 @@ def figures(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train small models, and make figures and tables of the papers with them.
+    """Train small models, and reproduce figures and tables of the papers with them.
 
     The same command continues after an interruption.
     """

@@ -37,7 +37,7 @@ StrategyOption = Annotated[
     str | None,
     typer.Option(
         "--strategy",
-        help="one device, mirrored on the GPUs of this machine, or workers of TF_CONFIG.",
+        help="Compute on one device, on all GPUs of this machine, or on the workers in TF_CONFIG.",
         metavar="auto|one|mirrored|workers",
         autocompletion=completion.strategies,
     ),
@@ -119,7 +119,7 @@ BeamOption = Annotated[
 LengthPenaltyOption = Annotated[
     float | None,
     typer.Option(
-        "--length-penalty", help="Divide scores by the length to this power.", metavar="A"
+        "--length-penalty", help="Power of the length that divides log-probabilities.", metavar="A"
     ),
 ]
 ToOption = Annotated[
@@ -139,10 +139,10 @@ RerankOption = Annotated[
 ]
 RerankWeightOption = Annotated[
     float | None,
-    typer.Option("--rerank-weight", help="Weight of --rerank's log-probability.", metavar="W"),
+    typer.Option("--rerank-weight", help="Weight of the reverse log-probability.", metavar="W"),
 ]
 BatchTokensOption = Annotated[
-    int | None, typer.Option("--batch-tokens", help="Size of a batch, in source tokens.")
+    int | None, typer.Option("--batch-tokens", help="Maximum source tokens of a padded batch.")
 ]
 
 Flag = tuple[str, Any, str]  # key, value or None, option

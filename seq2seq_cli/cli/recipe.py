@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 recipe_app = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
-    help="Make training data with trained runs, tune a config, or make figures of the papers.",
+    help="Make training data with trained runs, tune a config, or reproduce figures of the papers.",
 )
 
 _RUN = "A run's name in runs/, or its path"

@@ -148,7 +148,7 @@ def _on_own_descriptor(console: Console) -> Iterator[None]:
 
 
 def summary_rows(event: Summary) -> list[tuple[str, str]]:
-    """Return labels and texts that describe the coming training."""
+    """Return labels and texts that describe the coming training run."""
     data, model, training = event.config.data, event.config.model, event.config.training
     limits = [
         training.epoch_limit and counted(training.epoch_limit, "epoch"),

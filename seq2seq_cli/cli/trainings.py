@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def several_trainings(
     folder: Path, config: "Config", quiet: bool
 ) -> "Iterator[tuple[TrainingDisplay, str]]":
-    """Check the folder and the corpus, start TensorFlow, and show the events of the trainings.
+    """Check the folder and the corpus, start TensorFlow, and show the events of the runs.
 
     Args:
         folder: receives the runs.
-        config: of one of the trainings; all have the same corpus and the same device.
+        config: of one of the runs; all have the same corpus and the same device.
         quiet: whether to show nothing.
 
     Yields:

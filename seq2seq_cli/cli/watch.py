@@ -30,7 +30,7 @@ def watch(
         float, typer.Option(help="Seconds between updates of the display.", min=0.1)
     ] = 2.0,
 ) -> None:
-    """Show training in another process: live curves on a terminal, elsewhere lines.
+    """Show training in another process: live curves on a terminal, lines elsewhere.
 
     The command ends when training ends. Ctrl-C ends only the command.
     """

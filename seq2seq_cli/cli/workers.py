@@ -1,4 +1,4 @@
-"""How a training starts: alone, as the chief of several workers, or as another worker."""
+"""How training starts: alone, as the chief of several workers, or as another worker."""
 
 import tempfile
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ class DecodingConfig(Table):
     the probability of the source given each one (Li et al. 2016, Yee et al. 2019); empty for
     none."""
     rerank_weight: float = Field(0.5, ge=0, le=100)
-    """Weight of that log-probability, which is added to the score of the search."""
+    """Weight of the reverse run's log-probability, which is added to the score of the search."""
     rerank_hypotheses: int = Field(0, ge=0, le=1000)
     """Number of hypotheses to re-rank: samples, or at most `beam`; 0 for the whole beam."""
     length_penalty: float = Field(1.4, ge=0, le=5)

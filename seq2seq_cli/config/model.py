@@ -212,7 +212,8 @@ class AttentionStackConfig(Table):
     distances in self-attention: `rotary` (Su et al. 2021), `alibi` (Press et al. 2022), and
     `relative`, the learned bias of T5 (Raffel et al. 2020)."""
     max_positions: int = Field(2048, ge=1, le=131_072)
-    """Number of learned positions; it must be enough for the longest sentences of training."""
+    """Number of learned positions; it must be enough for the longest sentences of training. In a
+    decoder-only model, they are for source and target together."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings and of each sublayer's outputs set to zero in training."""
     attention_dropout: float = Field(0.1, ge=0, lt=1)

@@ -53,7 +53,9 @@ _COMMENTS = {
     "training": "It ends after the epochs, or when dev BLEU stops rising (`patience`).",
     "training.epochs": "Alternatives: `steps` limits the updates, `budget_seconds` the time.",
     "training.batch_tokens": "Larger batches are faster, need more memory, and give fewer updates.",
-    "training.peak_learning_rate": "Larger batches allow more, wider models need less.",
+    "training.peak_learning_rate": (
+        "Larger batches allow a higher rate; wider models need a lower one."
+    ),
     "training.max_source_tokens": "Pairs with a longer source or target are left out.",
     "training.validate_every_steps": "Epochs are long with this corpus, so validate more often.",
     "decoding": "The search for translations, also in validations.",

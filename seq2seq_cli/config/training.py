@@ -87,7 +87,7 @@ class TrainingConfig(Table):
     """Precision in which the optimizer's state is stored. With `bfloat16` it takes half the memory.
     It is computed in float32, and rounded stochastically."""
     weight_decay: float | None = Field(None, ge=0, le=100)
-    """Share by which an update shrinks each matrix, times the learning rate. Biases,
+    """Each update shrinks each matrix by this share times the learning rate. Biases,
     normalisations, embeddings and learned positions do not decay. The default is 0.01 with `adamw`,
     0.3 with `muon`, and 0 with the others. `adam` does not accept it."""
     beta_1: float = Field(0.9, gt=0, lt=1)
@@ -104,9 +104,9 @@ class TrainingConfig(Table):
     schedule: Literal["cosine", "inverse_sqrt", "linear", "constant", "warmup_stable_decay"] = (
         "cosine"
     )
-    """Course of the learning rate. `cosine`, `linear` and `warmup_stable_decay` reach 0 at the end
-    of training; `inverse_sqrt` falls with the inverse square root of the number of updates;
-    `constant` stays at the peak."""
+    """How the learning rate changes during training. `cosine`, `linear` and `warmup_stable_decay`
+    reach 0 at the end of training; `inverse_sqrt` falls with the inverse square root of the number
+    of updates; `constant` stays at the peak."""
     warmup_steps: int = Field(400, ge=0, le=10**9)
     """Number of updates in which the learning rate rises; at most `warmup_share` of training."""
     warmup_share: float = Field(0.1, gt=0, le=1)
@@ -118,7 +118,8 @@ class TrainingConfig(Table):
     validation and translation use the averages."""
     initial_run: str | None = Field(None, min_length=1)
     """A run whose weights and vocabulary training starts from: a name in runs/, or a path. Its best
-    checkpoint is used. The model's sizes and the vocabulary must be the same."""
+    checkpoint is used. The model, apart from regularisation, and the vocabulary must be the
+    same."""
     freeze: list[Part] = Field([])
     """Parts of the model that keep the weights of `initial_run`."""
     gradient_clip_norm: float = Field(1.0, gt=0, le=1e9)
@@ -145,7 +146,7 @@ class TrainingConfig(Table):
     keep_best_checkpoints: int = Field(1, ge=1, le=10**6)
     """Number of the checkpoints with the highest dev BLEU to keep."""
     trackers: list[Tracker] = Field([])
-    """Programs that receive the figures in addition to TensorBoard: `mlflow` and `wandb` (Weights &
+    """Programs that receive the metrics in addition to TensorBoard: `mlflow` and `wandb` (Weights &
     Biases). Each needs the extra of the same name. They do not change results."""
     keep_attention_history: int = Field(3, ge=0, le=32)
     """Number of dev sentences whose attention is stored at each validation, for `s2s attention
