@@ -13,8 +13,8 @@ class Plan(NamedTuple):
     """The batches of an epoch.
 
     Attributes:
-        indices: int32 of shape [pairs], the rows of the pairs, batch after batch.
-        counts: int of shape [batches], the number of rows in each batch.
+        indices: int32 of shape [pairs], the indices of the pairs, batch after batch.
+        counts: int of shape [batches], the number of pairs in each batch.
         shapes: int of shape [batches], the number of each batch's shape.
     """
 

@@ -4,21 +4,21 @@ import numpy as np
 
 
 class Repetitions:
-    """The rows of an epoch and their numbers of occurrences, by their weights.
+    """The pairs of an epoch and their numbers of occurrences, by their weights.
 
-    A row of weight 2.3 occurs twice in each epoch. Three of ten such rows, drawn for each epoch,
-    occur once more. Every epoch draws the same number of rows of each shape and weight, at least
+    A pair of weight 2.3 occurs twice in each epoch. Three of ten such pairs, drawn for each epoch,
+    occur once more. Every epoch draws the same number of pairs of each shape and weight, at least
     one, so that all have the same number of batches.
 
     Args:
-        weights: float32 of shape [rows], how often each row occurs on average.
-        shapes: int of shape [rows], the number of the shape that each row's batches have.
+        weights: float32 of shape [pairs], how often each pair occurs on average.
+        shapes: int of shape [pairs], the number of the shape that each pair's batches have.
     """
 
     def __init__(self, weights: np.ndarray, shapes: np.ndarray):
         self._whole = np.floor(weights).astype(np.int32)
         fractions = weights - self._whole
-        self._drawn: list[tuple[np.ndarray, int]] = []  # rows, and how many of them
+        self._drawn: list[tuple[np.ndarray, int]] = []  # pairs, and how many of them
         for fraction in np.unique(fractions[fractions > 0]):
             for shape in np.unique(shapes):
                 rows = np.flatnonzero((fractions == fraction) & (shapes == shape))
@@ -27,7 +27,7 @@ class Repetitions:
                     self._drawn.append((rows.astype(np.int32), count))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the rows of an epoch (int32), each as often as it occurs, not shuffled."""
+        """Return an epoch's pairs (int32 indices), each as often as it occurs, not shuffled."""
         always = np.repeat(np.arange(len(self._whole), dtype=np.int32), self._whole)
         sometimes = (rng.choice(rows, count, replace=False) for rows, count in self._drawn)
         return np.concatenate([always, *sometimes])

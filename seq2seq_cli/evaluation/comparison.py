@@ -76,7 +76,7 @@ class Comparison:
         systems: the names, the baseline first.
         minutes: of each system's training; None if they are not known.
         commands: the commands that train the systems; None if unknown or too long.
-        trained_on: device, precision and versions of each training; None if unknown.
+        trained_on: device, precision and versions of each run; None if unknown.
         metrics: scores, intervals and p-values.
         by_length, by_rarest_word: scores of groups, as in `breakdown`.
         differences: of each system but the baseline.

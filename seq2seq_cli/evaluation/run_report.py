@@ -16,7 +16,7 @@ from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.summary import RunSummary, changed_keys, summarise
 
 POINTS = 1000
-"""Points of a curve; those of longer trainings are thinned out."""
+"""Points of a curve; those of longer runs are thinned out."""
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def _described(comparison: Comparison, with_names: bool) -> list[str]:
 
 
 def _common_machine(comparison: Comparison) -> str | None:
-    """Return device, precision and versions if they are the same for all trainings."""
+    """Return device, precision and versions if they are the same for all runs."""
     (machine, *others) = set(comparison.trained_on)
     return None if others or not machine else " ".join(machine.split())
 

@@ -89,7 +89,7 @@ def make_figures(
     Args:
         names: of the figures.
         base: the config that all models have in common.
-        seeds: number of trainings of each model, with consecutive seeds.
+        seeds: number of runs of each model, with consecutive seeds.
         folder: receives the runs, `results.json` and `results.md` of all runs, an SVG and the
             numbers of each figure as JSON, and `figures.md` with the tables.
         on_event: receives the events of each run.

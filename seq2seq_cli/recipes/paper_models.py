@@ -78,7 +78,7 @@ def configs_of(names: Sequence[str], base: Config, seeds: int) -> dict[str, Conf
     Args:
         names: of the figures.
         base: the config that all models have in common.
-        seeds: number of trainings of each model.
+        seeds: number of runs of each model.
 
     Raises:
         UsageError: if the base config contradicts a model.

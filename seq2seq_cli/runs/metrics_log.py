@@ -1,4 +1,4 @@
-"""The figures of training: the file metrics.jsonl, with a JSON object in each line."""
+"""The metrics of training: the file metrics.jsonl, with a JSON object in each line."""
 
 import json
 from collections.abc import Callable

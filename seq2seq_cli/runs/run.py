@@ -99,7 +99,7 @@ class Run:
         return None
 
     def check_free(self) -> None:
-        """Check that a new training would not overwrite anything in the folder.
+        """Check that a new run would not overwrite anything in the folder.
 
         Raises:
             UsageError: if it would.
@@ -130,7 +130,7 @@ class Run:
             tokenizer_files: the content of the tokenizers' files, by name.
 
         Raises:
-            UsageError: if another process has started a training in it.
+            UsageError: if another process has started to train in it.
             DiskError: if a file cannot be written.
         """
         self.check_free()

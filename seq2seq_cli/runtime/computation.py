@@ -1,4 +1,4 @@
-"""Precision and parts of a batch: chosen for this machine, and stored with the run."""
+"""Precision and shards of a batch: chosen for this machine, and stored with the run."""
 
 import importlib.metadata
 import json
@@ -18,7 +18,7 @@ class Computation:
 
     Attributes:
         precision: dtype of matrix products, float32 or bfloat16.
-        shards: number of parts of a batch that are computed in parallel.
+        shards: number of shards of a batch that are computed in parallel.
         device: a description of the device that it was chosen for.
         versions: the versions of the packages whose kernels compute, by name.
         milliseconds: the time of each measured alternative, by name; empty if nothing was

@@ -1,4 +1,4 @@
-"""The amount of parallel computation: threads, parts of a batch, batches."""
+"""The amount of parallel computation: threads, shards of a batch, batches."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ from typing import TypeVar
 from seq2seq_cli.config.training import MOST_SHARDS, TrainingConfig
 from seq2seq_cli.runtime.machine import cores
 
-_SHARD_TOKENS = 512  # the minimum for a part of a training batch
+_SHARD_TOKENS = 512  # the minimum for a shard of a training batch
 
 _SHARD_PAIRS = 32  # the same, where batches are counted in pairs
 
@@ -22,12 +22,12 @@ Result = TypeVar("Result")
 
 
 def number_of_shards(config: TrainingConfig) -> int:
-    """Return the number of parts of an update that are computed in parallel.
+    """Return the number of shards of a batch that are computed in parallel.
 
     On a CPU the small operations of a plain graph gain little from several threads each. They gain
-    more from several parts with one thread each. This is not measured on the machine: matrix
+    more from several shards with one thread each. This is not measured on the machine: matrix
     products alone say little about the other operations, and the same seed should always train the
-    same model. XLA computes one function at a time, and one part is enough to fill a GPU.
+    same model. XLA computes one function at a time, and one shard is enough to fill a GPU.
 
     If several workers or devices share the shards, it does not depend on this machine.
     """

@@ -10,7 +10,7 @@ from seq2seq_cli.special_tokens import BOS, PAD
 
 
 class AttentionFigures(NamedTuple):
-    """Figures of attention under teacher forcing.
+    """Metrics of attention under teacher forcing.
 
     Attributes:
         entropy: mean over the target tokens of the weights' entropy, as a share of the largest
@@ -26,7 +26,7 @@ class AttentionFigures(NamedTuple):
 def attention_figures(
     model: Seq2Seq, source_BS: np.ndarray, target_BT: np.ndarray
 ) -> AttentionFigures:
-    """Return the figures of a batch.
+    """Return the metrics of a batch.
 
     Args:
         model: any Seq2Seq that has attention.
@@ -55,7 +55,7 @@ def reference_attention(model: Seq2Seq, source_BS: np.ndarray, target_BT: np.nda
 def figures_of(
     weights_BTS: np.ndarray, source_BS: np.ndarray, target_BT: np.ndarray
 ) -> AttentionFigures:
-    """Return the figures of attention weights.
+    """Return the metrics of attention weights.
 
     Args:
         weights_BTS: float32; their sum over S is 1.

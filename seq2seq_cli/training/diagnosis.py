@@ -1,6 +1,6 @@
-"""Problems of training, detected from its figures.
+"""Problems of training, detected from its metrics.
 
-A detector is a function of the figures in metrics.jsonl. It returns a sentence with the likely
+A detector is a function of the metrics in metrics.jsonl. It returns a sentence with the likely
 cause and a remedy, or None. Each detector reports at most once per run.
 """
 
@@ -42,7 +42,7 @@ class Diagnosis:
 
 @dataclass
 class History:
-    """The figures of training so far, in order.
+    """The metrics of training so far, in order.
 
     Attributes:
         progress: the entries of kind "training".
@@ -282,7 +282,7 @@ def _last(history: History) -> Entry:
 
 
 def _judged(history: History, key: str) -> float | None:
-    """Return a figure of the last validation, after the warm-up and UPDATES updates."""
+    """Return a metric of the last validation, after the warm-up and UPDATES updates."""
     if not history.validations or _last(history)["step"] < UPDATES or _is_warming_up(history):
         return None
     value = _last(history).get(key)

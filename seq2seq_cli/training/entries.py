@@ -1,4 +1,4 @@
-"""The figures in an entry of metrics.jsonl, for programs that show them."""
+"""The metrics in an entry of metrics.jsonl, for programs that show them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ SAMPLE = ("source", "reference", "translation")
 
 
 def scalars(entry: Entry) -> dict[str, float]:
-    """Return the figures of an entry, by names such as training/loss."""
+    """Return the metrics of an entry, by names such as training/loss."""
     kind = entry.get("kind")
     if kind not in ("training", "validation"):
         return {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of the coming training.
+    """The figures of the coming training run.
 
     Attributes:
         run: path of the run's folder.

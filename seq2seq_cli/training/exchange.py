@@ -106,7 +106,7 @@ class Exchange:
 
 
 def pairwise_sum(values: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Return the sum of tensors: that of each second one, plus that of the others.
+    """Return the sum of tensors: recursively, those at even indices plus those at odd indices.
 
     If worker w of W sums the tensors w, w + W, w + 2 W, and so on, and then the W sums are summed,
     all in this order, the bits are the same for 1, 2, 4, … workers.

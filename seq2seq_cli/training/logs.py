@@ -13,7 +13,7 @@ from seq2seq_cli.training.trackers import Trackers
 
 
 def record_start(run: Run, summary: Summary) -> None:
-    """Record the figures of the coming training, unless they are recorded."""
+    """Record the figures of the coming training run, unless they are recorded."""
     if any(entry.get("kind") == "start" for entry in run.metrics()):
         return
     values = {name: value for name, value in vars(summary).items() if name != "config"}

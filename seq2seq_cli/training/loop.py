@@ -227,7 +227,7 @@ class Trainer:
     def _save_after_a_loss(self) -> None:
         """Save the progress after a worker is lost.
 
-        If a validation is due, nothing is saved. The resumed training then repeats the validation.
+        If a validation is due, nothing is saved. The resumed run then repeats the validation.
         """
         position = self.position
         if position.step == self._checkpointer.saved_step or self._is_validation_due():

@@ -1,4 +1,4 @@
-"""The figures of training in MLflow."""
+"""The metrics of training in MLflow."""
 
 import os
 import time

@@ -16,7 +16,7 @@ from seq2seq_cli.runtime.parallel import number_of_shards
 from seq2seq_cli.vocabularies import Vocabularies
 
 _FLOAT = 4  # bytes
-# Numbers that the optimizer keeps at least of each weight.
+# Minimum number of values that the optimizer keeps for each weight.
 _STATES = {"adam": 2, "adamw": 2, "muon": 1, "lion": 1, "adafactor": 0}
 _SHARDS_PER_CORE = 4
 
@@ -83,7 +83,7 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
 
 
 def check_shards(config: TrainingConfig, most_rows: int, workers: int = 1) -> None:
-    """Refuse more shards than a batch has rows, or than make the cores faster.
+    """Refuse more shards than a batch has rows, or more than four per core.
 
     Args:
         config: may give the number of shards.

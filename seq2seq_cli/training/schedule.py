@@ -22,8 +22,9 @@ class Schedule:
         warmup_stable_decay   min(1, (1 - d) / decay_share)     Hu et al. (2024), "MiniCPM",
                                                       section 4, with a linear decay
 
-    Cosine and linear count from the first update, so they have fallen slightly when the warm-up
-    ends.
+    Cosine and linear also fall during the warm-up, so they are slightly below the peak at its end.
+    Only the warm-up counts time from the first update. A time budget, and so d, includes
+    compilation.
 
     Args:
         config: limits, patience, peak learning rate, schedule and warm-up.

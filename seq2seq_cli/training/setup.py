@@ -77,7 +77,7 @@ class Setup:
         )
 
     def summary(self, run: Run, computation: Computation) -> Summary:
-        """Return the figures of the coming training in `run`."""
+        """Return the figures of the coming training run in `run`."""
         return Summary(
             run=str(run.path),
             config=self.config,

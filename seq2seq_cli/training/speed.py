@@ -33,7 +33,7 @@ class TrainingSpeed:
         padding_share: share of the positions in its batches that holds no token.
         shapes: number of different shapes of batches.
         precision: dtype of matrix products.
-        shards: parts of a batch that are computed at once.
+        shards: number of shards of a batch that are computed at once.
         first_step_seconds: from reading the corpus to the end of the first update.
         warm_up_seconds: of the first trial, which compiles for every shape and is not counted.
         seconds: the median of the other trials.

@@ -48,7 +48,7 @@ class Team(ABC):
 
     @abstractmethod
     def begin(self, setup: Setup, computation: Computation, run: Run, position: Position) -> None:
-        """Let the others prepare a training that starts or continues at a position."""
+        """Let the others prepare a run that starts or continues at a position."""
 
     @abstractmethod
     def start(self, saved: Sequence[Given]) -> None:

@@ -1,4 +1,4 @@
-"""The figures of training for TensorBoard, which need not be installed to write them."""
+"""The metrics of training for TensorBoard, which need not be installed to write them."""
 
 import contextlib
 from collections.abc import Iterable, Mapping

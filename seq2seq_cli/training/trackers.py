@@ -1,4 +1,4 @@
-"""Trackers: other programs that receive the figures of training."""
+"""Trackers: other programs that receive the metrics of training."""
 
 import importlib.util
 import json

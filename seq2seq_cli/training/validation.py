@@ -50,7 +50,7 @@ class Translated(NamedTuple):
 class Validator:
     """Scores the model, with its current weights, on the dev split.
 
-    The workers of a training translate a share of the sentences each, and compute the loss of a
+    The workers of a run translate a share of the sentences each, and compute the loss of a
     share of the batches.
 
     Args:

@@ -1,4 +1,4 @@
-"""The figures of training in Weights & Biases."""
+"""The metrics of training in Weights & Biases."""
 
 import os
 import uuid
@@ -44,7 +44,7 @@ class WandbTracker:
         self.found: Mapping[str, str] = {"run": identity}
 
     def log(self, entry: Entry) -> None:
-        """Add figures at their step, samples as a table, and a problem to the summary."""
+        """Add metrics at their step, samples as a table, and a problem to the summary."""
         row: dict[str, Any] = dict(scalars(entry))
         if entry.get("samples"):
             samples = [list(sample) for sample in entry["samples"]]

@@ -59,7 +59,13 @@ def findings_of(file: FlaggedFile) -> tuple[list[Finding], list[Counter[str]]]:
 
 
 def _partner(file: FlaggedFile, kind: Kind, number: int) -> str:
-    """Return a text about the line that the kind's line of this number repeats, if any."""
+    """Return a text that names the line that a line of this kind repeats; empty if none.
+
+    Args:
+        file: has the lines.
+        kind: of the line.
+        number: index of the line among those of its kind.
+    """
     other = {Kind.DUPLICATE: file.split, Kind.IN_DEV: "dev", Kind.IN_TEST: "test"}.get(kind)
     return f" (as {other}:{file.partners[kind][number]})" if other else ""
 

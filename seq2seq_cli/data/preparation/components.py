@@ -45,15 +45,17 @@ def stars(rows: np.ndarray) -> np.ndarray:
 
 
 def hash_to_min(clusters: np.ndarray) -> np.ndarray:
-    """Return what the nodes send in a round: C_v to the smallest of v and C_v, and that to each.
+    """Return what the nodes send in a round.
+
+    Node v sends C_v to the smallest node m of v and C_v, and m to each node of C_v.
 
     Args:
         clusters: of some nodes.
 
     Returns:
         Rows (receiver, sent node), distinct and in ascending order. Those of all nodes are the
-        clusters of the next round. Here v is not in C_v; as u is in C_v where v is in C_u, each
-        node is sent by another one, and no component falls apart.
+        clusters of the next round. Here v is not in C_v. Because u is in C_v if and only if v is
+        in C_u, another node sends v, so no component falls apart.
     """
     smallest = np.minimum(_smallest(clusters), clusters[:, 0])
     return _both_ways(smallest, clusters[:, 1])

@@ -119,7 +119,7 @@ class Tokenizer(ABC):
     def detokenize_in_graph(self, ids: tf.Tensor) -> tf.Tensor:
         """Return what `detokenize` does for rows of ids, as a vector of strings, in the graph.
 
-        A NUL reads U+FFFD.
+        A NUL becomes U+FFFD.
 
         Args:
             ids: int32, one row for each sequence, padded with PAD.

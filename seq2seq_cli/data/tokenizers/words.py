@@ -209,11 +209,11 @@ def _join(words: Iterable[str]) -> str:
 
 
 def _join_in_graph(pieces: Sequence[str], ids: tf.Tensor) -> tf.Tensor:
-    """Do what `_join` does for rows of ids, of which 0 gives no text. A NUL reads U+FFFD."""
+    """Do what `_join` does for rows of ids, of which 0 gives no text. A NUL becomes U+FFFD."""
     texts = tf.strings.reduce_join(tf.gather(tf.constant(list(pieces), tf.string), ids), axis=1)
     texts = tf.strings.regex_replace(texts, f"({_OPENING}){SPACE}", r"\1")
     texts = tf.strings.regex_replace(texts, f"^{SPACE}", "")
-    # The character that spells is told from one that is spelled by NUL, which no piece contains.
+    # Until the end, NUL, which no piece contains, stands for \ue000, which begins a spelling.
     for spelling, character in (
         (SPACE, " "),
         ("\ue000\ue000", "\0"),
