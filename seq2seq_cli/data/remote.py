@@ -22,6 +22,7 @@ from seq2seq_cli.runs.disk import publish, write_durably
 
 LISTING = "files.json"
 _LARGEST_LISTING = 100_000_000  # bytes; an entry has about 120
+_PARTIAL = ".partial"  # the end of the name of a file that is being copied
 _SECONDS = 60  # without an answer
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "s3": "s3fs", "s3a": "s3fs"}
@@ -94,9 +95,7 @@ def download_corpus(address: str, progress: Callable[[int, int], None]) -> Path:
             return folder
         entries = _entries(listing, f"{address}/{LISTING}")
         listing_path.unlink(missing_ok=True)  # from now on, the copy is incomplete
-        for path in folder.rglob("*"):  # such as the weights of an earlier version
-            if os.path.isfile(path) and str(path.relative_to(folder)) not in entries:
-                path.unlink()
+        _delete_others(folder, entries)
         total = sum(entry.bytes for entry in entries.values())
         done = 0
 
@@ -197,6 +196,17 @@ class _Source:
             ) from error
 
 
+def _delete_others(folder: Path, entries: dict[str, _Entry]) -> None:
+    """Delete the files that are not listed, such as the weights of an earlier version.
+
+    Another process may copy the same corpus now. Its partial files are kept.
+    """
+    for path in folder.rglob("*"):
+        is_kept = str(path.relative_to(folder)) in entries or path.name.endswith(_PARTIAL)
+        if os.path.isfile(path) and not is_kept:
+            path.unlink(missing_ok=True)
+
+
 def _is_about_the_disk(error: Exception, path: Path) -> bool:
     if not isinstance(error, OSError):
         return False
@@ -210,7 +220,7 @@ def _folder(address: str) -> Path:
 
 def _partial(path: Path) -> Path:
     """Return the name of a file while it is copied, which no other process uses."""
-    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+    return path.with_name(f".{path.name}.{os.getpid()}{_PARTIAL}")
 
 
 def _entries(listing: bytes, address: str) -> dict[str, _Entry]:

@@ -167,6 +167,17 @@ def test_a_changed_corpus_is_copied_again(folder, address):
     assert content(download_corpus(address, nothing)) == content(folder)
 
 
+def test_the_partial_files_of_another_process_are_kept(address):
+    copy = download_corpus(address, nothing)
+    (copy / LISTING).unlink()
+    theirs, stale = copy / ".features.json.1.partial", copy / "weights.npy"
+    theirs.touch()
+    stale.touch()
+    download_corpus(address, nothing)
+    assert theirs.exists()
+    assert not stale.exists()
+
+
 @pytest.mark.parametrize("changed", [b"", b"{}", b"x" * 1000])
 def test_a_file_that_differs_from_the_list_is_refused(folder, address, cache, changed):
     (folder / "features.json").write_bytes(changed)
