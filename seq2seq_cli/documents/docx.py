@@ -110,9 +110,13 @@ def _groups(paragraph: Any) -> list[list[Any]]:
 
     groups: list[list[Any]] = []
     last: Any = None
-    for node in paragraph.iter(f"{_W}r", *_MARKS):
-        if next(node.iterancestors(f"{_W}p")) is not paragraph:
-            continue  # belongs to a text box
+    found = paragraph.iter(f"{_W}r", *_MARKS)
+    # The others belong to text boxes.
+    nodes = [node for node in found if next(node.iterancestors(f"{_W}p")) is paragraph]
+    ignored = _marks_of_no_text(nodes)
+    for node in nodes:
+        if node in ignored:
+            continue
         if node.tag in _MARKS:
             last = None
             continue
@@ -129,6 +133,29 @@ def _groups(paragraph: Any) -> list[list[Any]]:
             elif child.tag not in _INSIDE:
                 last = None  # a tab, a line break, a picture, a field
     return groups
+
+
+def _marks_of_no_text(nodes: list[Any]) -> set[Any]:
+    """Return the ends of empty ranges, and of Word's bookmark of the place of the last change.
+
+    Args:
+        nodes: the runs and marks of a paragraph.
+    """
+    found: set[Any] = set()
+    started: dict[tuple[str, Any], tuple[Any, int]] = {}
+    runs = 0
+    for node in nodes:
+        if node.tag not in _MARKS:
+            runs += 1
+            continue
+        key = node.tag.removesuffix("Start").removesuffix("End"), node.get(f"{_W}id")
+        if node.tag.endswith("Start"):
+            started[key] = node, runs
+        elif key in started:
+            start, before = started[key]
+            if runs == before or start.get(f"{_W}name") == "_GoBack":
+                found |= {start, node}
+    return found
 
 
 DOCX = Format(read, write, unit="paragraph")

@@ -60,6 +60,20 @@ def test_a_docx_joins_what_looks_alike():
     assert "lastRenderedPageBreak" in new
 
 
+@pytest.mark.parametrize("name", ["_GoBack", "here"])
+def test_a_bookmark_of_no_text_splits_no_sentence(name):
+    mark = f"<w:bookmarkStart w:id='7' w:name='{name}'/><w:bookmarkEnd w:id='7'/>"
+    body = f"<w:p>{docx_run('I like ')}{mark}{docx_run('red apples.')}</w:p>"
+    assert translated("docx", docx(body), shouted)[1] == ["I like red apples."]
+
+
+def test_the_bookmark_of_the_last_change_splits_no_sentence():
+    start = "<w:bookmarkStart w:id='0' w:name='_GoBack'/>"
+    body = f"<w:p>{docx_run('I ')}{start}{docx_run('like ')}<w:bookmarkEnd w:id='0'/>"
+    body += f"{docx_run('apples.')}</w:p>"
+    assert translated("docx", docx(body), shouted)[1] == ["I like apples."]
+
+
 def test_bookmarks_and_comments_of_a_docx_keep_their_words():
     body = f"<w:p>{docx_run('I like ')}<w:bookmarkStart w:name='a'/>{docx_run('red ')}"
     body += f"{docx_run('apples')}<w:bookmarkEnd/>{docx_run(' now.')}</w:p>"
