@@ -2,8 +2,9 @@
 
 import pytest
 from page_actions import axe_script, changed
-from scripted_server import running
+from scripted_server import ScriptedEngine, running
 
+from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.serving.limits import Limits
 
 pytest_plugins = ["browser"]
@@ -71,6 +72,15 @@ def test_beams_above_the_limit_cannot_be_chosen(open_server):
         page = open_server(server)
         found = page.locator("#beam option:not([disabled])").all_inner_texts()
     assert found == ["1", "2", "4", "5"]
+
+
+def test_a_run_with_a_beam_above_the_limit_uses_the_largest_allowed_one(open_server):
+    engine = ScriptedEngine()
+    engine.runs = [run._replace(decoding=DecodingConfig(beam=8)) for run in engine.runs]
+    with running(engine, limits=Limits(hypotheses=5)) as server:
+        page = open_server(server, "a")
+        page.wait_for_selector(".line")
+        assert page.locator("#beam option:checked").inner_text() == "5"
 
 
 def test_hovering_over_a_word_highlights_what_it_attends_to(shared, open_server):

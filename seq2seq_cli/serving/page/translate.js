@@ -184,10 +184,13 @@ async function copy() {
   }
 }
 
-/** Choose the beam of the run's config. */
+/** Choose the beam of the run's config, or the largest one that the server allows. */
 function useBeam() {
   const { decoding } = directions[at("direction").value || 0];
-  at("beam").value = String(decoding.beam);
+  const allowed = Array.from(at("beam").options).filter((option) => !option.disabled);
+  const beams = allowed.map((option) => Number(option.value));
+  const known = beams.includes(decoding.beam);
+  at("beam").value = String(known ? decoding.beam : Math.max(...beams));
 }
 
 async function readModels() {
