@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from seq2seq_cli.data.splits import normalise
-from seq2seq_cli.evaluation.metrics import score
+from seq2seq_cli.evaluation.metrics import score, tokenizer_of
 
 _LONGEST = (3, 6, 10, 15, 25, 40)  # words of the sources in a group
 _FEWEST = (100, 10, 1)  # occurrences in training of the rarest word
@@ -57,10 +57,12 @@ def count_words(sentences: Iterable[str]) -> Counter[str]:
 def score_groups(
     groups: Sequence[Group], translations: Sequence[str], references: Sequence[Sequence[str]]
 ) -> list[GroupScore]:
-    """Score the translations of each group by BLEU and chrF."""
+    """Score the translations of each group by BLEU and chrF, with the tokenizer of all."""
+    tokenizer = tokenizer_of(references)
     found = []
     for group in groups:
-        scores = score([translations[i] for i in group.rows], [references[i] for i in group.rows])
+        texts = [translations[i] for i in group.rows]
+        scores = score(texts, [references[i] for i in group.rows], tokenizer)
         found.append(GroupScore(group.name, len(group.rows), scores.bleu, scores.chrf))
     return found
 

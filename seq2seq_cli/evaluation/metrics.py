@@ -71,22 +71,30 @@ class MetricScore:
     half_width: float | None = None
 
 
-def make_metric(name: str, references: Sequence[Sequence[str]]) -> Any:
-    """Return a metric of sacreBLEU with its defaults; see `bleu_tokenizer`.
+def tokenizer_of(references: Sequence[Sequence[str]]) -> str:
+    """Return the tokenizer of a test set, for all of its scores; see `bleu_tokenizer`."""
+    return bleu_tokenizer(text for each in references for text in each)
+
+
+def make_metric(name: str, tokenizer: str) -> Any:
+    """Return a metric of sacreBLEU with its defaults, apart from the tokenizer.
+
+    TER of Chinese counts characters, as BLEU does.
 
     Args:
         name: one of METRICS.
-        references: of all sentences.
+        tokenizer: of the test set, from `tokenizer_of`.
     """
     match name:
         case "BLEU":
-            return BLEU(tokenize=bleu_tokenizer(text for each in references for text in each))
+            return BLEU(tokenize=tokenizer)
         case "chrF":
             return CHRF()
         case "chrF++":
             return CHRF(word_order=2)
         case _:
-            return TER()
+            is_chinese = tokenizer == "zh"
+            return TER(normalized=is_chinese, asian_support=is_chinese)
 
 
 def reference_streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
@@ -111,13 +119,20 @@ def check_numbers(translations: Sequence[str], references: Sequence[Sequence[str
         )
 
 
-def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
+def score(
+    translations: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str | None = None
+) -> Scores:
     """Score translations by BLEU and chrF, each against one or more references.
+
+    Args:
+        translations: a text for each sentence.
+        references: one or more texts for each sentence.
+        tokenizer: of the test set, if these are only some of its sentences.
 
     Raises:
         UsageError: if there is no translation, or the numbers differ.
     """
-    bleu, chrf = score_by(("BLEU", "chrF"), translations, references)
+    bleu, chrf = score_by(("BLEU", "chrF"), translations, references, tokenizer=tokenizer)
     return Scores(
         *(bleu.score, bleu.signature, chrf.score, chrf.signature),
         len(translations),
@@ -130,6 +145,7 @@ def score_by(
     translations: Sequence[str],
     references: Sequence[Sequence[str]],
     bootstrap: Bootstrap | None = None,
+    tokenizer: str | None = None,
 ) -> list[MetricScore]:
     """Score translations by each of the metrics.
 
@@ -138,15 +154,17 @@ def score_by(
         translations: a text for each sentence.
         references: one or more texts for each sentence.
         bootstrap: the settings of intervals; None for no intervals.
+        tokenizer: as for `score`.
 
     Raises:
         UsageError: if there is no translation, or the numbers differ.
     """
     check_numbers(translations, references)
     streams = reference_streams(references)
+    tokenizer = tokenizer or tokenizer_of(references)
     found = []
     for name in metrics:
-        metric = make_metric(name, references)
+        metric = make_metric(name, tokenizer)
         statistics = metric._extract_corpus_statistics(list(translations), streams)
         result = metric._aggregate_and_compute(statistics)
         interval = _interval(metric, statistics, result, bootstrap) if bootstrap else ()

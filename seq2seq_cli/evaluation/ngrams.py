@@ -1,10 +1,10 @@
 """The n-grams whose numbers of matches differ most between two systems."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from seq2seq_cli.evaluation.metrics import make_metric, tokenizer_of
 
 LONGEST = 4
 _SMOOTHING = 1.0
@@ -15,7 +15,7 @@ class NgramDifference:
     """The matches of an n-gram in the translations of two systems.
 
     Attributes:
-        ngram: the words, as BLEU's tokenizer 13a splits them.
+        ngram: the words, as BLEU's tokenizer of the references splits them.
         baseline, system: number of matches of each, in a sentence at most as many as in a
             reference.
     """
@@ -44,8 +44,9 @@ def ngram_differences(
         references: one or more texts for each sentence.
         most: number of n-grams in each of the two lists.
     """
-    wanted = [_most_of(map(_ngrams, texts)) for texts in references]
-    before, after = (_matches(texts, wanted) for texts in (baseline, system))
+    tokenize = make_metric("BLEU", tokenizer_of(references)).tokenizer
+    wanted = [_most_of(_ngrams(text, tokenize) for text in texts) for texts in references]
+    before, after = (_matches(texts, wanted, tokenize) for texts in (baseline, system))
     found = [
         NgramDifference(" ".join(ngram), before[ngram], after[ngram])
         for ngram in {**before, **after}
@@ -59,10 +60,12 @@ def ngram_differences(
     )
 
 
-def _matches(texts: Sequence[str], wanted: Sequence[Counter[tuple]]) -> Counter[tuple]:
+def _matches(
+    texts: Sequence[str], wanted: Sequence[Counter[tuple]], tokenize: Callable[[str], str]
+) -> Counter[tuple]:
     total: Counter[tuple] = Counter()
     for text, ngrams in zip(texts, wanted, strict=True):
-        total.update(_ngrams(text) & ngrams)
+        total.update(_ngrams(text, tokenize) & ngrams)
     return total
 
 
@@ -73,12 +76,8 @@ def _most_of(counts: Iterable[Counter[tuple]]) -> Counter[tuple]:
     return found
 
 
-_tokenize = Tokenizer13a()
-
-
-def _ngrams(text: str) -> Counter[tuple]:
-    words = _tokenize(text.rstrip()).split()
-    return Counter(_windows(words))
+def _ngrams(text: str, tokenize: Callable[[str], str]) -> Counter[tuple]:
+    return Counter(_windows(tokenize(text.rstrip()).split()))
 
 
 def _windows(words: Sequence[str]) -> Iterator[tuple]:

@@ -15,6 +15,7 @@ from seq2seq_cli.evaluation.metrics import (
     make_metric,
     reference_streams,
     sacrebleu_seed,
+    tokenizer_of,
 )
 from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
 
@@ -94,12 +95,13 @@ def compare_scores(
     # sacreBLEU tells systems by their names; these may be equal.
     systems = [(str(k), output.translations) for k, output in enumerate(outputs)]
     streams = reference_streams(of.references)
+    tokenizer = tokenizer_of(of.references)
     found = []
     for name in metrics:
         results = {}
         for kind, samples in (("bs", resampling.resamples), ("ar", resampling.trials)):
             with sacrebleu_seed(resampling.seed):
-                metric = make_metric(name, of.references)
+                metric = make_metric(name, tokenizer)
                 test = PairedTest(systems, {name: metric}, streams, kind, samples)
             signatures, scores = test()
             ((key, signature),) = signatures.items()

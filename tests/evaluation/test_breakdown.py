@@ -1,6 +1,7 @@
 from collections import Counter
 
 from seq2seq_cli.evaluation.breakdown import by_length, by_rarest_word, count_words, score_groups
+from seq2seq_cli.evaluation.metrics import score
 
 
 def groups(found) -> dict[str, list[int]]:
@@ -36,3 +37,12 @@ def test_each_group_has_scores_of_its_own():
     assert [(each.name, each.sentences) for each in found] == [("0-3 words", 1), ("4-6 words", 1)]
     assert found[0].chrf == 0
     assert found[1].bleu > 99.9
+
+
+def test_all_groups_have_the_tokenizer_of_the_test_set():
+    most, few = "我喜欢苹果和梨" * 9, "hello world, 我们很好"
+    translations, references = [most, "hello world, 他们很好"], [[most], [few]]
+    found = score_groups(by_length(["a", "a b c d"]), translations, references)
+    of_all, of_group = (score(translations[1:], references[1:], name) for name in ("zh", "13a"))
+    assert "|tok:zh|" in of_all.bleu_signature
+    assert found[1].bleu == of_all.bleu != of_group.bleu

@@ -64,6 +64,12 @@ def test_matched_ngrams_are_counted_at_most_as_often_as_in_a_reference():
     assert {each.ngram: (each.baseline, each.system) for each in lost} == {"dog": (1, 0)}
 
 
+def test_ngrams_of_chinese_are_characters():
+    gained, lost = ngram_differences(["他很坏"], ["我很好"], [["我很好"]])
+    assert {each.ngram for each in gained} == {"我", "好", "我 很", "很 好", "我 很 好"}
+    assert lost == []
+
+
 def test_ngrams_with_the_largest_share_come_first():
     references = [["a b"]] * 5
     gained, _ = ngram_differences(["b"] * 4 + ["x"], ["a b"] * 5, references, most=2)

@@ -140,16 +140,25 @@ def test_unequal_numbers_are_refused(references):
     ("text", "tokenizer"),
     [
         ("Me gustan las manzanas.", "13a"),
-        ("", "13a"),
         ("他说他很好，OK。", "zh"),
         ("我喜欢苹果，也喜欢梨。", "zh"),
         ("私はリンゴが好きです。", "char"),
         ("ฉันชอบแอปเปิ้ล", "char"),
-        ("나는 사과를 좋아한다.", "13a"),
+        ("나는 사과를 아주 좋아한다.", "13a"),
     ],
 )
 def test_bleu_has_a_tokenizer_for_the_script_of_the_references(text, tokenizer):
     (scored,) = score_by(["BLEU"], [text], [[text]])
     assert f"|tok:{tokenizer}|" in scored.signature
-    if text:
-        assert scored.score == pytest.approx(100) or len(text.split()) < 4
+    assert scored.score == pytest.approx(100)
+
+
+def test_bleu_of_no_text_has_the_default_tokenizer():
+    (scored,) = score_by(["BLEU"], [""], [[""]])
+    assert "|tok:13a|" in scored.signature
+
+
+def test_ter_of_chinese_counts_characters():
+    (scored,) = score_by(["TER"], ["我喜欢苹果"], [["我喜欢梨果"]])
+    assert scored.score == pytest.approx(20)
+    assert "|norm:yes|punct:yes|asian:yes|" in scored.signature
