@@ -101,13 +101,11 @@ async def translate(asked: TranslateRequest, service: Serving) -> Response:
     options = asked.options()
     if asked.stream:
         return await _streamed(service, chosen, texts, asked.prefix, options, asked.attention)
-    work = service.work(chosen, options, asked.prefix)
-    found = await service.run(work, texts)
+    found = await service.translate(chosen, texts, options, asked.prefix)
     answers = [_translation(each) for each in found]
     if asked.attention:
         pairs = [(text, each.text) for text, each in zip(texts, found, strict=True)]
-        reading = work._replace(kind="attention", prefix="", alone=0, decoding=chosen.run.decoding)
-        for each, read in zip(answers, await service.run(reading, pairs), strict=True):
+        for each, read in zip(answers, await service.attention(chosen, pairs), strict=True):
             each.attention = read and word_attention(read)
     direction = chosen.direction
     answer = TranslateAnswer(
@@ -130,8 +128,7 @@ async def score(asked: ScoreRequest, service: Serving) -> ScoreAnswer:
             422, f"there are {len(sources)} sentences, but {len(targets)} translations"
         )
     chosen = service.choose(asked.model, asked.source, asked.target)
-    work = service.work(chosen, {})._replace(kind="score", alone=0)
-    found = await service.run(work, [*zip(sources, targets, strict=True)])
+    found = await service.score(chosen, [*zip(sources, targets, strict=True)])
     values = [
         ScoreValue(
             log_probability=each.log_probability,
@@ -250,7 +247,7 @@ async def _streamed(
         raise RequestError(
             422, f"stream: supports only greedy decoding; leave out {', '.join(wrong)}"
         )
-    service.work(chosen, {}, prefix)  # checks the prefix
+    service.check_prefix(chosen, prefix)
     growths = service.grow(chosen, texts[0], prefix)
     first = await anext(growths, None)
 

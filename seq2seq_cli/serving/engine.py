@@ -99,7 +99,7 @@ class RunEngine:
         return Search(self._towards(work.run, work.target).model, config)
 
     def _of(self, work: Work) -> Translator:
-        work = work._replace(alone=0, first=0)
+        work = work._replace(sample_id=0, first=0)
         if work.prefix:  # texts of requests are not stored
             return self._new_translator(work)
         return self._translator(work)

@@ -46,7 +46,7 @@ async def translate(request: Request, service: Serving) -> dict[str, Any]:
     chosen = service.choose(None, source, target)
     lines = [text.splitlines() or [""] for text in texts]
     flat = service.texts([line for each in lines for line in each], "q")
-    found = iter(await service.run(service.work(chosen, {}), flat))
+    found = iter(await service.translate(chosen, flat, {}))
     joined = ["\n".join(next(found).text for _ in each) for each in lines]
     answer: dict[str, Any] = {"translatedText": joined[0] if isinstance(given, str) else joined}
     if detected:

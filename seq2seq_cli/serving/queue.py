@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 _AGAIN = 8
@@ -17,6 +17,20 @@ class QueueFullError(Exception):
 
 class QueueClosedError(Exception):
     """The queue is closed and accepts no items."""
+
+
+class Chunk(NamedTuple):
+    """Items that are submitted together.
+
+    Attributes:
+        key: only items with equal keys are computed together.
+        items: the items for `compute`.
+        lengths: the lengths of the items, in any unit.
+    """
+
+    key: Hashable
+    items: Sequence[Any]
+    lengths: Sequence[int]
 
 
 class _Waiting(NamedTuple):
@@ -78,19 +92,14 @@ class BatchQueue:
         """Return the number of waiting items."""
         return len(self._waiting)
 
-    def submit(
-        self, key: Hashable, items: Sequence[Any], lengths: Sequence[int]
-    ) -> "list[asyncio.Future[Any]]":
-        """Accept all items or none, and return a future for each. Call it in an event loop.
+    def submit(self, chunks: Iterable[Chunk]) -> "list[asyncio.Future[Any]]":
+        """Accept the items of all chunks or none, and return a future for each, in order.
+
+        Call it in an event loop.
 
         An item whose future is cancelled before its batch begins is not computed. The results of a
         batch are handed to the loop together, because its thread would compete with the worker for
         the interpreter after each of them.
-
-        Args:
-            key: only items with equal keys are computed together.
-            items: the items for `compute`.
-            lengths: the lengths of the items, in any unit.
 
         Raises:
             QueueFullError: if the number of waiting items would exceed the capacity.
@@ -98,8 +107,9 @@ class BatchQueue:
         """
         now, loop = time.monotonic(), asyncio.get_running_loop()
         added = [
-            _Waiting(key, item, length, now, loop.create_future())
-            for item, length in zip(items, lengths, strict=True)
+            _Waiting(chunk.key, item, length, now, loop.create_future())
+            for chunk in chunks
+            for item, length in zip(chunk.items, chunk.lengths, strict=True)
         ]
         with self._changed:
             if self._is_closed:

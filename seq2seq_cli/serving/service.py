@@ -8,14 +8,14 @@ import itertools
 import threading
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.errors import S2SError, UsageError
 from seq2seq_cli.python.options import options_as_keywords, with_options
 from seq2seq_cli.serving.limits import Limits, RequestError, check_texts
 from seq2seq_cli.serving.metrics import Metrics
-from seq2seq_cli.serving.queue import BatchQueue, QueueClosedError, QueueFullError
+from seq2seq_cli.serving.queue import BatchQueue, Chunk, QueueClosedError, QueueFullError
 from seq2seq_cli.serving.work import Direction, Engine, ServedRun, Work
 
 _END = object()
@@ -109,20 +109,42 @@ class Service:
             f"no run translates {asked}{f' to {target}' if target else ''}. See /v1/models"[:500],
         )
 
-    def work(self, chosen: Chosen, options: dict[str, Any], prefix: str = "") -> Work:
-        """Return the work for sentences.
+    async def translate(
+        self, chosen: Chosen, texts: Sequence[str], options: dict[str, Any], prefix: str = ""
+    ) -> list[Any]:
+        """Return the Translation of each sentence, in order.
 
         Args:
             chosen: see `choose`.
+            texts: the sentences.
             options: values of keys of `[decoding]`.
             prefix: the beginning of each translation.
 
         Raises:
-            RequestError: 422 if an option is invalid or exceeds a limit.
+            RequestError: 422 if an option is invalid or exceeds a limit, or for another error that
+                the client can correct; 503 if the queue is full or the server is stopping.
         """
+        return await self._run(self._search(chosen, options, prefix), texts)
+
+    async def score(self, chosen: Chosen, pairs: Sequence[tuple[str, str]]) -> list[Any]:
+        """Return the Score of each pair of a sentence and a translation; raises as `translate`."""
+        return await self._run(_reading("score", chosen), pairs)
+
+    async def attention(self, chosen: Chosen, pairs: Sequence[tuple[str, str]]) -> list[Any]:
+        """Return the Attention of each pair, None for a blank one; raises as `translate`."""
+        return await self._run(_reading("attention", chosen), pairs)
+
+    def check_prefix(self, chosen: Chosen, prefix: str) -> None:
+        """Check that a translation can begin with a text.
+
+        Raises:
+            RequestError: 422 if not.
+        """
+        self._search(chosen, {}, prefix)
+
+    def _search(self, chosen: Chosen, options: dict[str, Any], prefix: str) -> Work:
         decoding = self._decoding(chosen.run, options)
-        alone = next(self._samples) if decoding.sample else 0
-        work = Work("translate", chosen.run.name, chosen.direction.target, decoding, prefix, alone)
+        work = Work("translate", chosen.run.name, chosen.direction.target, decoding, prefix)
         try:
             with options_as_keywords():
                 self.engine.check(work)
@@ -141,18 +163,10 @@ class Service:
         except (UsageError, TypeError) as error:
             raise RequestError(422, str(error).replace("translate(): ", "")) from None
 
-    async def run(self, work: Work, items: Sequence[Any]) -> list[Any]:
-        """Return the result of each item, in order.
-
-        Raises:
-            RequestError: 503 if the queue is full or the server is stopping; 422 for an error that
-                the client can correct.
-        """
+    async def _run(self, work: Work, items: Sequence[Any]) -> list[Any]:
         futures: list[asyncio.Future[Any]] = []
         try:
-            for each, chunk in self._chunks(work, items):
-                lengths = [len(it) if isinstance(it, str) else sum(map(len, it)) for it in chunk]
-                futures += self._queue.submit(each, chunk, lengths)
+            futures = self._queue.submit(self._chunks(work, items))
             return [await future for future in futures]
         except QueueFullError:
             raise RequestError(
@@ -166,14 +180,16 @@ class Service:
             for future in futures:
                 future.cancel()  # without it, asyncio logs errors that nobody retrieves
 
-    def _chunks(self, work: Work, items: Sequence[Any]) -> Iterator[tuple[Work, Sequence[Any]]]:
+    def _chunks(self, work: Work, items: Sequence[Any]) -> Iterator[Chunk]:
         """Yield all items; if they are sampled, in batches that keep their numbers."""
-        if not work.alone:
-            yield work, items
+        lengths = [len(it) if isinstance(it, str) else sum(map(len, it)) for it in items]
+        if work.kind != "translate" or not work.decoding.sample:
+            yield Chunk(work, items, lengths)
             return
         for first in range(0, len(items), self._batch):
-            alone = next(self._samples)
-            yield work._replace(alone=alone, first=first), items[first : first + self._batch]
+            part = slice(first, first + self._batch)
+            key = work._replace(sample_id=next(self._samples), first=first)
+            yield Chunk(key, items[part], lengths[part])
 
     async def grow(self, chosen: Chosen, sentence: str, prefix: str) -> AsyncIterator[Any]:
         """Yield a Growth after each token of a greedy translation.
@@ -207,6 +223,10 @@ class Service:
         texts = [given] if isinstance(given, str) else given
         check_texts(texts, name, self.limits)
         return texts
+
+
+def _reading(kind: Literal["score", "attention"], chosen: Chosen) -> Work:
+    return Work(kind, chosen.run.name, chosen.direction.target, chosen.run.decoding)
 
 
 def _digest(key: str) -> bytes:

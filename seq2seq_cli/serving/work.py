@@ -41,8 +41,8 @@ class Work(NamedTuple):
         target: the language to translate into.
         decoding: the search.
         prefix: the beginning of each translation.
-        alone: a unique number for sampling, because draws depend on the order of a batch; 0
-            otherwise.
+        sample_id: a number that keeps sampled items apart from those of other requests, because
+            draws depend on the order of a batch; 0 if nothing is sampled.
         first: the number of the first sentence, which determines samples.
     """
 
@@ -51,7 +51,7 @@ class Work(NamedTuple):
     target: str
     decoding: DecodingConfig
     prefix: str = ""
-    alone: int = 0
+    sample_id: int = 0
     first: int = 0
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from seq2seq_cli.serving.queue import BatchQueue, QueueClosedError, QueueFullError
+from seq2seq_cli.serving.queue import BatchQueue, Chunk, QueueClosedError, QueueFullError
 
 SECONDS = 10
 
@@ -42,8 +42,11 @@ class Submitting:
         return len(self.queue)
 
     def submit(self, key, items, lengths):
+        return self.submit_chunks([Chunk(key, items, lengths)])
+
+    def submit_chunks(self, chunks):
         async def submitted():
-            return self.queue.submit(key, items, lengths)
+            return self.queue.submit(chunks)
 
         futures = self.in_loop(submitted())
         return [asyncio.run_coroutine_threadsafe(awaited(each), self.loop) for each in futures]
@@ -150,6 +153,8 @@ def test_a_full_queue_takes_all_items_or_none(queue_of):
     queue.submit("a", [1, 2], [1, 1])
     with pytest.raises(QueueFullError):
         queue.submit("a", [3, 4], [1, 1])
+    with pytest.raises(QueueFullError):
+        queue.submit_chunks([Chunk("b", [6], [1]), Chunk("c", [7], [1])])
     assert len(queue) == 2
     queue.submit("a", [5], [1])
 
@@ -194,7 +199,7 @@ def test_a_worker_takes_only_its_share_of_all_items(queue_of):
     queue = queue_of(compute, batch=100, delay=0.5, workers=2)
 
     async def submitted():
-        return [queue.queue.submit("a", [i], [1])[0] for i in range(1, 40)]
+        return [queue.queue.submit([Chunk("a", [i], [1])])[0] for i in range(1, 40)]
 
     first = blocked(queue, compute)
     compute.begun.clear()
