@@ -1,5 +1,7 @@
 """Explains a translation: probabilities, alternatives, the search, similar training pairs."""
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -198,8 +200,10 @@ def training_index(
         to: the language to translate into; None for the run's default.
     """
     languages = data.languages_to(to)
-    split = (data.split_seed, data.dev_pairs, data.test_pairs)  # not in the fingerprint
-    path = folder / f"{fingerprint[:32]}-{'-'.join(map(str, [*languages, *split]))}.npz"
+    split = (data.split_seed, data.dev_pairs, data.test_pairs)
+    kinds = [corpus.model_dump(exclude={"corpus", "weight"}) for corpus in data.mixture]
+    beyond_fingerprint = hashlib.sha256(json.dumps([split, kinds]).encode()).hexdigest()[:16]
+    path = folder / f"{fingerprint[:32]}-{'-'.join(languages)}-{beyond_fingerprint}.npz"
     index = Index.load(path)
     if index is not None:
         return index

@@ -8,6 +8,8 @@ from conftest import tiny_config
 
 from seq2seq_cli.attention.explanation import Explainer, training_index
 from seq2seq_cli.attention.neighbours import Index
+from seq2seq_cli.config.data import CorpusConfig
+from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pairs import in_memory
 from seq2seq_cli.decoding.loading import load_run
 from seq2seq_cli.runs.run import Run
@@ -105,6 +107,22 @@ def test_another_split_of_the_corpus_has_another_index(corpus, loaded, tmp_path)
         data = tiny_config(corpus, data__split_seed=seed).data
         training_index(data, loaded.state.data_fingerprint, tmp_path, pytest.fail)
     assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_a_corpus_that_only_trains_has_another_index(corpus, tmp_path):
+    (tmp_path / "more.tsv").write_text(
+        "".join(f"word{i}\tpalabra{i}\n" for i in range(99)), "utf-8"
+    )
+    fingerprints = set()
+    for only in (False, True):
+        more = CorpusConfig(corpus=str(tmp_path / "more.tsv"), train_only=only)
+        data = tiny_config(corpus).data.model_copy(
+            update={"corpus": None, "sources": [CorpusConfig(corpus=str(corpus)), more]}
+        )
+        fingerprints.add(read_corpus(data).fingerprint)
+        training_index(data, *fingerprints, tmp_path / "indexes", pytest.fail)
+    assert len(fingerprints) == 1
+    assert len([*(tmp_path / "indexes").iterdir()]) == 2
 
 
 def test_a_missing_training_corpus_gives_a_warning_and_no_index(corpus, loaded, tmp_path):
