@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from seq2seq_cli.decoding.loading import LoadedRun, load_run
 from seq2seq_cli.decoding.translator import Translator
-from seq2seq_cli.export.format import CONSTRAINTS, Format, write_texts
+from seq2seq_cli.export.format import BEAM_CONSTRAINTS, CONSTRAINTS, Format, write_texts
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.runs import bundles
 from seq2seq_cli.runs.averaging import Tensor
@@ -27,7 +27,7 @@ class Bundle(Format):
     name = "bundle"
     suffix = bundles.SUFFIX
     promised: ClassVar = {"float32": 1.0}
-    kept = CONSTRAINTS
+    kept = CONSTRAINTS + BEAM_CONSTRAINTS
 
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
         """See Format.usage."""

@@ -23,12 +23,13 @@ CONSTRAINTS = (
     *LIMITS,
     "min_length",
     "min_length_ratio",
-    "length_penalty_kind",
-    "coverage_penalty",
     "repetition_penalty",
     "no_repeat_ngram",
 )
 """The keys of `[decoding]` that constrain any search, greedy or with a beam."""
+
+BEAM_CONSTRAINTS = ("length_penalty_kind", "coverage_penalty")
+"""The keys of `[decoding]` that affect only a search with a beam."""
 
 
 class Format(ABC):
@@ -41,7 +42,7 @@ class Format(ABC):
         promised: the minimum share of equal translations, from 0 to 1, for each type of weights.
             The usual type comes first.
         searches: the beams that are compared, by the name of the search.
-        kept: those of CONSTRAINTS that the export takes from the run.
+        kept: those of CONSTRAINTS and BEAM_CONSTRAINTS that the export takes from the run.
     """
 
     name: ClassVar[str]
@@ -141,9 +142,10 @@ class Format(ABC):
     def unsupported(self, decoding: DecodingConfig) -> list[str]:
         """Return the constraints of a run's search that the export does not have, with values."""
         usual = DecodingConfig()
+        has_beam = max(self.searches.values()) > 1
         return [
             f"decoding.{key} = {getattr(decoding, key)}"
-            for key in CONSTRAINTS
+            for key in (*CONSTRAINTS, *(BEAM_CONSTRAINTS if has_beam else ()))
             if key not in self.kept and getattr(decoding, key) != getattr(usual, key)
         ]
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.types.experimental import ConcreteFunction
 
 from seq2seq_cli.decoding.loading import LoadedRun
-from seq2seq_cli.export.format import CONSTRAINTS, Format, write_texts
+from seq2seq_cli.export.format import BEAM_CONSTRAINTS, CONSTRAINTS, Format, write_texts
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.export.saved_functions import save_functions
 from seq2seq_cli.export.text_functions import TextFunctions
@@ -43,7 +43,7 @@ class SavedModel(Format):
     """A SavedModel that includes the tokenizers."""
 
     name = "saved-model"
-    kept = CONSTRAINTS
+    kept = CONSTRAINTS + BEAM_CONSTRAINTS
 
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
         """See Format.usage."""

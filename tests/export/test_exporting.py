@@ -63,6 +63,13 @@ def test_constraints_of_the_search_that_a_format_lacks_are_named(kind, lost):
     assert FORMATS[kind].unsupported(DecodingConfig()) == []
 
 
+def test_constraints_of_a_beam_concern_only_formats_with_a_beam():
+    decoding = DecodingConfig(beam=5, coverage_penalty=0.2, length_penalty_kind="simple")
+    assert FORMATS["litert"].unsupported(decoding) == []
+    named = ["decoding.length_penalty_kind = simple", "decoding.coverage_penalty = 0.2"]
+    assert FORMATS["ctranslate2"].unsupported(decoding) == named
+
+
 def test_a_refused_export_writes_nothing(home, trained, tmp_path):
     for arguments, words in (
         (("--to", "saved-model", "--quantization", "int8"), "--quantization does not apply to"),
