@@ -119,8 +119,8 @@ def column_order(
         wanted = f"the source and the target language are {source} and {target}"
         if not key:
             raise UsageError(
-                f"{name}: its languages are {found}, but {wanted}. Give these as --source and "
-                "--target, or give another corpus"
+                f"{name}: its languages are {found}, but {wanted}. Give --source {columns[0]} "
+                f"--target {columns[1]} (in data.sources, its target_language), or another corpus"
             ) from None
         example = f"--set {key}='{source} {target}'" if key == COLUMNS else f'"{source} {target}"'
         raise UsageError(

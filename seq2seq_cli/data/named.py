@@ -26,8 +26,7 @@ NAMED: dict[str, Callable[[], Files]] = {
     "tatoeba": lambda: Files(downloaded_tatoeba()),
 }
 
-NAMED_COLUMNS = "en es"
-"""The languages of their columns."""
+_COLUMNS = "en es"
 
 
 def files_of(corpus: str) -> Files:
@@ -37,3 +36,14 @@ def files_of(corpus: str) -> Files:
         DataError: if it must be downloaded first.
     """
     return NAMED[corpus]() if corpus in NAMED else Files(Path(corpus))
+
+
+def columns_of(corpus: str, columns: str, key: str) -> tuple[str, str]:
+    """Return the languages of a corpus' columns, and the config key that gives them.
+
+    Args:
+        corpus: its name or path.
+        columns: of a corpus that is given by its path. Those of a corpus with a name are fixed.
+        key: the config key that gives `columns`. A corpus with a name has none.
+    """
+    return (_COLUMNS, "") if corpus in NAMED else (columns, key)

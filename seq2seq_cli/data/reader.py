@@ -8,7 +8,7 @@ from functools import partial
 from seq2seq_cli.config.data import CATALOG, CORPORA, CorpusConfig, DataConfig, is_address
 from seq2seq_cli.data.formats import COLUMNS, estimated_pairs, files_at, read_pairs
 from seq2seq_cli.data.lines import canonical
-from seq2seq_cli.data.named import NAMED, NAMED_COLUMNS, files_of
+from seq2seq_cli.data.named import columns_of, files_of
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError, UsageError
 
@@ -142,11 +142,9 @@ class Reader:
 
     def _columns(self, corpus: CorpusConfig) -> tuple[str, str]:
         """Return the columns of a corpus, and the key that gives them; empty if they are fixed."""
-        if corpus.corpus in NAMED:
-            return NAMED_COLUMNS, ""
-        if corpus.columns or corpus.target_language:
-            return corpus.columns or self._config.columns, "columns in data.sources"
-        return self._config.columns, COLUMNS
+        has_own = corpus.columns or corpus.target_language
+        key = "columns in data.sources" if has_own else COLUMNS
+        return columns_of(corpus.corpus, corpus.columns or self._config.columns, key)
 
     def _clean(self, description: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that have no empty side, in canonical form."""

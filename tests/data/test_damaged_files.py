@@ -148,7 +148,7 @@ def test_any_archive_is_read_or_refused_by_its_name(tmp_path, data):
     config = DataConfig(corpus=str(path), skip_bad_lines=True)
     for read in (
         lambda: list(Reader(config).corpora()[0].pairs),
-        lambda: [*LineFile(path, config)],
+        lambda: [*LineFile(path, config, str(path))],
     ):
         try:
             read()

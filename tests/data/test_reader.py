@@ -138,7 +138,8 @@ def test_the_columns_of_a_corpus_with_a_name_are_fixed():
     usual = next(iter(Reader(DataConfig()).corpora()[0].pairs))
     other = DataConfig(columns="es en")
     assert next(iter(Reader(other).corpora()[0].pairs)) == usual
-    with pytest.raises(UsageError, match="its languages are en and es, but .* are en and fr. Give"):
+    remedy = "Give --source en --target es "
+    with pytest.raises(UsageError, match=f"languages are en and es, but .* en and fr. {remedy}"):
         Reader(DataConfig(target_language="fr", columns="en fr")).corpora()
 
 

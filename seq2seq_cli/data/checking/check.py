@@ -13,7 +13,7 @@ from seq2seq_cli.data.checking.flagged import FlaggedFile
 from seq2seq_cli.data.checking.inspection import LineFile
 from seq2seq_cli.data.checking.kinds import REPAIRED, Kind
 from seq2seq_cli.data.checking.wording import findings_of
-from seq2seq_cli.data.named import Files, files_of
+from seq2seq_cli.data.named import files_of
 from seq2seq_cli.data.prepared import is_prepared
 from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.work import ShowWork, show_nothing, shown
@@ -42,9 +42,15 @@ def check(
         UsageError: if the corpus is not a file, or the copy would overwrite one.
         DiskError: if the copy cannot be written.
     """
-    paths = _files_of(config)
+    corpus = _corpus_of(config)
+    given = {side: path for side in ("dev", "test") if (path := getattr(config, side))}
+    paths = files_of(corpus)._replace(**{side: Path(path) for side, path in given.items()})
     with_keys = bool(paths.dev or paths.test)
-    line_files = {split: LineFile(path, config) for split, path in paths._asdict().items() if path}
+    line_files = {
+        split: LineFile(path, config, given.get(split, corpus))
+        for split, path in paths._asdict().items()
+        if path
+    }
     outputs = new_outputs(fix, line_files["train"]) if fix else []
     files = {}
     for split, lines in line_files.items():
@@ -75,8 +81,12 @@ def check(
     )
 
 
-def _files_of(config: DataConfig) -> Files:
-    """Return the files of the corpus, and of the dev and test files that the config names."""
+def _corpus_of(config: DataConfig) -> str:
+    """Return the name or path of the one corpus.
+
+    Raises:
+        UsageError: if it does not consist of files of lines.
+    """
     corpus = config.corpus
     if corpus is None:
         raise UsageError(
@@ -88,9 +98,7 @@ def _files_of(config: DataConfig) -> Files:
     }
     if True in reasons:
         raise UsageError(f"{corpus}: {reasons[True]}, so it has no lines. Give --data FILE")
-    files = files_of(corpus)
-    given = {side: Path(path) for side in ("dev", "test") if (path := getattr(config, side))}
-    return files._replace(**given)
+    return corpus
 
 
 def _unseen(split: str, language: str, found: Counter[str], known: Counter[str]) -> Unseen:

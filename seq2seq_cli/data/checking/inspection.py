@@ -14,6 +14,7 @@ from seq2seq_cli.data.checking.kinds import Kind
 from seq2seq_cli.data.checking.repair import SUSPECT, repair, visible
 from seq2seq_cli.data.files import readable
 from seq2seq_cli.data.formats import (
+    COLUMNS,
     column_order,
     estimated_pairs,
     files_at,
@@ -22,6 +23,7 @@ from seq2seq_cli.data.formats import (
     zip_member,
 )
 from seq2seq_cli.data.lines import BadLineError, canonical, open_member, open_text, read_lines
+from seq2seq_cli.data.named import columns_of
 
 
 class Line(NamedTuple):
@@ -44,6 +46,11 @@ class Line(NamedTuple):
 class LineFile:
     """A TSV file, a zip with one, or two parallel files; each also gzipped.
 
+    Args:
+        path: of the file, or the PREFIX of both.
+        config: the languages, and the columns of files that are given by their path.
+        corpus: the name or path of the corpus that has the file.
+
     Attributes:
         paths: the files, one or two (source, target).
         names: the same, with the member of a zip, for messages.
@@ -53,14 +60,15 @@ class LineFile:
         UsageError: if the columns are not those of the configured languages.
     """
 
-    def __init__(self, path: Path, config: DataConfig):
+    def __init__(self, path: Path, config: DataConfig, corpus: str):
         self.languages = (config.source_language, config.target_language)
         self.paths = files_at(path, self.languages)
         self.is_parallel = len(self.paths) == 2
         self.names = [str(p) for p in self.paths]
         self._columns = (0, 1)
         if not self.is_parallel:
-            self._columns = column_order(str(path), config.columns.split(), self.languages)
+            columns, key = columns_of(corpus, config.columns, COLUMNS)
+            self._columns = column_order(str(path), columns.split(), self.languages, key)
             if is_zip(path):
                 self.names = [member_name(path, zip_member(path))]
 

@@ -146,6 +146,14 @@ class TestSeveralFiles:
         checked = {file.split: file.files for file in check(DataConfig(dev=str(dev))).files}
         assert checked == {"train": [str(own.train)], "dev": [str(dev)], "test": [str(own.test)]}
 
+    def test_the_columns_of_a_corpus_known_by_name_are_fixed(self, tsv, monkeypatch):
+        own = Files(tsv("a\tb\n"))
+        monkeypatch.setitem(NAMED, "phrasebook", lambda: own)
+        check(DataConfig(columns="en fr"))
+        dev = tsv("g\th\n", "dev.tsv")
+        with pytest.raises(UsageError, match="dev.tsv: data.columns says .* are en and fr"):
+            check(DataConfig(columns="en fr", dev=str(dev)))
+
     def test_leaks_are_found_between_all_with_both_lines(self, tsv):
         train = tsv("one\tuno\nTwo!\tdos\nthree\ttres\nfour\tcuatro\n")
         dev = tsv("x\ty\ntwo\tzwei\nfive\tcinco\n", "dev.tsv")
