@@ -74,37 +74,19 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
         return _open_prepared(Prepared(folder, config))
     reader = Reader(config)
     corpora = reader.corpora()
-    total = reader.estimated_pairs()
-    pairs: list[Pair] = []
-    counts: list[int] = []
-    for each in corpora:
-        before = len(pairs)
-        pairs.extend(shown(each.pairs, show, READING, "pairs", total, before))
-        counts.append(len(pairs) - before)
+    pairs, counts = _read_pairs(corpora, reader.estimated_pairs(), show)
     given = HeldOut.read(reader, corpora, config)
     show(SPLITTING)
-    keys = pair_keys(pairs, config.target_first)
-    # The same pair of sentences in another target language is another pair.
-    languages = [language_number(each.tags) for each in corpora]
-    keys[:, PAIR] ^= np.repeat(np.array(languages, np.uint64), counts)
+    keys = _keys(pairs, corpora, counts, config.target_first)
     only_train = [each.only_trains for each in corpora]
     assigned = assign_mixture(np.split(keys, np.cumsum(counts)[:-1]), only_train, given, config)
     rows = {side: np.flatnonzero(assigned.sides == side) for side in range(LEAKED + 1)}
-    reader.dropped["duplicate"] += len(rows[REPEATED])
-    reader.dropped[LEAKS] += len(rows[LEAKED])
-    weights = np.repeat(np.array([each.weight for each in corpora], np.float32), counts)
-    train_weights = weights[rows[TRAIN]]
-    sequences, numbers = tag_sequences([each.tags for each in corpora])
-    train_tags = Tags(sequences, np.repeat(numbers, counts)[rows[TRAIN]])
+    reader.leave_out("duplicate", len(rows[REPEATED]))
+    reader.leave_out(LEAKS, len(rows[LEAKED]))
     digest = given.digest()
     digest.update(keys[assigned.sides < REPEATED, PAIR].tobytes())
     corpus = Corpus(
-        PairsInMemory(
-            [pairs[row][0] for row in rows[TRAIN]],
-            [pairs[row][1] for row in rows[TRAIN]],
-            train_weights if (train_weights != 1).any() else None,
-            train_tags if len(sequences) > 1 else None,
-        ),
+        _training_side(pairs, rows[TRAIN], corpora, counts),
         given.dev if given.dev is not None else [pairs[row] for row in rows[DEV]],
         given.test if given.test is not None else [pairs[row] for row in rows[TEST]],
         describe(corpora),
@@ -117,6 +99,46 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
         if not len(getattr(corpus, name)):
             raise too_small(corpus.description, corpus.pairs, corpus.groups, name)
     return corpus
+
+
+def _read_pairs(
+    corpora: Sequence[OpenCorpus], total: int | None, show: ShowWork
+) -> tuple[list[Pair], list[int]]:
+    """Return the pairs of all corpora, and the number of each one's."""
+    pairs: list[Pair] = []
+    counts: list[int] = []
+    for corpus in corpora:
+        before = len(pairs)
+        pairs.extend(shown(corpus.pairs, show, READING, "pairs", total, before))
+        counts.append(len(pairs) - before)
+    return pairs, counts
+
+
+def _keys(
+    pairs: list[Pair], corpora: Sequence[OpenCorpus], counts: list[int], target_first: bool
+) -> np.ndarray:
+    """Return the keys of the pairs, as `pair_keys`.
+
+    The same pair of sentences in another target language has another key.
+    """
+    keys = pair_keys(pairs, target_first)
+    languages = [_language_number(each.tags) for each in corpora]
+    keys[:, PAIR] ^= np.repeat(np.array(languages, np.uint64), counts)
+    return keys
+
+
+def _training_side(
+    pairs: list[Pair], rows: np.ndarray, corpora: Sequence[OpenCorpus], counts: list[int]
+) -> PairsInMemory:
+    """Return some rows of all pairs, with the weights and tags of their corpora."""
+    weights = np.repeat(np.array([each.weight for each in corpora], np.float32), counts)[rows]
+    sequences, numbers = tag_sequences([each.tags for each in corpora])
+    return PairsInMemory(
+        [pairs[row][0] for row in rows],
+        [pairs[row][1] for row in rows],
+        weights if (weights != 1).any() else None,
+        Tags(sequences, np.repeat(numbers, counts)[rows]) if len(sequences) > 1 else None,
+    )
 
 
 def read_same_corpus(
@@ -170,7 +192,7 @@ def _open_prepared(prepared: Prepared) -> Corpus:
     )
 
 
-def language_number(tags: Sequence[str]) -> int:
+def _language_number(tags: Sequence[str]) -> int:
     """Return a number below 2^64 of the target language that tags name; 0 if they name none."""
     names = [tag for tag in tags if tag.startswith(TO)]
     return int.from_bytes(hashlib.sha256(names[0].encode()).digest()[:8], "big") if names else 0

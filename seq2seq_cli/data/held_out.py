@@ -32,7 +32,7 @@ class HeldOut:
         sides = []
         for side in reader.held_out(corpora):
             distinct = side if side is None else list(dict.fromkeys(side))
-            reader.dropped["duplicate"] += len(side or []) - len(distinct or [])
+            reader.leave_out("duplicate", len(side or []) - len(distinct or []))
             sides.append(distinct)
         dev, test = sides
         return cls(dev, test, config.target_first)

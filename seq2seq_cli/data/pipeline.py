@@ -54,7 +54,7 @@ class TrainingData:
         source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not; on
             average, if pairs have weights.
         most_rows: number of rows of the largest batch.
-        steps_per_epoch: number of parts of batches in an epoch.
+        parts_per_epoch: number of parts of batches in an epoch.
         padding_share: share of all positions in the batches that hold no token.
 
     Raises:
@@ -76,21 +76,10 @@ class TrainingData:
         self._seed = config.seed
         self._alpha = sampling_alpha
         text_lengths = np.stack(token_lengths(pairs, tokenizers, show))
-        lengths = text_lengths.copy()
-        if self._tags is not None:
-            counts = np.array([len(tags) for tags in self._tags.sequences], np.int32)
-            lengths[0] = longer(lengths[0], counts[self._tags.numbers])
-
+        lengths = self._with_tags(text_lengths)
         most = np.array([[config.max_source_tokens], [config.max_target_tokens]])
-        self._rows = np.flatnonzero((lengths <= most).all(axis=0)).astype(np.int32)
+        self._rows = _rows_that_fit(lengths, most)
         self.too_long = len(pairs) - len(self._rows)
-        if not len(self._rows):
-            raise DataError(
-                f"none of the {len(pairs)} training pairs has at most "
-                f"{config.max_source_tokens} source and {config.max_target_tokens} target tokens. "
-                "Raise training.max_source_tokens and training.max_target_tokens"
-            )
-
         lengths = longest = lengths[:, self._rows]
         if sampling_alpha:
             # Each pair is put into a batch for longer pairs. A sentence whose sample is still too
@@ -103,7 +92,7 @@ class TrainingData:
         batching = self._batching = Batching(longest, weights, config, shape_cost)
         self.pairs = batching.pairs
         self.most_rows = int(batching.rows.max())
-        self.steps_per_epoch = batching.batches
+        self.parts_per_epoch = batching.batches
         tokens = lengths.sum(axis=1) if weights is None else lengths @ weights.astype(float)
         self.source_tokens, self.target_tokens = np.rint(tokens).astype(int).tolist()
         self.padding_share = 1 - (self.source_tokens + self.target_tokens) / batching.positions
@@ -199,6 +188,14 @@ class TrainingData:
 
         return batch
 
+    def _with_tags(self, lengths_2N: np.ndarray) -> np.ndarray:
+        """Return the lengths of the pairs, with the tags of the sources."""
+        if self._tags is None:
+            return lengths_2N
+        sources, targets = lengths_2N
+        counts = np.array([len(tags) for tags in self._tags.sequences], np.int32)
+        return np.stack([longer(sources, counts[self._tags.numbers]), targets])
+
     def _ids(
         self, side: int, texts: tf.Tensor, position: tf.Tensor, length: tf.Tensor
     ) -> tf.RaggedTensor:
@@ -254,3 +251,20 @@ class TrainingData:
         before = tf.gather(ids, tf.ensure_shape(numbers, [None]))
         left = length - tf.cast(before.row_lengths(), tf.int32)
         return tf.concat([before, self._ids(0, texts, position, left)], axis=1)
+
+
+def _rows_that_fit(lengths_2N: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Return the numbers of the pairs of at most so many tokens, int32.
+
+    Raises:
+        DataError: if there are none.
+    """
+    rows = np.flatnonzero((lengths_2N <= most).all(axis=0)).astype(np.int32)
+    if not len(rows):
+        source, target = most.ravel()
+        raise DataError(
+            f"none of the {lengths_2N.shape[1]} training pairs has at most {source} source and "
+            f"{target} target tokens. Raise training.max_source_tokens and "
+            "training.max_target_tokens"
+        )
+    return rows

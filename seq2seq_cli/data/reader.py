@@ -49,6 +49,10 @@ class Reader:
         self.dropped: Counter[str] = Counter()
         self._config = config
 
+    def leave_out(self, reason: str, pairs: int = 1) -> None:
+        """Count pairs that are left out."""
+        self.dropped[reason] += pairs
+
     def corpora(self) -> list[OpenCorpus]:
         """Open the corpus, or each of several that are mixed.
 
@@ -155,7 +159,7 @@ class Reader:
                 some = True
                 yield source, target
             else:
-                self.dropped["empty"] += 1
+                self.leave_out("empty")
         if not some:
             raise DataError(f"{description}: has no sentence pairs")
 
@@ -166,4 +170,4 @@ class Reader:
                 f"{problem}. Correct the line, or leave out such lines with "
                 "--set data.skip_bad_lines=true"
             )
-        self.dropped["bad line"] += 1
+        self.leave_out("bad line")

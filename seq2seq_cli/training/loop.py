@@ -293,7 +293,7 @@ class Trainer:
                 attention_entropy=attention.entropy if attention else None,
                 attention_still_share=attention.still_share if attention else None,
                 unigram_loss=self._counts.unigram_loss(),
-                untrained_share=self._counts.untrained_share(self._setup.data.steps_per_epoch),
+                untrained_share=self._counts.untrained_share(self._setup.data.parts_per_epoch),
                 **figures,
             )
         )

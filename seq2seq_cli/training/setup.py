@@ -57,7 +57,7 @@ class Setup:
     @property
     def updates_per_epoch(self) -> int:
         """Updates in an epoch."""
-        return math.ceil(self.data.steps_per_epoch / self.config.training.parts)
+        return math.ceil(self.data.parts_per_epoch / self.config.training.parts)
 
     def updater(self, computation: Computation, share: Share | None = None) -> Updater:
         """Return the updater of the model.

@@ -143,7 +143,7 @@ def test_figures_are_those_of_the_batches(tokenizer):
     batches = list(training.batches(0))
     sources = np.concatenate([b.source_BS.numpy().ravel() for b in batches])
     targets = np.concatenate([b.target_BT.numpy()[:, 1:].ravel() for b in batches])
-    assert training.steps_per_epoch == len(batches)
+    assert training.parts_per_epoch == len(batches)
     assert training.source_tokens == (sources != PAD).sum()
     assert training.target_tokens == (targets != PAD).sum()
     padding = (np.concatenate([sources, targets]) == PAD).mean()

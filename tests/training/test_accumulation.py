@@ -95,7 +95,7 @@ def accumulating(corpus, **settings) -> Config:
 def test_an_epoch_has_fewer_updates(corpus, workdir):
     config = accumulating(corpus, training__epochs=2)
     setup = set_up(config)
-    batches = setup.data.steps_per_epoch
+    batches = setup.data.parts_per_epoch
     assert setup.updates_per_epoch == -(-batches // 4) < batches
     assert train(config, ignore).step == 2 * setup.updates_per_epoch
 

@@ -109,8 +109,8 @@ def describe_chunks(
     for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
         if not getattr(held_out, name, None) and not totals[number]:
             raise too_small(description, int(totals[:REPEATED].sum()), groups, name)
-    reader.dropped["duplicate"] += int(totals[REPEATED])
-    reader.dropped[LEAKS] += int(totals[LEAKED])
+    reader.leave_out("duplicate", int(totals[REPEATED]))
+    reader.leave_out(LEAKS, int(totals[LEAKED]))
     metadata = {
         "description": description,
         "fingerprint": digest.hexdigest(),
