@@ -26,7 +26,7 @@ from seq2seq_cli.cli.options import (
     find_data,
     training_flags,
 )
-from seq2seq_cli.cli.workers import cluster_of, follow_chief, led, started
+from seq2seq_cli.cli.workers import find_cluster, follow_chief, led, started
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def train(
         attention=attention,
         budget=budget,
     )
-    cluster = cluster_of(layers)
+    cluster, strategy_in_effect = find_cluster(layers)
+    layers.append(strategy_in_effect)
     if cluster and not cluster.is_chief and not dry_run:
         follow_chief(cluster, layers, quiet)
         return

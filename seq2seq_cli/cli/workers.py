@@ -1,9 +1,7 @@
 """How training starts: alone, as the chief of several workers, or as another worker."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2seq_cli.cli.options import find_data, start_tensorflow, warn
@@ -20,10 +18,11 @@ if TYPE_CHECKING:
 _STRATEGY = "training.strategy"
 
 
-def cluster_of(layers: "list[Overrides]") -> "Cluster | None":
-    """Return the workers of the training, or None if this process trains alone.
+def find_cluster(layers: "list[Overrides]") -> "tuple[Cluster | None, Overrides]":
+    """Return the workers of the training, and the strategy in effect as a further layer.
 
-    A resumed run may have another strategy. So the strategy in effect is set in the last layer.
+    There are no workers if this process trains alone. The further layer is empty if the last one
+    names the strategy; a resumed run may have another one.
 
     Args:
         layers: values of the config file and of options.
@@ -31,11 +30,13 @@ def cluster_of(layers: "list[Overrides]") -> "Cluster | None":
     Raises:
         UsageError: if TF_CONFIG is missing or invalid.
     """
+    from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.runtime.cluster import VARIABLE, Cluster
 
+    in_effect = Overrides()
     strategy = _given(layers).strategy
     if strategy not in ("auto", "workers"):
-        return None
+        return None, in_effect
     cluster = Cluster.from_environment()
     if strategy == "workers" and cluster is None:
         raise UsageError(
@@ -44,8 +45,8 @@ def cluster_of(layers: "list[Overrides]") -> "Cluster | None":
         )
     several = cluster is not None and cluster.size > 1
     if _STRATEGY not in layers[-1]:
-        layers[-1].set(_STRATEGY, "workers" if several else strategy, VARIABLE)
-    return cluster if several else None
+        in_effect.set(_STRATEGY, "workers" if several else strategy, VARIABLE)
+    return cluster if several else None, in_effect
 
 
 def follow_chief(cluster: "Cluster", layers: "list[Overrides]", quiet: bool) -> None:
@@ -134,10 +135,7 @@ def _config_of_chief(text: str, layers: "list[Overrides]") -> "Config":
     from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.runs.resuming import changes
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "chief.toml"
-        path.write_text(text, encoding="utf-8")
-        chief = Overrides.read(path)
+    chief = Overrides.parse(text, "the config of the chief")
     config = load_config(chief)
     if changed := changes(config, load_config(chief, *layers)):
         lines = [

@@ -43,9 +43,32 @@ class Overrides(dict[str, Any]):
         Raises:
             UsageError: if it cannot be read or is not TOML.
         """
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path}: not valid TOML: {error}") from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, origin: str) -> "Overrides":
+        """Return the values of a text in TOML.
+
+        Raises:
+            UsageError: if it is not TOML.
+        """
+        try:
+            tables = _parse_toml(text)
+        except ValueError as error:
+            raise UsageError(f"{origin}: not valid TOML: {error}") from error
         overrides = cls()
-        for key, value in _read_toml(path).items():
-            overrides.set(key, value, str(path))
+        for name, table in tables.items():
+            if isinstance(table, dict):
+                for key, value in table.items():
+                    overrides.set(f"{name}.{key}", value, origin)
+            else:
+                overrides.set(name, table, origin)
         return overrides
 
     def set(self, key: str, value: Any, origin: str) -> None:
@@ -126,20 +149,3 @@ def _parse_toml(text: str) -> dict[str, Any]:
     if level:
         raise ValueError("it is nested too deeply")
     return tables
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file, and return its values by dotted key."""
-    try:
-        tables = _parse_toml(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}") from error
-    values: dict[str, Any] = {}
-    for name, table in tables.items():
-        if isinstance(table, dict):
-            values.update({f"{name}.{key}": value for key, value in table.items()})
-        else:
-            values[name] = table
-    return values

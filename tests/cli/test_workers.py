@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seq2seq_cli.cli.workers import _config_of_chief, cluster_of
+from seq2seq_cli.cli.workers import _config_of_chief, find_cluster
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
@@ -26,36 +26,39 @@ def several(monkeypatch, size: int = 2) -> None:
 def test_an_option_takes_precedence_over_the_environment(monkeypatch):
     several(monkeypatch)
     layers = [layer()]
-    cluster = cluster_of(layers)
+    cluster, in_effect = find_cluster(layers)
     assert cluster is not None
     assert (cluster.size, cluster.index) == (2, 1)
-    assert load_config(*layers).training.strategy == "workers"
+    assert layers == [layer()]
+    assert load_config(*layers, in_effect).training.strategy == "workers"
     for strategy in ("one", "mirrored"):
-        assert cluster_of([layer(training__strategy=strategy), layer()]) is None
+        found = find_cluster([layer(training__strategy=strategy), layer()])
+        assert found == (None, layer())
 
 
 def test_one_worker_has_the_shards_of_several(monkeypatch):
     several(monkeypatch, size=1)
     layers = [layer(training__strategy="workers"), layer()]
-    assert cluster_of(layers) is None
-    assert load_config(*layers).training.is_shared
-    layers = [layer()]
-    assert cluster_of(layers) is None
-    assert not load_config(*layers).training.is_shared
+    cluster, in_effect = find_cluster(layers)
+    assert cluster is None
+    assert load_config(*layers, in_effect).training.is_shared
+    cluster, in_effect = find_cluster([layer()])
+    assert cluster is None
+    assert not load_config(in_effect).training.is_shared
 
 
 def test_without_the_environment_a_process_trains_alone(monkeypatch):
     monkeypatch.delenv("TF_CONFIG", raising=False)
-    layers = [layer()]
-    assert cluster_of(layers) is None
-    assert load_config(*layers).training.strategy == "auto"
+    cluster, in_effect = find_cluster([layer()])
+    assert cluster is None
+    assert load_config(in_effect).training.strategy == "auto"
     with pytest.raises(UsageError, match=r"TF_CONFIG names no workers.*s2s launch"):
-        cluster_of([layer(training__strategy="workers")])
+        find_cluster([layer(training__strategy="workers")])
 
 
 def test_a_wrong_strategy_is_named_with_its_option():
     with pytest.raises(UsageError, match="--set: training.strategy"):
-        cluster_of([layer(training__strategy="many")])
+        find_cluster([layer(training__strategy="many")])
 
 
 def test_a_worker_with_other_options_than_the_chief_is_refused():
