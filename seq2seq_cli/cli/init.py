@@ -40,7 +40,6 @@ def init(
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
-    from seq2seq_cli.config.model import DOT_PRODUCTS, RNNConfig
     from seq2seq_cli.config.overrides import Overrides
     from seq2seq_cli.config.starter import (
         in_words,
@@ -61,19 +60,14 @@ def init(
 
     values = Overrides()
     lengths = _lengths(corpus.train)
-    chosen = starter_values(config.model.kind, pairs, lengths.common)
-    if isinstance(config.model, RNNConfig) and config.model.attention in DOT_PRODUCTS:
-        # These scores need states as wide as the values.
-        width = given.get("model.encoder_units", chosen["model.encoder_units"])
-        chosen["model.decoder_units"] = width * (2 if config.model.bidirectional else 1)
+    chosen = starter_values(config.model, pairs, lengths.common)
     for key, value in {**_data_values(config.data), **chosen}.items():
         values.set(key, value, "s2s init")
     for key, value in given.items():
         if not key.startswith("data."):
             values.set(key, value, given.origins[key])
-    load_config(values)
+    time = in_words(rough_seconds(load_config(values).flat(), pairs, lengths.mean))
 
-    time = in_words(rough_seconds({**chosen, **values}, pairs, lengths.mean))
     train = f"s2s train --config {shlex.quote(str(path))}"
     heading = (
         f"A config for {corpus.description}: {pairs:,} training pairs.\n\n"

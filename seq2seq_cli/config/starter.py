@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
+from seq2seq_cli.config.model import DOT_PRODUCTS, ModelConfig, RNNConfig
+
 
 class Size(NamedTuple):
     """Values that suit corpora of up to `pairs` training pairs.
@@ -63,11 +65,11 @@ _COMMENTS = {
 }
 
 
-def starter_values(kind: str, pairs: int, words: int) -> dict[str, Any]:
+def starter_values(model: ModelConfig, pairs: int, words: int) -> dict[str, Any]:
     """Return the values of a config by dotted key.
 
     Args:
-        kind: `model.kind`.
+        model: the model, whose sizes do not count.
         pairs: of the training side.
         words: the number that one sentence in a hundred exceeds.
     """
@@ -76,11 +78,11 @@ def starter_values(kind: str, pairs: int, words: int) -> dict[str, Any]:
     tokens = min(max(16 * math.ceil(_TOKENS_PER_WORD * (words + 1) / 16), 32), 256)
     values: dict[str, Any] = {
         "tokenizer.vocabulary_size": size.vocabulary,
-        **_model_values(kind, size),
+        **_model_values(model, size),
         "model.dropout": size.dropout,
         "training.epochs": size.epochs,
         "training.batch_tokens": size.batch_tokens,
-        "training.peak_learning_rate": 0.004 if kind == "rnn" else 0.002,
+        "training.peak_learning_rate": 0.004 if isinstance(model, RNNConfig) else 0.002,
         "training.max_source_tokens": tokens,
         "training.max_target_tokens": tokens,
         "decoding.beam": 1,
@@ -90,19 +92,21 @@ def starter_values(kind: str, pairs: int, words: int) -> dict[str, Any]:
     return values
 
 
-def _model_values(kind: str, size: Size) -> dict[str, Any]:
-    if kind == "rnn":
-        widths = ("embedding_units", "encoder_units", "decoder_units", "attention_units")
+def _model_values(model: ModelConfig, size: Size) -> dict[str, Any]:
+    if isinstance(model, RNNConfig):
+        widths = ["embedding_units", "encoder_units", "decoder_units", "attention_units"]
+        if model.attention in DOT_PRODUCTS:
+            widths.remove("decoder_units")  # its default has the width that the score needs
         return {
-            "model.kind": kind,
+            "model.kind": model.kind,
             "model.attention": "additive",
             **{f"model.{width}": size.units for width in widths},
         }
     stacks = {"layers": 2 * size.layers}
-    if kind == "transformer":
+    if model.kind == "transformer":
         stacks = {"encoder_layers": size.layers, "decoder_layers": size.layers}
     return {
-        "model.kind": kind,
+        "model.kind": model.kind,
         "model.units": size.units,
         "model.heads": size.units // _HEAD_UNITS,
         "model.inner_units": 4 * size.units,
@@ -117,14 +121,15 @@ def rough_seconds(values: Mapping[str, Any], pairs: int, words: float) -> float:
     of the model's widths, and leave out small terms.
 
     Args:
-        values: of `starter_values`.
+        values: of a config, by dotted key.
         pairs: of the training side.
         words: of a sentence, on average.
     """
     tokens = _TOKENS_PER_WORD * (words + 1)
     if values["model.kind"] == "rnn":
         width = values["model.decoder_units"]
-        products = 31 * width**2  # 20 for a source token, 11 for a target token
+        # For a source token, and for a target token.
+        products = 20 * values["model.encoder_units"] ** 2 + 11 * width**2
     else:
         width = values["model.units"]
         inner = 2 * width * values["model.inner_units"]

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from seq2seq_cli.config.files import load_config
-from seq2seq_cli.config.model import MODELS
+from seq2seq_cli.config.model import MODELS, RNNConfig, TransformerConfig
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.config.starter import (
     SIZES,
@@ -30,13 +30,13 @@ def overrides(values: dict) -> Overrides:
 @pytest.mark.parametrize("words", [0, 12, 1000])
 @pytest.mark.parametrize("pairs", [100, 10_000, 10_001, 200_000, 10**6, 10**8])
 def test_values_are_valid_for_every_corpus_and_model(kind, pairs, words):
-    values = starter_values(kind, pairs, words)
+    values = starter_values(MODELS[kind](), pairs, words)
     config = load_config(overrides(values)).flat()
     assert {key: config[key] for key in values} == values
 
 
 def test_a_larger_corpus_gets_a_larger_model_and_fewer_epochs():
-    corpora = [starter_values("transformer", pairs, 10) for pairs in (10**3, 10**5, 10**7)]
+    corpora = [starter_values(TransformerConfig(), pairs, 10) for pairs in (10**3, 10**5, 10**7)]
     for key in ("tokenizer.vocabulary_size", "model.units", "training.batch_tokens"):
         small, middle, large = (values[key] for values in corpora)
         assert small < middle < large
@@ -57,7 +57,7 @@ def test_a_larger_corpus_gets_a_larger_model_and_fewer_epochs():
     ],
 )
 def test_each_size_of_corpus_has_its_config_and_time(pairs, vocabulary, units, epochs, time):
-    values = starter_values("rnn", pairs, 20)
+    values = starter_values(RNNConfig(), pairs, 20)
     assert values["tokenizer.vocabulary_size"] == vocabulary
     assert values["model.decoder_units"] == units
     assert values["training.epochs"] == epochs
@@ -74,11 +74,18 @@ def test_a_rough_time_grows_with_the_model_and_the_corpus():
         ("transformer", "units"),
         ("decoder_only", "units"),
     ):
-        values = starter_values(kind, 100_000, 20)
+        values = starter_values(MODELS[kind](), 100_000, 20)
         time = rough_seconds(values, 100_000, 10)
         assert rough_seconds(values, 200_000, 10) > 1.9 * time
         assert rough_seconds(values, 100_000, 30) > 2 * time
         assert rough_seconds({**values, f"model.{key}": 512}, 100_000, 10) > 1.5 * time
+
+
+def test_a_wide_decoder_makes_no_encoder_slow():
+    values = starter_values(RNNConfig(), 100_000, 20)
+    wide = {**values, "model.decoder_units": 512}
+    both = {**wide, "model.encoder_units": 512}
+    assert rough_seconds(wide, 100_000, 10) < 0.75 * rough_seconds(both, 100_000, 10)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +107,7 @@ def test_a_rough_time_has_one_digit_and_a_unit(seconds, words):
 
 @pytest.mark.parametrize(("words", "tokens"), [(3, 32), (20, 32), (30, 48), (10_000, 256)])
 def test_almost_all_sentences_fit(words, tokens):
-    values = starter_values("rnn", 1000, words)
+    values = starter_values(RNNConfig(), 1000, words)
     assert values["training.max_source_tokens"] == values["training.max_target_tokens"] == tokens
 
 
