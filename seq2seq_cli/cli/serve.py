@@ -71,7 +71,8 @@ CharactersOption = Annotated[
 WaitingOption = Annotated[
     int | None,
     typer.Option(
-        help=f"Maximum number of waiting sentences; {_USUAL.waiting} by default.",
+        help=f"Maximum number of waiting sentences. The default is {_USUAL.waiting}, or "
+        "--max-sentences if that is more.",
         metavar="N",
         min=1,
     ),

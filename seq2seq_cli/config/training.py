@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from seq2seq_cli.config.table import Table
 
 MOST_SHARDS = 64
+DEVICE_PATTERN = r"^(auto|cpu|gpu|gpu:\d+)$"
 
 Part = Literal["embeddings", "encoder", "decoder", "output"]
 Tracker = Literal["mlflow", "wandb"]
@@ -30,7 +31,7 @@ class TrainingConfig(Table):
 
     seed: int = Field(0, ge=0, lt=2**31)
     """Determines the initial weights, the order of the data and dropout."""
-    device: str = Field("auto", pattern=r"^(auto|cpu|gpu|gpu:\d+)$")
+    device: str = Field("auto", pattern=DEVICE_PATTERN)
     """`auto`, `cpu`, `gpu` or `gpu:N`. A device that cannot be used is an error."""
     strategy: Literal["auto", "one", "mirrored", "workers"] = "auto"
     """`one` computes on one device. `mirrored` shares each batch between the GPUs of this machine,

@@ -7,6 +7,7 @@ import os
 import re
 from typing import Any
 
+from seq2seq_cli.config.training import DEVICE_PATTERN
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import cores, processor_name
 
@@ -19,7 +20,7 @@ def check_name(name: str) -> None:
     Raises:
         UsageError: if there is no such name.
     """
-    if not re.fullmatch(r"auto|cpu|gpu(:\d+)?", name):
+    if not re.fullmatch(DEVICE_PATTERN, name):
         raise UsageError(f"--device {name}: must be auto, cpu, gpu or gpu:N, such as gpu:0")
 
 
