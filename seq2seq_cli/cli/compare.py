@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli.cli.compared_systems import Asked, find_set, find_system, outputs_of
+from seq2seq_cli.cli.compared_systems import SetOptions, find_set, find_system, outputs_of
 from seq2seq_cli.cli.files import Result, check_output, emit, print_line, write_file
 from seq2seq_cli.cli.options import (
     BatchTokensOption,
@@ -35,6 +35,7 @@ from seq2seq_cli.cli.test_sets import (
     TestSetOption,
     TrainingFileOption,
     TsvOption,
+    refuse_options,
 )
 from seq2seq_cli.errors import UsageError
 
@@ -110,29 +111,33 @@ def compare(
     _check_options(systems, [as_json, markdown, latex])
     choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
-    asked = Asked(choice, run, data, (source, target), to)
+    set_options = SetOptions(choice, run, data, (source, target), to)
     if html:
         check_output(html, [*(("system", Path(name)) for name in systems), *choice.files], "--html")
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = [find_system(name, settings, flags, to) for name in systems]
     has_runs = any(system.run for system in found)
     if has_runs:
+        if not run and (source or target):
+            raise UsageError(
+                "--source and --target are those of the compared runs. Leave them out, or give "
+                "--run"
+            )
         start_tensorflow(device or "auto")
     else:
         given = {"--set": settings, "--device": device, "--data": None if run else data}
-        _refuse_without_a_run(given | {option: value for _, value, option in flags})
-    if has_runs and choice.is_split and not run and (source or target):
-        raise UsageError(
-            "--source and --target are those of the compared runs. Leave them out, or give --run"
-        )
+        if not run and not test_set:
+            given |= {"--source": source, "--target": target}
+        given |= {option: value for _, value, option in flags}
+        refuse_options(given, "applies only to runs, and all systems are files. Leave it out")
 
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.evaluation import comparison
     from seq2seq_cli.evaluation.significance import Resampling
 
     with work_progress(not quiet) as show:
-        by = find_set(found, asked, quiet, show)
-        outputs = outputs_of(found, by, asked, show)
+        by = find_set(found, set_options, quiet, show)
+        outputs = outputs_of(found, by, set_options, show)
         show("Testing significance")
         resampling, metrics = Resampling(resamples, trials, seed), metric or list(Metric)
         names = list(dict.fromkeys(each.value for each in metrics))
@@ -142,19 +147,6 @@ def compare(
         from seq2seq_cli.evaluation.pages.comparison import comparison_page
 
         write_file(html, comparison_page(compared, by.sentences, outputs).encode(), "--html")
-
-
-def _refuse_without_a_run(given: dict[str, object]) -> None:
-    """Refuse options of runs if only files are compared.
-
-    Raises:
-        UsageError: naming the first option.
-    """
-    for option, value in given.items():
-        if value is not None:
-            raise UsageError(
-                f"{option} applies only to runs, and all systems are files. Leave it out"
-            )
 
 
 def _check_options(systems: list[str], formats: list[bool]) -> None:

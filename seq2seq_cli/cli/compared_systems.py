@@ -79,7 +79,7 @@ def find_system(
 
 
 @dataclass(frozen=True)
-class Asked:
+class SetOptions:
     """The options that select the sentences of a comparison.
 
     Attributes:
@@ -116,12 +116,14 @@ class ComparedSet:
     corpus: Corpus | None = None
 
 
-def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWork) -> ComparedSet:
+def find_set(
+    systems: Sequence[System], options: SetOptions, quiet: bool, show: ShowWork
+) -> ComparedSet:
     """Return the test set.
 
     Args:
         systems: the systems to compare.
-        asked: the options.
+        options: those that select the sentences.
         quiet: whether to hide downloads.
         show: shows how far each stage is.
 
@@ -133,30 +135,30 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
     from seq2seq_cli.evaluation.systems import read_translations
     from seq2seq_cli.evaluation.test_sets import read_text
 
-    choice, to = asked.choice, asked.to
+    choice, to = options.choice, options.to
     found = next((system.run for system in systems if system.run), None)
-    if asked.run:
-        found = find_runs([asked.run], None, *corpus_flags(None, *asked.languages), to=to)
+    if options.run:
+        found = find_runs([options.run], None, *corpus_flags(None, *options.languages), to=to)
     if to and not found:
         raise UsageError(
             "--to applies only to runs, and there is none. Give --run, or leave out --to"
         )
     saved = next((system.saved for system in systems if system.saved), None)
     split = choice.split if choice.is_split else ""
-    if saved and choice.is_split and not asked.run:
+    if saved and choice.is_split and not options.run:
         of, _ = read_translations(saved)
         split = next((each.value for each in Split if of.name.split(" ")[0] == each.value), "")
         if not (found and split):
             words = count_words(read_text(choice.training_file)) if choice.training_file else None
             return ComparedSet(of, words, str(saved), split)
         choice = replace(choice, split=split)
-    corpus = _corpus(found, asked) if found else None
+    corpus = _corpus(found, options) if found else None
     if split and not corpus:
         raise UsageError(
             "files of translations do not contain the source sentences. Give --source-file and "
             "--reference-file, or use --run to give the run whose split was translated"
         )
-    source, target = asked.languages
+    source, target = options.languages
     languages = (source, target) if source and target else None
     if corpus:
         languages = corpus.data.languages_to(to)
@@ -169,7 +171,7 @@ def find_set(systems: Sequence[System], asked: Asked, quiet: bool, show: ShowWor
 
 
 def outputs_of(
-    systems: Sequence[System], by: ComparedSet, asked: Asked, show: ShowWork
+    systems: Sequence[System], by: ComparedSet, options: SetOptions, show: ShowWork
 ) -> "list[SystemOutput]":
     """Return the translations of a test set by each system; runs translate it now.
 
@@ -178,7 +180,7 @@ def outputs_of(
     Args:
         systems: the systems to compare.
         by: the test set.
-        asked: the options.
+        options: those that select the sentences.
         show: shows how far each stage is.
 
     Raises:
@@ -199,16 +201,16 @@ def outputs_of(
             output = SystemOutput(system.name, lines, origin={"hypotheses": system.name})
         else:
             assert system.run
-            _check_split(system.run, by, asked, show)
-            output = _translated(system, of, asked.to, show)
+            _check_split(system.run, by, options, show)
+            output = _translated(system, of, options.to, show)
         outputs.append(output)
     return outputs
 
 
-def _corpus(found: FoundRuns, asked: Asked) -> Corpus:
+def _corpus(found: FoundRuns, options: SetOptions) -> Corpus:
     run, config = found.runs[0], found.configs[0].data
-    moved = config if asked.data is None else config.moved_to(asked.data)
-    return Corpus(moved, run.data_fingerprint(), str(run.path), asked.to)
+    moved = config if options.data is None else config.moved_to(options.data)
+    return Corpus(moved, run.data_fingerprint(), str(run.path), options.to)
 
 
 def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Corpus | None:
@@ -233,16 +235,16 @@ def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Co
     return corpus
 
 
-def _check_split(found: FoundRuns, by: ComparedSet, asked: Asked, show: ShowWork) -> None:
+def _check_split(found: FoundRuns, by: ComparedSet, options: SetOptions, show: ShowWork) -> None:
     """Check that a run has the same split, if the test set is a split."""
     from seq2seq_cli.evaluation.comparison import check_same
     from seq2seq_cli.evaluation.test_sets import read_split
 
-    corpus = _corpus(found, asked)
+    corpus = _corpus(found, options)
     if not by.split or (by.corpus and replace(by.corpus, run=corpus.run) == corpus):
         return
     given = corpus.data, corpus.fingerprint, corpus.run, by.split
-    other, _ = read_split(*given, show, asked.to)
+    other, _ = read_split(*given, show, options.to)
     check_same(by.sentences, by.owner, other, corpus.run)
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -45,10 +46,12 @@ from seq2seq_cli.cli.test_sets import (
     TrainingFileOption,
     TsvOption,
     chosen_set,
+    refuse_options,
 )
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from seq2seq_cli.decoding.loading import LoadedRun
     from seq2seq_cli.evaluation.analysis import ScoredOutput
     from seq2seq_cli.evaluation.calibration import Calibration
     from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
@@ -119,7 +122,9 @@ def evaluate(
     flags += decoding_flags(rerank=rerank, rerank_weight=rerank_weight)
     _check_files(output, save_translations, html, hypotheses, choice)
     if hypotheses:
-        _check_no_model(settings, checkpoint, device, flags)
+        given = {"--set": settings, "--checkpoint": checkpoint, "--device": device}
+        given |= {option: value for _, value, option in flags}
+        refuse_options(given, "is for a run, and excludes --hypotheses. Leave one of them out")
     wanted = checkpoint or ["best"]
     if (output or save_translations) and (len(wanted) > 1 or wanted == ["all"]):
         raise UsageError("--output and --save-translations need exactly one --checkpoint; give one")
@@ -133,18 +138,18 @@ def evaluate(
     elif to:
         raise UsageError("--to needs a run. Give --run, or leave out --to")
     device_used = "" if hypotheses else start_tensorflow(device or "auto")
-    asked = _Asked(choice, wanted, (resamples, seed) if confidence else None, detailed)
+    scoring = _Scoring(choice, wanted, (resamples, seed) if confidence else None, detailed)
     languages = _languages(corpus, source, target)
-    of, results = _score(asked, found, corpus, hypotheses, languages, quiet)
+    of, results = _score(scoring, found, corpus, hypotheses, languages, quiet)
     shown = results if details else [replace(scored, details=None) for scored in results]
-    _show(asked, of, shown, device_used, as_json)
+    _show(scoring, of, shown, device_used, as_json)
     # The scores have been printed, even if writing the files fails.
     _write(of, results, output, save_translations, html)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """The choices of the options: what to score, and how.
+class _Scoring:
+    """What to score, and how, as the options say.
 
     Attributes:
         choice: of the test set.
@@ -160,7 +165,7 @@ class _Asked:
 
 
 def _score(
-    asked: _Asked,
+    scoring: _Scoring,
     found: FoundRuns | None,
     corpus: Corpus | None,
     hypotheses: Path | None,
@@ -172,22 +177,23 @@ def _score(
     from seq2seq_cli.evaluation.analysis import find_details, score_output
     from seq2seq_cli.evaluation.metrics import Bootstrap
 
-    bootstrap = Bootstrap(*asked.interval) if asked.interval else None
+    bootstrap = Bootstrap(*scoring.interval) if scoring.interval else None
     results = []
     with work_progress(not quiet) as show:
-        of, words = chosen_set(asked.choice, corpus, languages, asked.detailed, show)
-        if hypotheses or not found:
+        of, words = chosen_set(scoring.choice, corpus, languages, scoring.detailed, show)
+        if hypotheses:
             outputs = _given(hypotheses, of)
         else:
-            outputs = _translated(found, asked, of, corpus.to if corpus else None, show)
+            assert found
+            outputs = _translated(found, scoring, of, corpus.to if corpus else None, show)
         for system, calibration in outputs:
-            behind = find_details(of, system, words, calibration) if asked.detailed else None
+            behind = find_details(of, system, words, calibration) if scoring.detailed else None
             results.append(score_output(of, system, bootstrap, behind))
     return of, results
 
 
 def _show(
-    asked: _Asked,
+    scoring: _Scoring,
     of: "EvaluationSet",
     results: "list[ScoredOutput]",
     device: str,
@@ -195,7 +201,7 @@ def _show(
 ) -> None:
     from seq2seq_cli.cli import evaluation_display as display
 
-    where = {"split": asked.choice.split} if asked.choice.is_split else {}
+    where = {"split": scoring.choice.split} if scoring.choice.is_split else {}
     if not as_json and len(results) > 1:
         emit(Result(None, display.score_table(results)), as_json)
         results = [scored for scored in results if scored.details]
@@ -219,26 +225,6 @@ def _check_files(
         check_input(hypotheses, "--hypotheses")
 
 
-def _check_no_model(
-    settings: list[str] | None,
-    checkpoint: list[str] | None,
-    device: str | None,
-    flags: Sequence[tuple[str, Any, str]],
-) -> None:
-    """Check that no option for a model is given together with --hypotheses.
-
-    Raises:
-        UsageError: naming the option.
-    """
-    given = [("--set", settings), ("--checkpoint", checkpoint), ("--device", device)]
-    given += [(option, value) for _, value, option in flags]
-    for option, value in given:
-        if value:
-            raise UsageError(
-                f"{option} is for a run, and excludes --hypotheses. Leave one of them out"
-            )
-
-
 def _corpus(found: FoundRuns, data: str | None, to: str | None) -> Corpus:
     run, config = found.runs[0], found.configs[0].data
     moved = config if data is None else config.moved_to(data)
@@ -254,46 +240,61 @@ def _languages(
 
 
 def _given(
-    hypotheses: Path | None, of: "EvaluationSet"
+    hypotheses: Path, of: "EvaluationSet"
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
     from seq2seq_cli.evaluation.systems import SystemOutput
     from seq2seq_cli.evaluation.test_sets import read_hypotheses
 
-    assert hypotheses
     lines = read_hypotheses(hypotheses, len(of.sources))
     yield SystemOutput(str(hypotheses), lines, origin={"hypotheses": str(hypotheses)}), None
 
 
 def _translated(
-    found: FoundRuns, asked: _Asked, of: "EvaluationSet", to: str | None, show: "ShowWork"
+    found: FoundRuns, scoring: _Scoring, of: "EvaluationSet", to: str | None, show: "ShowWork"
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
     """Yield the translations of each checkpoint, with its calibration if details are requested."""
-    from seq2seq_cli.decoding.loading import at_checkpoint, load_ensemble, load_run
     from seq2seq_cli.evaluation.calibration import calibrate
-    from seq2seq_cli.evaluation.test_split import system_output
-    from seq2seq_cli.runs.selection import select
+    from seq2seq_cli.evaluation.test_split import results_of_training, system_output
 
-    run = found.runs[0]
-    if len(found.runs) > 1:
-        if asked.checkpoints != ["best"]:
-            raise UsageError(
-                "--checkpoint is for one run, and several runs form an ensemble. Leave it out"
-            )
-        chosen, loaded = [], load_ensemble(found.runs, warn, found.configs).towards(to)
-    else:
-        chosen = [each for name in asked.checkpoints for each in select(run, name, warn)]
-        loaded = load_run(run, warn, found.configs[0], chosen[0]).towards(to)
-    translator, scorer = loaded.translator(), loaded.scorer()
-    for number in range(max(len(chosen), 1)):
-        if number:
-            loaded = at_checkpoint(loaded, chosen[number])
-        output = system_output(loaded, translator, of, show)
+    at_checkpoints = _at_checkpoints(found, scoring.checkpoints, to)
+    first = next(at_checkpoints)
+    # Both use the weights of the present checkpoint.
+    translator, scorer = first.translator(), first.scorer()
+    results = results_of_training(found.runs[0]) if len(found.runs) == 1 else None
+    for loaded in chain([first], at_checkpoints):
+        output = system_output(loaded, translator, of, show, results)
         calibration = None
-        if asked.detailed:
+        if scoring.detailed:
             firsts = [references[0] for references in of.references]
             pairs = list(zip(of.sources, firsts, strict=True))
             calibration = calibrate(*scorer.predictions(pairs))
         yield output, calibration
+
+
+def _at_checkpoints(
+    found: FoundRuns, names: Sequence[str], to: str | None
+) -> "Iterator[LoadedRun]":
+    """Yield a run's model at each of its checkpoints, or an ensemble at the best ones.
+
+    Raises:
+        UsageError: if checkpoints of an ensemble are named.
+    """
+    from seq2seq_cli.decoding.loading import at_checkpoint, load_ensemble, load_run
+    from seq2seq_cli.runs.selection import select
+
+    run = found.runs[0]
+    if len(found.runs) > 1:
+        if names != ["best"]:
+            raise UsageError(
+                "--checkpoint is for one run, and several runs form an ensemble. Leave it out"
+            )
+        yield load_ensemble(found.runs, warn, found.configs).towards(to)
+        return
+    first, *others = [each for name in names for each in select(run, name, warn)]
+    loaded = load_run(run, warn, found.configs[0], first).towards(to)
+    yield loaded
+    for checkpoint in others:
+        yield at_checkpoint(loaded, checkpoint)
 
 
 def _write(

@@ -1,6 +1,7 @@
 """The options that select the sentences to score, and the test set that results."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -118,6 +119,21 @@ class Corpus:
     fingerprint: str | None
     run: str
     to: str | None = None
+
+
+def refuse_options(given: Mapping[str, object], reason: str) -> None:
+    """Check that no option of a run is given, where only files are scored.
+
+    Args:
+        given: the value of each option; None if it is not given.
+        reason: the rest of the error, after the option.
+
+    Raises:
+        UsageError: naming the first option that is given.
+    """
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(f"{option} {reason}")
 
 
 def chosen_set(

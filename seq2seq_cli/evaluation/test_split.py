@@ -1,12 +1,11 @@
 """Translates a test set with a run, and scores the translations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from seq2seq_cli.config.command import training_command
 from seq2seq_cli.config.data import DataConfig
-from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.evaluation.metrics import Scores, score
@@ -34,13 +33,6 @@ class Evaluation:
     sources: list[str]
     translations: list[str]
     references: list[list[str]]
-
-    def rows(self) -> Iterator[list[str]]:
-        """Yield the source, the translation and the references of each sentence."""
-        for source, found, wanted in zip(
-            self.sources, self.translations, self.references, strict=True
-        ):
-            yield [source, found, *wanted]
 
 
 def translate_sources(
@@ -75,22 +67,40 @@ def evaluate_translator(
     return score(translations, references), translations
 
 
+def results_of_training(run: Run) -> set[str]:
+    """Return the names of the checkpoints that the whole training led to: the best, the newest.
+
+    It reads the weights of the best one.
+    """
+    newest = checkpoints(run.checkpoints)[:1]
+    return {path.name for path in (*newest, run.best_checkpoint(lambda text: None).path)}
+
+
 def system_output(
     loaded: LoadedRun,
     translator: Translator,
     of: EvaluationSet,
     show: ShowWork = show_nothing,
+    results: Collection[str] | None = None,
 ) -> SystemOutput:
-    """Translate a test set with a run at one of its checkpoints."""
+    """Translate a test set with a run at one of its checkpoints.
+
+    Args:
+        loaded: the run.
+        translator: its translator.
+        of: the test set.
+        show: see translate_sources.
+        results: those of `results_of_training`, if they have been found already.
+    """
     translations, cut = translate_sources(translator, of.sources, show)
     search = loaded.decoding.description
     origin: dict[str, Any] = {"run": loaded.name, "checkpoint": loaded.checkpoint}
-    origin |= {"search": search, **_training(loaded)}
+    origin |= {"search": search, **_training(loaded, results)}
     name = f"{loaded.name}, {loaded.checkpoint}, {search}"
     return SystemOutput(name, translations, cut, origin)
 
 
-def _training(loaded: LoadedRun) -> dict[str, Any]:
+def _training(loaded: LoadedRun, results: Collection[str] | None) -> dict[str, Any]:
     """Return the minutes, the command and the machine of the training, if they are known.
 
     For an ensemble, the minutes are the sum over its runs. They are unknown for an average of
@@ -99,7 +109,7 @@ def _training(loaded: LoadedRun) -> dict[str, Any]:
     """
     found: dict[str, Any]
     runs = [Run(path) for path in loaded.paths]
-    if len(runs) == 1 and not _ends_training(runs[0], loaded.checkpoint):
+    if len(runs) == 1 and loaded.checkpoint not in (results or results_of_training(runs[0])):
         machine = trained_on(runs[0])
         found = {"minutes": loaded.state.position.seconds / 60}
         return {**found, "trained_on": machine} if machine else found
@@ -113,18 +123,10 @@ def _training(loaded: LoadedRun) -> dict[str, Any]:
     return found
 
 
-def _ends_training(run: Run, checkpoint: str) -> bool:
-    """Return whether a checkpoint is a result of the whole training: the best or the newest one."""
-    newest = next(iter(checkpoints(run.checkpoints)), None)
-    best = run.best_checkpoint(lambda text: None).path
-    return checkpoint in {best.name, newest and newest.name}
-
-
 def evaluate(
     loaded: LoadedRun,
     data: DataConfig,
     split: str,
-    decoding: DecodingConfig | None = None,
     show: ShowWork = show_nothing,
 ) -> Evaluation:
     """Score a run, or an ensemble, on the `dev` or `test` split of the first run's corpus.
@@ -133,7 +135,6 @@ def evaluate(
         loaded: the model.
         data: the first run's `[data]`, perhaps with a new path of the corpus.
         split: `dev` or `test`.
-        decoding: the options of the search; None for the run's `[decoding]`.
         show: shows the number of pairs that have been read, and of sentences that have been
             translated.
 
@@ -142,9 +143,7 @@ def evaluate(
     """
     trained_on = loaded.state.data_fingerprint
     of, _ = read_split(data, trained_on, str(loaded.paths[0]), split, show)
-    scores, translations = evaluate_translator(
-        loaded.translator(decoding), of.sources, of.references, show
-    )
+    scores, translations = evaluate_translator(loaded.translator(), of.sources, of.references, show)
     return Evaluation(
         loaded.name, loaded.checkpoint, split, scores, of.sources, translations, of.references
     )

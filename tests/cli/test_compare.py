@@ -148,7 +148,11 @@ def test_no_tensorflow_is_imported(saved):
 
 
 @pytest.mark.parametrize(
-    "options", [["--beam", "5"], ["--set", "decoding.beam=banana"], ["--device", "tpu"]]
+    "options",
+    [
+        *(["--beam", "5"], ["--length-penalty", "0"], ["--set", "decoding.beam=banana"]),
+        *(["--device", "tpu"], ["--source", "de"]),
+    ],
 )
 def test_options_of_runs_are_refused_if_only_files_are_compared(workdir, options):
     for name in ("a", "b", "source", "reference"):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,12 @@ def test_a_language_is_for_runs(tmp_path):
     options = ["--source-file", files[0], "--reference-file", files[0]]
     with pytest.raises(UsageError, match="--to applies only to runs, and there is none"):
         invoke("compare", *files, *options, "--to", "en")
+
+
+def test_languages_are_those_of_the_compared_runs(home, trained, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys.modules["seq2seq_cli.cli.compare"], "start_tensorflow", None)
+    tsv = tmp_path / "set.tsv"
+    tsv.write_text("a\tb\n")
+    for options in ([], ["--tsv", str(tsv)], ["--test-set", "wmt13"]):
+        with pytest.raises(UsageError, match="--source and --target are those of the compared"):
+            invoke("compare", trained.name, trained.name, "--source", "de", *options)

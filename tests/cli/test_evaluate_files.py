@@ -122,6 +122,8 @@ def test_what_does_not_fit_together_is_refused(files, tmp_path):
         evaluate("--tsv", files[1], *files)
     with pytest.raises(UsageError, match="--beam is for a run"):
         evaluate("--beam", "3", *files)
+    with pytest.raises(UsageError, match="--length-penalty is for a run"):
+        evaluate("--length-penalty", "0", *files)
     with pytest.raises(UsageError, match="--hypotheses .*: no such file"):
         evaluate(*files[:5], str(tmp_path / "none"))
     with pytest.raises(DataError, match="has 3 lines, and the test set has 4 sentences"):
