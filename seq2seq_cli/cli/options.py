@@ -331,7 +331,7 @@ def start_tensorflow(
     # Its warnings are for programmers, such as that several models have a graph each.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
     mirrored = training is not None and training.strategy == "mirrored"
-    description = devices.use_all_gpus() if mirrored else devices.use_device(device)
+    description = devices.use_all_gpus(device) if mirrored else devices.use_device(device)
     parts = parallel.number_of_shards(training) if training else parallel.parts_at_once()
     parallel.share_threads(-(-parts // workers))
     return description

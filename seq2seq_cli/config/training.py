@@ -194,15 +194,6 @@ class TrainingConfig(Table):
         return self
 
     @model_validator(mode="after")
-    def _all_gpus_or_one_device(self) -> "TrainingConfig":
-        if self.strategy == "mirrored" and self.device not in ("auto", "gpu"):
-            raise ValueError(
-                f"training.device {self.device!r} is one device, and training.strategy 'mirrored' "
-                "uses all GPUs. Leave out one of them"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _settings_of_the_optimizer(self) -> "TrainingConfig":
         if self.optimizer == "adam" and self.weight_decay:
             raise ValueError(

@@ -1,6 +1,9 @@
 """The config of resumed training, which may differ from that of the run in a few keys only."""
 
+from collections.abc import Sequence
 from typing import Any
+
+from pydantic import ValidationError
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.overrides import Overrides
@@ -15,6 +18,7 @@ _FREE = {
     "training.trackers",
     "training.wait_seconds",
 }
+_ANY_GPU = (None, "auto", "gpu")  # devices that do not exclude the strategy mirrored
 # Tables and keys that must not differ. The checkpoints or the vocabulary would not fit, or the key
 # acts only at the start of training.
 _FITTING = {"tokenizer", "model"}
@@ -55,7 +59,7 @@ def resumed_config(
     if kinds and kinds[-1] != before.model.kind:  # another kind of model has other keys
         now, changed = before, {"model.kind": (before.model.kind, kinds[-1])}
     else:
-        now = run.config(*layers)
+        now = run.config(_not_given(before, layers), *layers)
         changed = changes(before, now)
     if raising:
         raised = raised_limits(before, now)
@@ -77,6 +81,19 @@ def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def _not_given(before: Config, layers: Sequence[Overrides]) -> Overrides:
+    """Return the default of the stored device or strategy that the given other one excludes."""
+    given = Overrides()
+    for layer in layers:
+        given.set_all(layer)
+    defaults = Overrides()
+    if given.get("training.strategy") == "mirrored":
+        defaults.set("training.device", "auto", "--strategy")
+    elif before.training.strategy == "mirrored" and given.get("training.device") not in _ANY_GPU:
+        defaults.set("training.strategy", "one", "--device")
+    return defaults
+
+
 def stored_config(before: Config, now: Config) -> Config:
     """Return the config that resumed training stores.
 
@@ -84,9 +101,17 @@ def stored_config(before: Config, now: Config) -> Config:
         before: the config of the run.
         now: the config of this process.
     """
-    names = [key.removeprefix("training.") for key in _FREE]
-    free = {name: getattr(before.training, name) for name in names}
-    return now.model_copy(update={"training": now.training.model_copy(update=free)})
+    free = {key.removeprefix("training.") for key in _FREE}
+    try:
+        return _with_training(now, before.training.model_dump(include=free))
+    except ValidationError:  # another key has changed, and excludes the strategy of the run
+        return _with_training(now, before.training.model_dump(include=free - {"strategy"}))
+
+
+def _with_training(config: Config, values: dict[str, Any]) -> Config:
+    """Return the config with other values of `[training]`, validated."""
+    training = config.training.model_dump() | values
+    return Config.model_validate(config.model_dump() | {"training": training})
 
 
 def _can_change(key: str) -> bool:

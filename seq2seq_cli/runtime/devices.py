@@ -57,16 +57,24 @@ def use_device(name: str) -> str:
     return f"GPU {index} ({details.get('device_name', 'unknown model')})"
 
 
-def use_all_gpus() -> str:
+def use_all_gpus(name: str) -> str:
     """Compute on all GPUs of this machine, and return their description.
 
     Call it before the first operation.
 
+    Args:
+        name: as for `use_device`.
+
     Raises:
-        UsageError: if there are fewer than two.
+        UsageError: if `name` is one device, or there are fewer than two GPUs.
     """
     import tensorflow as tf
 
+    if name not in ("auto", "gpu"):
+        raise UsageError(
+            f"--device {name} is one device, and --strategy mirrored uses all GPUs. Leave out one "
+            "of them"
+        )
     gpus = tf.config.list_physical_devices("GPU")
     if len(gpus) < _MIRRORED:
         raise _too_few("GPU", len(gpus), "" if gpus else f"; {why_no_gpu()}")

@@ -1,7 +1,6 @@
 """Values of [training] that contradict each other."""
 
 import pytest
-from conftest import tiny_config
 
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
@@ -105,9 +104,3 @@ def test_only_adamw_and_muon_decay_weights_by_default(optimizer, decay, expected
     if decay is not None:
         overrides.set("training.weight_decay", decay, "test")
     assert load_config(overrides).training.decay == expected
-
-
-def test_all_gpus_and_one_device_exclude_each_other():
-    tiny_config("x", training__strategy="mirrored", training__device="gpu")
-    with pytest.raises(UsageError, match="training.device 'gpu:1' is one device"):
-        tiny_config("x", training__strategy="mirrored", training__device="gpu:1")

@@ -161,6 +161,13 @@ def test_only_the_requested_gpu_is_visible(two_gpus, name, chosen, description):
     assert two_gpus == [chosen]
 
 
+def test_all_gpus_and_one_device_exclude_each_other(two_gpus):
+    assert devices.use_all_gpus("gpu") == "2 GPUs"
+    assert two_gpus == [["g0", "g1"]]
+    with pytest.raises(UsageError, match="--device gpu:1 is one device"):
+        devices.use_all_gpus("gpu:1")
+
+
 def test_the_cpu_hides_the_gpus(two_gpus):
     assert devices.use_device("cpu").startswith("CPU")
     assert two_gpus == [[]]

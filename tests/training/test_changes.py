@@ -161,13 +161,15 @@ def test_a_config_that_does_not_fit_the_checkpoints_is_always_refused(settings, 
 
 
 def test_an_accepted_config_is_used_stored_and_reported(run):
-    config = changed(run, training__steps=6, **{k.replace(".", "__"): v for k, v in MIXED.items()})
+    mixed = {key.replace(".", "__"): value for key, value in MIXED.items()}
+    config = changed(run, training__steps=6, training__wait_seconds=5.0, **mixed)
     notices = go_on(run, config)
     text = "training.peak_learning_rate was 0.004 and is 0.001"
     assert any(text in notice and notice.endswith(INEXACT) for notice in notices)
     assert text in recorded(run)
     assert json.loads(run.computation())["precision"] == "bfloat16"
     assert run.config().flat() | MIXED == run.config().flat()
+    assert run.config().training.wait_seconds == 60  # which holds for one process
     resumed_config(run)
 
 
