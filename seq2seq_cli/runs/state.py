@@ -19,7 +19,8 @@ class Position:
         last_dev_bleu: of the last validation; None before the first.
         best_dev_bleu, best_step: of the best validation; None before the first.
         validations_since_best: number of validations after it.
-        seconds_before_updates: the part of `seconds` before the first update, for compilation.
+        seconds_before_updates: the part of `seconds` that processes took for compilation, before
+            their first update in the warm-up.
     """
 
     step: int

@@ -1,7 +1,5 @@
 """What changes when training continues with a higher limit."""
 
-from dataclasses import replace
-
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.runs.resuming import raised_limits
@@ -59,9 +57,10 @@ def _have_same_rates(
 ) -> bool:
     """Return whether both schedules give all updates so far the same learning rate."""
     old, new = schedules
-    for step in range(position.step):
-        epoch, update = divmod(step, updates_per_epoch)
-        each = replace(position, step=step, epoch=epoch, batch=update * config.parts, seconds=0.0)
+    each = Position.at_start()
+    for each.step in range(position.step):
+        each.epoch, update = divmod(each.step, updates_per_epoch)
+        each.batch = update * config.parts
         if old.learning_rate(each) != new.learning_rate(each):
             return False
     return True

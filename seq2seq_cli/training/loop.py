@@ -186,8 +186,10 @@ class Trainer:
             compile_ahead(self._setup, self.updater, self._on_event)
             self._team.start(self._checkpointer.saved)
             self._on_event(Phase("Making the first updates"))
-            if not position.step:
-                position.seconds_before_updates = time.monotonic() - self._began
+            seconds = time.monotonic() - self._began
+            if self._schedule.is_warming_up(position):
+                position.seconds_before_updates += seconds - position.seconds
+            position.seconds = seconds
             self._checkpointer.postpone()
             self._meter.resume()
             with stop_requested(self._warn) as request:

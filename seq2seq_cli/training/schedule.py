@@ -49,16 +49,13 @@ class Schedule:
 
     def learning_rate(self, position: Position) -> float:
         """Return the learning rate of the next update."""
-        config = self._config
-        done = self.share_done(position)
-        # A short run has a short warm-up. The time before the first update does not shorten it.
-        begun = max(
-            self._share_of_updates(position),
-            self._share_of_time(position, position.seconds_before_updates),
-        )
-        warm = max((position.step + 1) / max(config.warmup_steps, 1), begun / config.warmup_share)
-        factor = _factor(config, done, warm)
-        return config.peak_learning_rate * min(1.0, warm) * factor
+        warm = self._warm(position)
+        factor = _factor(self._config, self.share_done(position), warm)
+        return self._config.peak_learning_rate * min(1.0, warm) * factor
+
+    def is_warming_up(self, position: Position) -> bool:
+        """Return whether the next update is before the end of the warm-up."""
+        return self._warm(position) < 1
 
     def reason_to_end(self, position: Position) -> str:
         """Return why training ends at a position, as a clause; empty if it continues."""
@@ -68,9 +65,20 @@ class Schedule:
             return "the training is complete"
         return ""
 
+    def _warm(self, position: Position) -> float:
+        """Return the progress in units of the warm-up."""
+        config = self._config
+        # A short run has a short warm-up. The time before updates does not shorten it.
+        begun = max(
+            self._share_of_updates(position),
+            self._share_of_time(position, position.seconds_before_updates),
+        )
+        return max((position.step + 1) / max(config.warmup_steps, 1), begun / config.warmup_share)
+
     def _updates_in_epochs(self, position: Position) -> int:
         """Return the number of updates of the epochs so far, if their batches were those of now."""
-        of_this_epoch = -(-position.batch // self._config.parts)
+        # An epoch that began with smaller batches may have had more than an epoch has now.
+        of_this_epoch = min(-(-position.batch // self._config.parts), self._updates_per_epoch)
         return position.epoch * self._updates_per_epoch + of_this_epoch
 
     def _share_of_updates(self, position: Position) -> float:

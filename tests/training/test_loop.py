@@ -122,6 +122,29 @@ def test_a_time_budget_ends_the_training(corpus, monkeypatch):
     assert result.step == result.seconds == 5
 
 
+@pytest.mark.parametrize(("warmup_steps", "expected"), [(1000, 40), (2, 20)])
+def test_compilation_in_the_warmup_does_not_shorten_it(corpus, monkeypatch, warmup_steps, expected):
+    compute_nothing(monkeypatch)
+    now = 0.0
+
+    def compile_for_long(*args):
+        nonlocal now
+        now += 20
+
+    monkeypatch.setattr(loop, "compile_ahead", compile_for_long)
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now))
+    limits = {"training__budget_seconds": 1000.0, "training__warmup_share": 1.0}
+    for steps in (2, 4):  # the second training continues the first one
+        config = tiny_config(
+            corpus, training__steps=steps, training__warmup_steps=warmup_steps, **limits
+        )
+        run = Run(Path("runs/x"))
+        train(config, ignore, resume=run if steps == 4 else None, name="x")
+    newest = run.resumable_checkpoint(ignore)
+    assert newest.state.position.seconds_before_updates == expected
+    assert newest.state.position.seconds == 40
+
+
 def test_checkpoints_are_saved_as_often_as_configured(corpus, monkeypatch):
     compute_nothing(monkeypatch)
     config = tiny_config(

@@ -136,6 +136,12 @@ def test_the_time_before_the_first_update_does_not_shorten_the_warmup():
     assert s.share_done(at(9, 50.0, seconds_before_updates=20.0)) == 0.5
 
 
+def test_training_warms_up_until_the_rate_has_its_peak():
+    s = schedule(training__steps=1000, training__warmup_steps=50)
+    assert s.is_warming_up(at(48))
+    assert not s.is_warming_up(at(49))
+
+
 def test_epochs_limit_the_training_also_after_a_change_of_the_batches():
     before, now = schedule(training__epochs=4), schedule(50, training__epochs=4)
     position = at(200)  # two epochs of 100 updates
@@ -143,6 +149,14 @@ def test_epochs_limit_the_training_also_after_a_change_of_the_batches():
     assert now.updates_left(position) == 100  # two epochs of 50
     assert before.share_done(position) == now.share_done(position) == 0.5
     assert now.reason_to_end(replace(position, step=300, epoch=4)) == "the training is complete"
+
+
+def test_an_epoch_has_no_more_updates_than_epochs_have_now():
+    now = schedule(40, training__epochs=2)
+    position = at(80)  # of 100 in the epoch
+    assert now.share_done(position) == 0.5
+    assert now.share_done(replace(position, epoch=1, batch=0)) == 0.5
+    assert now.reason_to_end(position) == ""
 
 
 @pytest.mark.parametrize(
