@@ -18,6 +18,11 @@ from seq2seq_cli.config.model import (
 from seq2seq_cli.config.table import Table
 from seq2seq_cli.config.training import TrainingConfig
 
+NO_DROPOUT = (
+    "training.r_drop ({}) compares two predictions with different dropout, and there is none. "
+    "Set model.dropout"
+)
+
 
 class Config(Table):
     """Everything that determines a run. The run stores it in `config.toml`."""
@@ -94,16 +99,19 @@ class Config(Table):
 
     @model_validator(mode="after")
     def _r_drop_needs_dropout(self) -> "Config":
-        # LayerDrop leaves out the same layers in both predictions.
-        rates = {"dropout", "attention_dropout", "inner_dropout"}
-        drops = any(self.model.model_dump().get(rate) for rate in rates)
-        words = self.training.source_word_dropout or self.training.target_word_dropout
-        if self.training.r_drop and not drops and not words:
-            raise ValueError(
-                f"training.r_drop ({self.training.r_drop}) compares two predictions with different "
-                "dropout, and there is none. Set model.dropout"
-            )
+        # Older runs may have layer drop only; see `check_r_drop` of training.
+        layers = self.model.model_dump().get("encoder_layer_drop")
+        if self.training.r_drop and not self.has_dropout and not layers:
+            raise ValueError(NO_DROPOUT.format(self.training.r_drop))
         return self
+
+    @property
+    def has_dropout(self) -> bool:
+        """Whether two predictions differ by dropout. LayerDrop leaves out the same layers."""
+        model, training = self.model.model_dump(), self.training
+        rates = ("dropout", "attention_dropout", "inner_dropout")
+        words = training.source_word_dropout or training.target_word_dropout
+        return bool(words) or any(model.get(rate) for rate in rates)
 
     def to_toml(self) -> str:
         """Return every value that is set as TOML, by table."""

@@ -163,6 +163,11 @@ class TrainingConfig(Table):
         """Approximate number of tokens on each side of a part, padding included."""
         return self.batch_tokens // self.parts
 
+    def parts_at_once(self, shards: int) -> int:
+        """Return the number of parts of a batch that are computed at once by a number of shards."""
+        # XLA would compile for each combination of shapes.
+        return 1 if self.compile == "xla" else min(self.parts, shards)
+
     @property
     def part_pairs(self) -> int | None:
         """Number of pairs of a part; None if `batch_tokens` determines it."""

@@ -11,6 +11,7 @@ from seq2seq_cli.models import build_model
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.liveness import peak_bytes
 from seq2seq_cli.runtime.parallel import parts_at_once
+from seq2seq_cli.training.parts import trained_weights
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.vocabularies import Vocabularies
 
@@ -45,6 +46,15 @@ class MemoryEstimate(NamedTuple):
         return sum(self)
 
 
+class _Traced(NamedTuple):
+    """Bytes of the weights, of those that are trained, of the optimizer's state, and of a shard."""
+
+    weights: int
+    trained: int
+    optimizer: int
+    batch: int
+
+
 def estimate_memory(
     config: Config,
     vocabularies: Vocabularies,
@@ -69,7 +79,7 @@ def estimate_memory(
     training = config.training
     compiles = training.compile != "graph"
     updates = min(parts_at_once(), len(shapes)) if compiles else 1
-    at_once = 1 if training.compile == "xla" else min(training.parts, computation.shards)
+    at_once = training.parts_at_once(computation.shards)
     cuts = max(1, computation.shards // at_once)
     shards = at_once * cuts
     by_size = max(shapes, key=lambda shape: shape[0] * sum(shape[1:]))
@@ -78,21 +88,19 @@ def estimate_memory(
     for rows, source, target in {by_size, by_scores}:
         shape = -(-rows // cuts), source, target
         found.append(_traced(config, vocabularies, shape, computation.precision))
-    weights, optimizer, _ = found[0]
+    weights, trained, optimizer, _ = found[0]
     sums = 2 * updates if shards > 1 else 0
     return MemoryEstimate(
         process + (_COMPILER + _CODE * len(shapes) if compiles else 0),
         weights * (2 if training.ema else 1),
         optimizer * (2 if compiles else 1),
-        weights * (sums + (training.parts > at_once)),
-        updates * shards * max(batch for *_, batch in found),
+        trained * (sums + (training.parts > at_once)),
+        updates * shards * max(each.batch for each in found),
     )
 
 
-def _traced(
-    config: Config, vocabularies: Vocabularies, shape: Shape, precision: str
-) -> tuple[int, int, int]:
-    """Return the bytes of the weights, of the optimizer's state, and of a shard's gradient."""
+def _traced(config: Config, vocabularies: Vocabularies, shape: Shape, precision: str) -> _Traced:
+    """Return the bytes of an update that is traced, but not computed."""
     alone = {"parts": 1, "shards": 1, "ema": 0.0, "strategy": "one"}
     training = config.training.model_copy(update=alone)
     rows, source, target = shape
@@ -105,7 +113,12 @@ def _traced(
             *ids
         )
         batch = peak_bytes(traced.graph.outputs, unknown_length=max(source, target))
-        return _size(model.trainable_variables), _size(updater.variables), batch
+        return _Traced(
+            _size(model.trainable_variables),
+            _size(trained_weights(training, model)),
+            _size(updater.variables),
+            batch,
+        )
 
 
 def _size(variables: Sequence) -> int:

@@ -1,11 +1,12 @@
 """The requirements of training on the machine, checked before it starts."""
 
+import itertools
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from seq2seq_cli.config import Config
+from seq2seq_cli.config import NO_DROPOUT, Config
 from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import count_weights
@@ -48,9 +49,10 @@ def memory_needs(training: TrainingConfig, target_vocabulary: int, weights: int)
     """
     rows = (training.part_pairs or training.part_tokens) * (2 if training.r_drop else 1)
     width = 2 if training.optimizer_states == "bfloat16" else _FLOAT
-    copies = 1 + bool(training.ema) + (training.parts > number_of_shards(training))  # of gradients
+    accumulates = training.parts > training.parts_at_once(number_of_shards(training))
     trained = 0 if training.freeze else weights  # how many are frozen is not known
-    state = _FLOAT * weights + (_FLOAT * copies + width * _STATES[training.optimizer]) * trained
+    state = _FLOAT * weights * (1 + bool(training.ema))
+    state += (_FLOAT * (1 + accumulates) + width * _STATES[training.optimizer]) * trained
     return MemoryNeeds(state, _FLOAT * rows * target_vocabulary)
 
 
@@ -80,6 +82,16 @@ def check_memory(config: Config, vocabularies: Vocabularies) -> None:
             f"and the optimizer's state need {needs.state / 1e9:,.1f} GB, and the logits of a "
             f"batch {needs.logits / 1e9:,.1f} GB. {remedy(config)}"
         )
+
+
+def check_r_drop(config: Config) -> None:
+    """Refuse R-Drop without dropout. Layer drop is the same in both of its predictions.
+
+    Raises:
+        UsageError: if it is refused.
+    """
+    if config.training.r_drop and not config.has_dropout:
+        raise UsageError(NO_DROPOUT.format(config.training.r_drop))
 
 
 def check_shards(config: TrainingConfig, most_rows: int, workers: int = 1) -> None:
@@ -133,13 +145,18 @@ def check_devices(config: TrainingConfig, shards: int, devices: int) -> None:
 def _check_sharing(
     config: TrainingConfig, shards: int, number: int, members: str, remedy: str
 ) -> None:
-    at_once = 1 if config.compile == "xla" else min(config.parts, shards)
-    computed = shards // at_once * at_once
-    if number > computed:
+    def computed(shards: int) -> int:
+        at_once = config.parts_at_once(shards)
+        return shards // at_once * at_once
+
+    most = computed(shards)
+    if number > most:
+        enough = next(each for each in itertools.count(number) if computed(each) >= number)
+        fewer = remedy.format(most) if most > 1 else "Use --strategy one"
         raise UsageError(
-            f"{number} {members} cannot share a batch of {computed} shards (training.shards is "
-            f"{shards}, training.parts {config.parts}). {remedy.format(computed)}. A new run can "
-            f"have more shards: --set training.shards={-(-number // at_once) * at_once}"
+            f"{number} {members} cannot share a batch of {most} shard{'s' * (most > 1)} "
+            f"(training.shards is {shards}, training.parts {config.parts}). {fewer}. A new run can "
+            f"have more shards: --set training.shards={enough}"
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.config.training import TrainingConfig
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
@@ -16,6 +17,7 @@ from seq2seq_cli.runs.resuming import changes
 from seq2seq_cli.runs.run import COMPUTATION, Run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
 from seq2seq_cli.runtime.devices import mirrored_devices
+from seq2seq_cli.runtime.parallel import number_of_shards
 from seq2seq_cli.training.events import (
     Notice,
     OnEvent,
@@ -29,7 +31,9 @@ from seq2seq_cli.training.initial import initial_tokenizers, load_initial_weight
 from seq2seq_cli.training.requirements import (
     check_devices,
     check_memory,
+    check_r_drop,
     check_shards,
+    check_workers,
     memory_errors,
 )
 from seq2seq_cli.training.step import Updater
@@ -70,7 +74,7 @@ class Setup:
             UsageError: if there are too few or too many devices for `training.strategy`.
         """
         training = self.config.training
-        devices = mirrored_devices() if training.strategy == "mirrored" else []
+        devices = _devices(training)
         check_devices(training, computation.shards, len(devices))
         return Updater(
             self.model, training, computation.precision, computation.shards, share, devices
@@ -108,22 +112,36 @@ def set_up(
         workers: number of workers that share the shards.
 
     Raises:
-        UsageError: if training does not fit in memory or has too many shards, a tracker is not
-            installed, or the initial run has another model.
+        UsageError: if training does not fit in memory, has too many or too few shards, or R-Drop
+            without dropout, a tracker is not installed, or the initial run has another model.
         DataError: if the corpus cannot be used.
         CheckpointError: if the initial run has no valid checkpoint.
     """
     check_trackers(config.training.trackers)
+    if resume is None:
+        check_r_drop(config)
     corpus, tokenizers = read_and_learn(config, on_event, resume)
     data = TrainingData.from_config(corpus, tokenizers, config, showing_phases(on_event))
     on_event(Phase("Building the model"))
     if resume is None:
         check_shards(config.training, data.most_rows, workers)
+        shards = number_of_shards(config.training)
+        check_workers(config.training, shards, workers)
+        check_devices(config.training, shards, len(_devices(config.training)))
     model = build_trainable(config, tokenizers)
     begins = resume is None or not checkpoints(resume.checkpoints)
     if config.training.initial_run and begins:
         load_initial_weights(config, model, lambda text: on_event(Notice(text)))
     return Setup(config, corpus, tokenizers, data, model)
+
+
+def _devices(training: TrainingConfig) -> list[str]:
+    """Return the devices of this process that share a batch; none for the default one.
+
+    Raises:
+        UsageError: if there are too few for `training.strategy`.
+    """
+    return mirrored_devices() if training.strategy == "mirrored" else []
 
 
 def read_and_learn(

@@ -59,8 +59,7 @@ class Updater:
         )
         self._optimizer = make_optimizer(config, model, self._weights, precision)
         self._average = WeightAverage(model.trainable_variables, config.ema) if config.ema else None
-        # XLA would compile for each combination of shapes.
-        self.at_once = 1 if self._xla else min(config.parts, shards)
+        self.at_once = config.parts_at_once(shards)
         self._adds = config.parts > self.at_once
         apply = functools.partial(tf.function, jit_compile=self._xla, autograph=False)
         if self._adds:

@@ -108,6 +108,7 @@ def test_each_shard_is_computed_by_one_worker_and_has_masks_of_its_own():
         ({}, 4, 5, False),
         ({"training__parts": 2}, 4, 4, True),
         ({"training__parts": 3, "training__batch_tokens": 768}, 4, 4, False),  # 3 are computed
+        ({"training__parts": 4, "training__batch_tokens": 1024}, 2, 5, False),  # 8 are needed
         ({"training__compile": "xla", "training__parts": 2}, 4, 4, True),
     ],
 )

@@ -133,7 +133,7 @@ def test_more_workers_than_shards_are_refused_by_all(corpus):
     chief, other, _ = train_together(config_of(corpus, training__shards=1))
     assert isinstance(chief, UsageError)
     assert isinstance(other, WorkerError)
-    assert "2 workers cannot share a batch of 1 shards" in str(other)
+    assert "2 workers cannot share a batch of 1 shard " in str(other)
     assert other.exit_code == 2
 
 

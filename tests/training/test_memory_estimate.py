@@ -74,6 +74,13 @@ def test_parts_are_summed_and_the_weights_averaged():
     assert found.batch == whole.batch
 
 
+def test_frozen_weights_have_no_gradients():
+    frozen = {"training__freeze": ["encoder"], "training__initial_run": "initial"}
+    found = estimate.__wrapped__(training__parts=4, **frozen)
+    assert found.weights == estimate().weights
+    assert 2 * found.gradients == found.optimizer - 12 < 2 * found.weights
+
+
 def test_shards_share_the_rows_and_each_has_its_gradients():
     whole, halves = estimate(), estimate(shards=2)
     assert whole.batch < halves.batch < whole.batch + 6 * whole.weights

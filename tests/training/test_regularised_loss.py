@@ -11,6 +11,7 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.special_tokens import EOS, PAD, UNK
+from seq2seq_cli.training.setup import set_up
 from seq2seq_cli.training.step import Updater
 from seq2seq_cli.training.tokens import Tokens
 from seq2seq_cli.training.word_dropout import SOURCE, TARGET, drop_words
@@ -120,5 +121,6 @@ def test_r_drop_without_any_dropout_is_refused():
     tiny_config("x", **settings, training__source_word_dropout=0.1)
     layers = {"model__kind": "transformer", "model__encoder_layer_drop": 0.2}
     layers["model__attention_dropout"] = 0.0
+    config = tiny_config("x", **settings, **layers)  # older runs have it
     with pytest.raises(UsageError, match="with different dropout, and there is none"):
-        tiny_config("x", **settings, **layers)  # the same layers in both predictions
+        set_up(config)  # the same layers in both predictions

@@ -1,6 +1,7 @@
 """What a training needs of the machine."""
 
 import math
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -115,7 +116,9 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch
         ({"training__optimizer": "adafactor", "training__ema": 0.9}, 12),
         ({"training__parts": 2, "training__shards": 1}, 20),
         ({"training__parts": 2, "training__shards": 2}, 16),
+        ({"training__parts": 2, "training__shards": 2, "training__compile": "xla"}, 20),
         ({"training__freeze": ["encoder"], "training__initial_run": "x"}, 4),
+        ({"training__freeze": ["encoder"], "training__initial_run": "x", "training__ema": 0.9}, 8),
     ],
     ids=str,
 )
@@ -139,6 +142,16 @@ def test_devices_without_a_shard_are_refused():
     check_devices(training, shards=4, devices=4)
     with pytest.raises(UsageError, match=r"^5 devices cannot share a batch of 4 shards .* see 4 G"):
         check_devices(training, shards=4, devices=5)
+    with pytest.raises(UsageError, match=r"batch of 1 shard \(.*\). Use --strategy one. A new run"):
+        check_devices(training, shards=1, devices=2)
+
+
+def test_a_training_with_too_many_devices_makes_no_run(corpus, workdir, monkeypatch):
+    monkeypatch.setattr(setup, "mirrored_devices", lambda: ["a", "b", "c"])
+    settings = {"training__strategy": "mirrored", "training__shards": 2}
+    with pytest.raises(UsageError, match="3 devices cannot share a batch of 2 shards"):
+        train(tiny_config(corpus, training__device="auto", **settings), ignore)
+    assert not Path("runs").exists()
 
 
 def test_a_core_has_no_more_than_four_shards(monkeypatch):
