@@ -97,7 +97,7 @@ class RNNConfig(Table):
     """Width of the hidden layer of the scores `additive` and `concat`."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of embeddings, inputs of upper layers, encoder values and decoder outputs set to zero
-    in training."""
+    in training. It is rounded to a multiple of 1/256."""
     variational_dropout: bool = False
     """Set the same units to zero at all positions of a sentence (Gal and Ghahramani 2016)."""
     activation_penalty: float = Field(default_factory=_default_penalty, ge=0, le=1000)
@@ -215,12 +215,13 @@ class AttentionStackConfig(Table):
     """Number of learned positions; it must be enough for the longest sentences of training. In a
     decoder-only model, they are for source and target together."""
     dropout: float = Field(0.1, ge=0, lt=1)
-    """Share of embeddings and of each sublayer's outputs set to zero in training."""
+    """Share of embeddings and of each sublayer's outputs set to zero in training. It is rounded to
+    a multiple of 1/256."""
     attention_dropout: float = Field(0.1, ge=0, lt=1)
-    """Share of attention weights set to zero in training."""
+    """Share of attention weights set to zero in training. It is rounded to a multiple of 1/256."""
     inner_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the units inside the feed-forward networks set to zero in training, after the
-    activation."""
+    activation. It is rounded to a multiple of 1/256."""
     weight_sharing: Literal["none", "layers", "stacks"] = "none"
     """With `layers`, all layers of a stack share their weights (Universal Transformer, Dehghani et
     al. 2019). With `stacks`, the encoder and the decoder also share theirs."""
@@ -288,7 +289,7 @@ class TransformerConfig(AttentionStackConfig):
     """Number of layers in the decoder."""
     encoder_layer_drop: float = Field(0.0, ge=0, lt=1)
     """Probability that a shard of a batch skips a layer of the encoder (LayerDrop, Fan et al.
-    2020). It is useful for deep encoders."""
+    2020). It is rounded to a multiple of 1/256. It is useful for deep encoders."""
 
     @property
     def label(self) -> str:

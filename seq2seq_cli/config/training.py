@@ -132,10 +132,11 @@ class TrainingConfig(Table):
     and the divergence of the two predictions is part of the loss. The paper uses 5; 0 turns it
     off."""
     source_word_dropout: float = Field(0.0, ge=0, lt=1)
-    """Share of the source tokens that are replaced by the unknown token."""
+    """Share of the source tokens that are replaced by the unknown token. It is rounded to a
+    multiple of 1/256."""
     target_word_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the target tokens that are replaced by the unknown token where the decoder reads
-    them. The tokens to be predicted stay."""
+    them. The tokens to be predicted stay. The share is rounded to a multiple of 1/256."""
     validate_every_steps: int | None = Field(None, ge=1, le=10**12)
     """Number of updates between validations; the default is an epoch."""
     patience: int = Field(8, ge=1, le=10**9)

@@ -104,8 +104,10 @@ class RNN(Seq2Seq):
         if not self.has_attention:  # one value represents the whole sentence
             values_BSD = last[0][:, tf.newaxis]
         if training:
-            of_values = mask_BS if self.has_attention else mask_BS[:, :1]
-            values_BSD = penalise(values_BSD, of_values, self.activation_penalty)
+            tokens_BS = tf.cast(mask_BS, values_BSD.dtype)
+            if not self.has_attention:
+                tokens_BS = tf.reduce_sum(tokens_BS, axis=1, keepdims=True)
+            values_BSD = penalise(values_BSD, tokens_BS, self.activation_penalty)
         values_BSD = self.value_dropout(values_BSD, training=training)
         zeros_BD = tf.zeros([tf.shape(source_BS)[0], self.decoder_units], values_BSD.dtype)
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.ops.compute import current
-from seq2seq_cli.models.ops.dropout import BYTES, random_bytes
+from seq2seq_cli.models.ops.dropout import bytes_of, random_bytes
 from seq2seq_cli.special_tokens import EOS, UNK
 
 SOURCE, TARGET = 1 << 20, (1 << 20) + 1  # sites that no Dropout layer of a model uses
@@ -20,12 +20,12 @@ def drop_words(
 
     Args:
         ids: int32.
-        rate: the share, rounded to a multiple of 1/256.
+        rate: the share, rounded to a multiple of 1/256, but not to 0.
         key: determines which ids, with the site and the shard.
         site: SOURCE or TARGET.
         first_tag: the first id that is a tag; None if there are no tags.
     """
-    dropped = round(BYTES * rate)
+    dropped = bytes_of(rate)
     if not dropped:
         return ids
     bytes_ = random_bytes(key.value, [current().shard, site], tf.shape(ids))

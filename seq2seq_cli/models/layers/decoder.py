@@ -56,9 +56,9 @@ class Decoder(keras.layers.Layer):
         self.upper = UpperLayers(cell, layers, units, dropouts, seed, name=self.name)
         self.state_names = [f"{n}{i}" for i in range(1, layers + 1) for n in cell.state_names]
         self.has_attention = config.has_attention
-        known = config.attention_positions if config.attention == "location" else None
+        scored_positions = config.attention_positions if config.attention == "location" else None
         span, reach = config.attention_span, config.attention_window
-        self.window = make_window(span, reach, units, seed, known)
+        self.window = make_window(span, reach, units, seed, scored_positions)
         self.built = True
 
     @abstractmethod

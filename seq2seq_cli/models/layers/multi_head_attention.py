@@ -13,6 +13,8 @@ from seq2seq_cli.models.ops.cache import KeysValues
 from seq2seq_cli.models.ops.products import dense, grouped_matmul, to_product_dtype
 from seq2seq_cli.models.ops.softmax import masked_softmax
 
+_CAUSAL = "causal=True needs queries of shape BTD, with positions"
+
 
 def scaled_dot_product_attention(
     query: tf.Tensor,
@@ -40,16 +42,24 @@ def scaled_dot_product_attention(
         dropout: applied to the weights before they are used, but not to the returned weights.
         bias: float32, added to the scores; it broadcasts to their shape.
 
+    Raises:
+        ValueError: if `causal` is set for one query per sentence.
+
     Returns:
         The outputs, of the query's shape but as wide as the values and of the values' dtype; and
         the float32 weights, BTS (BS, BHTS, BHS as the query is). Weights over keys that are all
         masked are 0, and so is the output.
     """
     if query.shape.rank < key.shape.rank:
+        if causal:
+            raise ValueError(_CAUSAL)
         outputs, weights = scaled_dot_product_attention(
             tf.expand_dims(query, -2),
-            *(key, value, mask, causal, dropout),
-            None if bias is None else tf.expand_dims(bias, -2),
+            key,
+            value,
+            mask,
+            dropout=dropout,
+            bias=None if bias is None else tf.expand_dims(bias, -2),
         )
         return tf.squeeze(outputs, -2), tf.squeeze(weights, -2)
     # Scaling the queries costs less than scaling the scores where sentences are long.
@@ -200,7 +210,7 @@ class MultiHeadAttention(keras.layers.Layer):
         """Return outputs and weights. The arguments are those of `call`."""
         if query.shape.rank == 2:
             if causal:
-                raise ValueError("causal=True needs queries of shape BTD, with positions")
+                raise ValueError(_CAUSAL)
             outputs, weights = self._attend(
                 query[:, tf.newaxis], key, value, attention_mask, causal, training
             )
@@ -259,7 +269,7 @@ class MultiHeadAttention(keras.layers.Layer):
         if self.dropout is not None:
             dropout = functools.partial(self.dropout, training=training)
         heads_BHTD, weights_BHTS = scaled_dot_product_attention(
-            query_BHTD, *keys_values, mask, causal, dropout, bias
+            query_BHTD, *keys_values, mask, causal, dropout=dropout, bias=bias
         )
         heads_BTHD = tf.transpose(to_product_dtype(heads_BHTD), [0, 2, 1, 3])
         batch, length = tf.unstack(tf.shape(heads_BTHD)[:2])

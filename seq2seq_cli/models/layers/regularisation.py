@@ -10,7 +10,7 @@ import tensorflow as tf
 from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.ops import penalty
 from seq2seq_cli.models.ops.compute import current
-from seq2seq_cli.models.ops.dropout import BYTES, add_dropout, dropout, random_bytes
+from seq2seq_cli.models.ops.dropout import add_dropout, bytes_of, dropout, random_bytes
 
 
 class Dropout(keras.layers.Layer):
@@ -19,7 +19,8 @@ class Dropout(keras.layers.Layer):
     Compiled and plain training drop the same units.
 
     Args:
-        rate: share of the values set to zero, 0 <= rate < 1, rounded to a multiple of 1/256.
+        rate: share of the values set to zero, 0 <= rate < 1, rounded to a multiple of 1/256, but
+            not to 0.
         key: the model's DropoutKey, which holds seed and update.
         site: a number that no other dropout of the model has.
         variational: drop the same units at all positions of a sequence BTD (Gal and Ghahramani
@@ -31,7 +32,7 @@ class Dropout(keras.layers.Layer):
         self, rate: float, key: DropoutKey, site: int, variational: bool = False, **kwargs: Any
     ):
         super().__init__(**kwargs)
-        self._dropped = min(round(BYTES * rate), BYTES - 1)
+        self._dropped = bytes_of(rate)
         self.site = site
         self.variational = variational
         self._key = key
@@ -64,13 +65,14 @@ class LayerDrop:
     section 3.2. A layer that is left out is computed, too, but it has no effect and no gradient.
 
     Args:
-        rate: probability of leaving out, 0 <= rate < 1, rounded to a multiple of 1/256.
+        rate: probability of leaving out, 0 <= rate < 1, rounded to a multiple of 1/256, but not
+            to 0.
         key: the model's DropoutKey.
         site: a number that no dropout of the model has.
     """
 
     def __init__(self, rate: float, key: DropoutKey, site: int):
-        self._dropped = min(round(BYTES * rate), BYTES - 1)
+        self._dropped = bytes_of(rate)
         self._site = site
         self._key = key
 
@@ -102,22 +104,22 @@ def dropout_maker(key: DropoutKey, variational: bool = False) -> MakeDropout:
     return make
 
 
-def penalise(activations_BTD: tf.Tensor, mask_BT: tf.Tensor, weight: float) -> tf.Tensor:
+def penalise(activations_BTD: tf.Tensor, tokens_BT: tf.Tensor, weight: float) -> tf.Tensor:
     """Return the activations, and add their squares to the loss.
 
-    The loss gains weight / 2 * the mean of |h|^2 over the positions that are not masked, after
-    Merity, McCann and Socher (2017), "Revisiting activation regularization for language RNNs",
-    section 3.1, but on h before dropout, and squared. Only the gradient includes it, not the
-    reported loss. Each shard of a batch adds its share.
+    The loss gains weight / 2 * the mean of |h|^2 over the tokens, after Merity, McCann and Socher
+    (2017), "Revisiting activation regularization for language RNNs", section 3.1, but on h before
+    dropout, and squared. Only the gradient includes it, not the reported loss. Each shard of a
+    batch adds its share.
 
     Args:
         activations_BTD: h, of a float dtype.
-        mask_BT: bool; False where the activations are of padding.
+        tokens_BT: number of tokens that each h represents, or bool; 0 for padding.
         weight: 0 or more; 0 for no penalty.
     """
     if not weight:
         return activations_BTD
-    counted_BT1 = tf.cast(mask_BT, activations_BTD.dtype)[:, :, tf.newaxis]
+    counted_BT1 = tf.cast(tokens_BT, activations_BTD.dtype)[:, :, tf.newaxis]
     weight = weight * current().share
     weights_BT1 = counted_BT1 * (weight / tf.maximum(tf.reduce_sum(counted_BT1), 1))
     return penalty.penalise(activations_BTD, weights_BT1)

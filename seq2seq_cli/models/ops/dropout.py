@@ -8,6 +8,11 @@ from seq2seq_cli.models.ops.philox import random_integers
 BYTES = 256  # different random bytes
 
 
+def bytes_of(rate: float) -> int:
+    """Return how many of the 256 bytes drop a value: at least one, except for a rate of 0."""
+    return min(max(round(BYTES * rate), 1), BYTES - 1) if rate else 0
+
+
 def dropout(inputs: tf.Tensor, bytes_: tf.Tensor, dropped: int) -> tf.Tensor:
     """Return 0 where a byte is below `dropped`, elsewhere the inputs times 256 / (256 - dropped).
 

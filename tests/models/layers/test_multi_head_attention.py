@@ -152,6 +152,17 @@ def test_a_single_query_equals_one_of_several():
             np.testing.assert_allclose(weight, weights[..., t, :], atol=1e-6)
 
 
+def test_a_single_query_has_its_bias_but_no_position():
+    query, key, value = attention_inputs()
+    bias = tf.constant(np.random.default_rng(1).normal(size=(2, 4, 5)), tf.float32)
+    outputs, weights = scaled_dot_product_attention(query, key, value, bias=bias)
+    output, weight = scaled_dot_product_attention(query[:, 2], key, value, bias=bias[:, 2])
+    np.testing.assert_allclose(output, outputs[:, 2], atol=1e-6)
+    np.testing.assert_allclose(weight, weights[:, 2], atol=1e-6)
+    with pytest.raises(ValueError, match="causal=True needs queries of shape BTD"):
+        scaled_dot_product_attention(query[:, 2], key, value, causal=True)
+
+
 @pytest.mark.parametrize("jit", [False, True])
 def test_keys_that_are_all_masked_give_zeros_and_finite_gradients(jit):
     mask = tf.constant([[True] * 5, [False] * 5])

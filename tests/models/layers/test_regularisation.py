@@ -17,6 +17,13 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean(rate):
     assert not np.array_equal(dropped, other_site)
 
 
+def test_a_small_rate_is_rounded_but_not_to_zero():
+    key, ones = DropoutKey(), tf.ones([400, 400])
+    dropped = Dropout(0.001, key, site=0)(ones, training=True).numpy()
+    assert (dropped == 0).mean() == pytest.approx(1 / 256, rel=0.2)
+    assert Dropout(0.0, key, site=0)(ones, training=True) is ones
+
+
 def test_a_penalty_is_the_gradient_of_the_mean_square_norm_without_padding():
     values = tf.random.stateless_normal([2, 3, 4], seed=[1, 2])
     mask = tf.constant([[True, True, False], [True, False, False]])
@@ -29,6 +36,16 @@ def test_a_penalty_is_the_gradient_of_the_mean_square_norm_without_padding():
         plain += 0.3 / 2 * tf.reduce_mean(norms)
     np.testing.assert_array_equal(penalised, values)
     np.testing.assert_allclose(tape.gradient(loss, values), tape.gradient(plain, values), atol=1e-6)
+
+
+def test_a_sentence_vector_is_penalised_once_for_each_token_of_its_sentence():
+    values = tf.constant([[[1.0, 2.0]], [[3.0, 4.0]]])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(values)
+        loss = tf.reduce_sum(penalise(values, tf.constant([[1], [3]]), 0.3))
+        plain = 0.3 / 2 * (tf.reduce_sum(values[0] ** 2) + 3 * tf.reduce_sum(values[1] ** 2)) / 4
+    gradient = tape.gradient(loss, values) - 1
+    np.testing.assert_allclose(gradient, tape.gradient(plain, values), atol=1e-6)
 
 
 def test_a_batch_of_only_padding_has_no_penalty():
