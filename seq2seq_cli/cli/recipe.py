@@ -84,7 +84,8 @@ MovedDataOption = Annotated[
     str | None,
     typer.Option(
         "--data",
-        help="New location of the first run's corpus, if it has moved.",
+        help="New location of the first run's corpus, if it has moved; also of other runs' if they "
+        "have the same files.",
         autocompletion=completion.corpora,
     ),
 ]

@@ -52,7 +52,8 @@ def distill(
         configs: of the teachers; the first one's `[decoding]` is used.
         output: the TSV file to write.
         warn: called for each damaged checkpoint, which is skipped.
-        data: the new location of the first teacher's corpus; None if it has not moved.
+        data: the new location of the first teacher's corpus, and of other teachers' if they have
+            the same files; None if it has not moved.
         closest: whether to use the translation of the beam that is most similar to the references,
             instead of the best one (sequence-level interpolation, section 3.3).
         show: shows the number of sentences that are done.

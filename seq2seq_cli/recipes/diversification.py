@@ -75,7 +75,8 @@ def diversify(
         backward: runs of the other direction.
         output: the TSV file to write: the original pairs, then those of each run.
         warn: called for each damaged checkpoint, which is skipped.
-        data: the new location of the first run's corpus; None if it has not moved.
+        data: the new location of the first run's corpus, and of other runs' if they have the same
+            files; None if it has not moved.
         show: shows the number of sentences that each stage has done.
 
     Raises:
@@ -109,14 +110,17 @@ def diversify(
         **{stage.name: checkpoint_in_words(stage.run, stage.checkpoint) for stage in stages},
         **settings_of_search(decoding, reverse),
     }
+
+    def translator_of(stage: Translated) -> Translator:
+        loaded = load_run(stage.run, warn, stage.config, stage.checkpoint)
+        return loaded.translator(decoding, reverse)
+
     with work_folder(output, settings) as folder:
         logs = []
         for stage in stages:
             logs.append(PairsLog(folder / f"{stage.name}.tsv"))
             if not logs[-1].position.is_complete:
-                loaded = load_run(stage.run, warn, stage.config, stage.checkpoint)
-                translator = loaded.translator(decoding, reverse)
-                _translate(logs[-1], translator, stage, corpus, show)
+                _translate(logs[-1], translator_of(stage), stage, corpus, show)
         show("Joining the pairs")
         pairs, left_out = _join(corpus, logs, folder / "joined.tsv")
         publish(folder / "joined.tsv", output)

@@ -30,7 +30,8 @@ def read_training_side(
     Args:
         runs: all that translate the training side, in its direction or in the other.
         configs: of the runs.
-        data: the new location of the first run's corpus; None if it has not moved.
+        data: the new location of the first run's corpus, and of other runs' if they have the same
+            files; None if it has not moved.
         show: shows the number of pairs that have been read.
 
     Raises:
@@ -66,19 +67,19 @@ def data_to_read(
     Args:
         runs: all that translate the training side.
         configs: of the runs.
-        data: the new location of the first run's corpus; None if it has not moved. It is also used
-            for other runs of the same files.
+        data: the new location of the first run's corpus, and of other runs' if they have the same
+            files; None if it has not moved.
     """
     first, found = runs[0], configs[0].data
     tables = [config.data for config in configs]
     return [
-        (run, table if data is None or _files(table) != _files(found) else table.moved_to(data))
+        (run, table if data is None or _corpora(table) != _corpora(found) else table.moved_to(data))
         for number, (run, table) in enumerate(zip(runs, tables, strict=True))
         if number == 0 or not _has_same_split(run, table, first, found)
     ]
 
 
-def _files(data: DataConfig) -> list[str]:
+def _corpora(data: DataConfig) -> list[str]:
     return [corpus.corpus for corpus in data.mixture]
 
 

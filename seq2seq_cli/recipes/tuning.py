@@ -103,9 +103,14 @@ def _begun(file: TrialFile, number: int, base: Config, space: Space, seed: int) 
     """Return the trial that was interrupted, or a new one; None if there are no new values."""
     if number < len(file.trials):
         return file.trials[number]
-    tried = [trial.values for trial in file.trials]
+
+    def places(values: dict[str, Any]) -> dict[str, Any]:
+        return {key: dimension.place(values[key]) for key, dimension in space.items()}
+
+    tried = [places(trial.values) for trial in file.trials]
     values: dict[str, Any] = {key: base.flat()[key] for key in space}
-    if all(space[key].covers(value) for key, value in values.items()) and values not in tried:
+    covered = all(space[key].covers(value) for key, value in values.items())
+    if covered and places(values) not in tried:
         return Trial(number, values)
     optuna, study = _optuna(), _study(file.trials, space, seed + number)
     draws = 0
@@ -113,7 +118,7 @@ def _begun(file: TrialFile, number: int, base: Config, space: Space, seed: int) 
         if draws == _DRAWS:  # the estimator can prefer the same values again and again
             study.sampler = optuna.samplers.RandomSampler(seed + number)
         drawn = study.ask(_distributions(space))
-        if drawn.params not in tried:
+        if places(drawn.params) not in tried:
             return Trial(number, dict(drawn.params))
         study.tell(drawn, state=optuna.trial.TrialState.FAIL)
         draws += 1

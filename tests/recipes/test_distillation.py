@@ -82,6 +82,8 @@ def test_the_closest_to_any_reference_is_chosen_from_the_beam(make, corpus):
     sentence = Sentence("x", references=("a b c d", "e f g h"))
     assert closest_to_reference(sentence, ["a b", "e f g", "x"]) == ["e f g"]
     assert closest_to_reference(sentence, ["x", "y"]) == ["x"]
+    without_spaces = Sentence("x", references=("我喜欢苹果。",))
+    assert closest_to_reference(without_spaces, ["他们走了", "我喜欢苹果"]) == ["我喜欢苹果"]
 
 
 def test_closest_to_reference_needs_a_beam():

@@ -1,3 +1,4 @@
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -117,12 +118,18 @@ def test_each_stage_loads_the_checkpoint_that_was_the_best_at_the_start(
 ):
     (forward, _), (backward, _) = runs
     checkpoints = [run.best_checkpoint(print) for run in (forward, backward)]
-    loaded = []
+    loaded, translators = [], []
+
+    def translator(*_):
+        made = ScriptedTranslator(str.upper)
+        translators.append(weakref.ref(made))
+        return made
 
     def load(run, warn, config, checkpoint):
+        assert not any(each() for each in translators)  # one is in memory at a time
         loaded.append(checkpoint)
         backward.best_checkpoint = None  # a better one is saved meanwhile
-        return SimpleNamespace(translator=lambda *_: ScriptedTranslator(str.upper))
+        return SimpleNamespace(translator=translator)
 
     monkeypatch.setattr(diversification, "load_run", load)
     diversify(runs[:1], runs[1:], tmp_path / "made.tsv", print)

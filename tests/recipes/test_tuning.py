@@ -128,12 +128,13 @@ def test_a_trial_that_fails_does_not_end_the_others(trainings, tmp_path):
 
 def test_every_combination_of_a_finite_space_is_tried_once(trainings, tmp_path):
     space = {
-        "model.dropout": Range(0.0, 0.3, step=0.1),
-        "model.encoder_units": Choice((8, 16, 24, 32)),
+        "model.dropout": Range(0.0, 0.4, step=0.1),
+        "model.encoder_units": Choice((8, 16, 24)),
     }
     events: list = []
-    trials = tune(BASE, space, tmp_path, 99, events.append)
-    assert len({tuple(trial.values.values()) for trial in trials}) == len(trials) == 16
+    trials = tune(tiny_config("x", model__dropout=0.3), space, tmp_path, 99, events.append)
+    tried = {tuple(round(value, 9) for value in trial.values.values()) for trial in trials}
+    assert len(tried) == len(trials) == 15
     assert Notice("The space has no more values that were not tried") in events
 
 
