@@ -1,8 +1,10 @@
 """Training that starts from the weights of another run."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.config.model import AttentionStackConfig, ModelConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -55,19 +57,16 @@ def load_initial_weights(config: Config, model: Seq2Seq, warn: Callable[[str], N
 
     Raises:
         CheckpointError: if there is no such run, or it has no valid checkpoint.
-        UsageError: if it is another model. Regularisation may differ, and so may `max_positions` if
-            there is no table of positions.
+        UsageError: if it is another model. Regularisation may differ, and so may keys without
+            effect.
     """
     run = _initial_run(config)
     checkpoint = run.best_checkpoint(warn)
-    before, now = (each.model.model_dump() for each in (run.config(), config))
-    may_differ = {*REGULARISATION}
-    if now.get("positions") != "learned":
-        may_differ.add("max_positions")
+    before, now = (_effective(each.model) for each in (run.config(), config))
     differences = [
-        f"model.{key}: {before.get(key)!r} there, {now.get(key)!r} here"
-        for key in {**before, **now}
-        if key not in may_differ and before.get(key) != now.get(key)
+        f"model.{key}: {value!r} there, {now[key]!r} here"
+        for key, value in before.items()
+        if key in now and value != now[key]
     ]
     if differences:
         raise UsageError(
@@ -75,6 +74,23 @@ def load_initial_weights(config: Config, model: Seq2Seq, warn: Callable[[str], N
             "the values of that run"
         )
     checkpoint.restore(checkpoint.weights, model.trainable_variables)
+
+
+def _effective(model: ModelConfig) -> dict[str, Any]:
+    """Return the values that determine a model, by key, with the defaults of keys that are None."""
+    values = model.model_dump(exclude=REGULARISATION)
+    if isinstance(model, AttentionStackConfig):
+        values["head_units"] = model.head_width
+        values["key_value_heads"] = model.key_value_heads or model.heads
+        has_effect = {"max_positions": model.positions == "learned"}
+    else:
+        has_effect = {
+            "attention_units": model.attention in ("additive", "concat"),
+            "attention_positions": model.attention == "location",
+            "attention_window": model.attention_span != "global",
+            "input_feeding": model.wiring == "luong" and model.has_attention,
+        }
+    return {key: value for key, value in values.items() if has_effect.get(key, True)}
 
 
 def _initial_run(config: Config) -> Run:

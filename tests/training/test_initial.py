@@ -44,6 +44,28 @@ def test_regularisation_may_differ_and_the_number_of_heads_may_not(corpus, workd
         load_initial_weights(tiny_config(corpus, **settings, model__heads=4), model, pytest.fail)
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("transformer", {"key_value_heads": 2, "head_units": 12, "max_positions": 100}),
+        ("rnn", {"attention": "general", "attention_units": 7, "attention_window": 3}),
+    ],
+)
+def test_keys_without_effect_and_explicit_defaults_may_differ(
+    corpus, workdir, monkeypatch, kind, settings
+):
+    given = {f"model__{key}": value for key, value in settings.items()}
+    units = {"model__units": 24} if kind == "transformer" else {"model__attention": "general"}
+    Run(Path("runs/x")).write(tiny_config(corpus, model__kind=kind, **units), {})
+    checkpoint = SimpleNamespace(weights="model.safetensors", restore=lambda name, weights: None)
+    monkeypatch.setattr(Run, "best_checkpoint", lambda run, warn: checkpoint)
+    config = tiny_config(corpus, **{"model__kind": kind, **units, **given})
+    same = config.model_copy(
+        update={"training": config.training.model_copy(update={"initial_run": "x"})}
+    )
+    load_initial_weights(same, SimpleNamespace(trainable_variables=[]), pytest.fail)
+
+
 def test_a_training_starts_from_the_weights_and_the_vocabulary_of_another_run(
     other_corpus, trained, workdir
 ):
