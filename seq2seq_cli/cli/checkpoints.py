@@ -149,9 +149,9 @@ def _found(name: str, changing: bool = False) -> "Run":
     Raises:
         CheckpointError: if it is not.
     """
-    from seq2seq_cli.runs.naming import find_run
+    from seq2seq_cli.runs.naming import find_changeable_run, find_run
 
-    found = find_run(name, changing=changing)
+    found = find_changeable_run(name) if changing else find_run(name)
     if not found.has_config and not os.path.isdir(found.checkpoints):
         found.config()  # its error says what the folder is, and what to do
     return found

@@ -147,11 +147,11 @@ def remove(
     import sys
 
     from seq2seq_cli.cli import console
-    from seq2seq_cli.runs.naming import find_run
+    from seq2seq_cli.runs.naming import find_changeable_run
     from seq2seq_cli.runs.run import Run
     from seq2seq_cli.runs.summary import folder_size
 
-    named = [find_run(name, changing=True) for name in runs]
+    named = [find_changeable_run(name) for name in runs]
     for run in named:
         _check_is_run(run)
     found = [Run(path) for path in dict.fromkeys(run.path.resolve() for run in named)]
@@ -179,9 +179,9 @@ def rename(
 ) -> None:
     """Rename a run; a run that is being trained is refused, and nothing is overwritten."""
     from seq2seq_cli.runs.disk import make_durably, publish
-    from seq2seq_cli.runs.naming import find_run, run_path
+    from seq2seq_cli.runs.naming import find_changeable_run, run_path
 
-    found, path = find_run(run, changing=True), run_path(name)
+    found, path = find_changeable_run(run), run_path(name)
     _check_is_run(found)
     with found.lock():
         if os.path.lexists(path):

@@ -71,7 +71,7 @@ def train(
     """Train a model, in a new numbered folder in runs/."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.config.files import load_config
-    from seq2seq_cli.runs.naming import check_startable, find_run
+    from seq2seq_cli.runs.naming import check_startable, find_changeable_run
     from seq2seq_cli.runs.resuming import resumed_config
     from seq2seq_cli.training.interruption import interruption_errors
 
@@ -94,7 +94,7 @@ def train(
     if cluster and not cluster.is_chief and not dry_run:
         follow_chief(cluster, layers, quiet)
         return
-    resumed = find_run(run, console.show_warning, changing=True) if resume else None
+    resumed = find_changeable_run(run, console.show_warning) if resume else None
     if resumed:
         resolved = resumed_config(resumed, *layers, raising=True, accepting=accept_changes)
     else:

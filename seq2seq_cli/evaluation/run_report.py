@@ -11,7 +11,7 @@ from seq2seq_cli.config.command import training_command
 from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.evaluation.faults import Faults
 from seq2seq_cli.evaluation.metrics import MetricScore
-from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints
+from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.summary import RunSummary, changed_keys, summarise
 
@@ -151,7 +151,7 @@ def _by_its_config(run: Run) -> str:
 
 
 def _versions(run: Run) -> dict[str, str]:
-    for path in checkpoints(run.checkpoints):
+    for path in checkpoint_folders(run.checkpoints):
         with suppress(CheckpointError):  # the summary says what is damaged
             return Checkpoint(path).state.versions
     return {}

@@ -11,7 +11,7 @@ from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.evaluation.metrics import Scores, score
 from seq2seq_cli.evaluation.systems import EvaluationSet, SystemOutput
 from seq2seq_cli.evaluation.test_sets import read_split
-from seq2seq_cli.runs.checkpoints import checkpoints
+from seq2seq_cli.runs.checkpoints import checkpoint_folders
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.summary import summarise, trained_on
 from seq2seq_cli.work import ShowWork, show_nothing
@@ -72,7 +72,7 @@ def results_of_training(run: Run) -> set[str]:
 
     It reads the weights of the best one.
     """
-    newest = checkpoints(run.checkpoints)[:1]
+    newest = checkpoint_folders(run.checkpoints)[:1]
     return {path.name for path in (*newest, run.best_checkpoint(lambda text: None).path)}
 
 

@@ -48,7 +48,7 @@ def choose_checkpoints(
         UsageError: if there are fewer checkpoints.
     """
     found, chosen = [], []
-    for path in checkpoints.checkpoints(run.checkpoints):
+    for path in checkpoints.checkpoint_folders(run.checkpoints):
         checkpoint = Checkpoint(path)
         try:
             if not best or checkpoint.state.dev_bleu is not None:

@@ -70,7 +70,7 @@ def step_of(path: Path) -> int:
     return int(match[1]) if match else -1
 
 
-def checkpoints(root: Path) -> list[Path]:
+def checkpoint_folders(root: Path) -> list[Path]:
     """Return the folders of all checkpoints in `root`, also of damaged ones, the newest first.
 
     The newest checkpoint is the one with the most updates. Modification times do not count.
@@ -249,7 +249,7 @@ def newest_valid(root: Path, warn: Callable[[str], None]) -> Checkpoint:
     Raises:
         CheckpointError: if there is none, or it is an average of others.
     """
-    stored = map(Checkpoint, checkpoints(root))
+    stored = map(Checkpoint, checkpoint_folders(root))
     newest = _first_valid(root, stored, Checkpoint.verify_all, [], warn)
     if OPTIMIZER not in newest.files:
         raise CheckpointError(
@@ -277,7 +277,7 @@ def best_valid(
     """
     errors = []
     scored: list[tuple[float, Checkpoint]] = []
-    for checkpoint in stored or map(Checkpoint, checkpoints(root)):
+    for checkpoint in stored or map(Checkpoint, checkpoint_folders(root)):
         try:
             bleu = checkpoint.state.dev_bleu
             scored.append((-1.0 if bleu is None else bleu, checkpoint))

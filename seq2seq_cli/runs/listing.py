@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seq2seq_cli.errors import CheckpointError
-from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints, step_of
+from seq2seq_cli.runs.checkpoints import Checkpoint, best_valid, checkpoint_folders, step_of
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.saving import set_aside, superfluous
 from seq2seq_cli.runs.summary import folder_size
@@ -44,11 +44,12 @@ def summarise_checkpoints(run: Run) -> list[CheckpointSummary]:
     Raises:
         CheckpointError: if the folder cannot be read.
     """
-    read = [(path, *_read(Checkpoint(path))) for path in reversed(checkpoints(run.checkpoints))]
+    stored = [*map(Checkpoint, checkpoint_folders(run.checkpoints))]
+    read = [(each.path, *_read(each)) for each in reversed(stored)]
     last = next((path for path, _, problem in reversed(read) if not problem), None)
     best = None
     with suppress(CheckpointError):
-        best = run.best_checkpoint(lambda text: None).path
+        best = best_valid(run.checkpoints, lambda text: None, stored).path
     found = [
         CheckpointSummary(
             path.name, step_of(path), bleu, folder_size(path), problem, path == best, path == last

@@ -106,38 +106,52 @@ def new_run(name: str | None, label: str) -> Run:
                 return Run(path)
 
 
-def find_run(
-    name: str | None, warn: Callable[[str], None] = lambda text: None, changing: bool = False
-) -> Run:
+def find_run(name: str | None, warn: Callable[[str], None] = lambda text: None) -> Run:
     """Return the run called `name`, or the run with the newest checkpoint.
 
     Args:
         name: a folder, or a bundle, which is unpacked into a temporary folder; None for the run
             with the newest checkpoint.
         warn: called for each damaged checkpoint.
-        changing: whether the caller will change the run. A bundle cannot be changed.
 
     Raises:
         CheckpointError: if there is no such run. The error names the existing runs.
-        UsageError: if a bundle would be changed.
     """
-    if name is not None:
-        if (found := _bundle(name)) is not None:
-            if changing:
-                raise UsageError(
-                    f"{found}: is a bundle, which cannot be changed or trained. Give the folder of "
-                    "a run"
-                )
-            return Run(unpack(found))
-        path = run_path(name)
-        if not os.path.isdir(path):
-            names = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
-            raise CheckpointError(f"{path}: no such run. Runs in {RUNS.absolute()}: {names}")
-        return Run(path)
+    if name is None:
+        return _newest_run(warn)
+    if (found := _bundle(name)) is not None:
+        return Run(unpack(found))
+    path = run_path(name)
+    if not os.path.isdir(path):
+        names = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
+        raise CheckpointError(f"{path}: no such run. Runs in {RUNS.absolute()}: {names}")
+    return Run(path)
+
+
+def find_changeable_run(name: str | None, warn: Callable[[str], None] = lambda text: None) -> Run:
+    """Return the run that `find_run` finds, which the caller will change.
+
+    Raises:
+        CheckpointError: if there is no such run.
+        UsageError: if it is a bundle, which cannot be changed.
+    """
+    if name is not None and (found := _bundle(name)) is not None:
+        raise UsageError(
+            f"{found}: is a bundle, which cannot be changed or trained. Give the folder of a run"
+        )
+    return find_run(name, warn)
+
+
+def _newest_run(warn: Callable[[str], None]) -> Run:
+    """Return the run with the newest checkpoint.
+
+    Raises:
+        CheckpointError: if no run has one.
+    """
     candidates: list[tuple[str, Path, list[Checkpoint]]] = []
     for path in RUNS.glob("*/"):
         try:
-            stored = [Checkpoint(each) for each in checkpoints.checkpoints(path / "checkpoints")]
+            stored = [*map(Checkpoint, checkpoints.checkpoint_folders(path / "checkpoints"))]
         except CheckpointError as error:
             warn(f"{error}; it is skipped")
             continue

@@ -93,7 +93,7 @@ class Run:
 
     def data_fingerprint(self) -> str | None:
         """Return the fingerprint of the corpus from the newest readable checkpoint, or None."""
-        for path in checkpoints.checkpoints(self.checkpoints):
+        for path in checkpoints.checkpoint_folders(self.checkpoints):
             with suppress(CheckpointError):
                 return Checkpoint(path).state.data_fingerprint
         return None
@@ -206,7 +206,7 @@ class Run:
         """
         with disk_errors(self.checkpoints):
             saving.recover(self.checkpoints)
-        if not checkpoints.checkpoints(self.checkpoints):
+        if not checkpoints.checkpoint_folders(self.checkpoints):
             return None
         return checkpoints.newest_valid(self.checkpoints, warn)
 

@@ -24,7 +24,7 @@ from seq2seq_cli.runs.checkpoints import (
     STATE,
     Checkpoint,
     Manifest,
-    checkpoints,
+    checkpoint_folders,
     folder_name,
     step_of,
 )
@@ -149,7 +149,7 @@ def prune(root: Path, keep: int, best: int | None, keep_best: int = 1) -> None:
     Raises:
         DiskError: if they cannot be deleted.
     """
-    if len(checkpoints(root)) > keep:
+    if len(checkpoint_folders(root)) > keep:
         delete([each.path for each in superfluous(root, keep, best, keep_best)])
 
 
@@ -165,7 +165,7 @@ def superfluous(root: Path, keep: int, best: int | None, keep_best: int = 1) -> 
     kept = _best_names(root, keep_best) if keep_best > 1 else set()
     kept.add(folder_name(best or 0))
     found, valid = [], 0
-    for path in checkpoints(root):
+    for path in checkpoint_folders(root):
         checkpoint = Checkpoint(path)
         if valid < keep:
             with suppress(CheckpointError):
@@ -209,7 +209,7 @@ def set_aside_after(root: Path, step: int) -> list[Path]:
     """
     moved = []
     with disk_errors(root):
-        for path in checkpoints(root):
+        for path in checkpoint_folders(root):
             if step_of(path) <= step:
                 break
             new, number = path.with_name(_ASIDE + path.name), 1
@@ -261,7 +261,7 @@ def _check_written(partial: Path, hashes: Iterable[str]) -> None:
 
 def _best_names(root: Path, number: int) -> set[str]:
     scored = []
-    for path in checkpoints(root):
+    for path in checkpoint_folders(root):
         with suppress(CheckpointError):  # damaged ones do not count
             if (bleu := Checkpoint(path).state.dev_bleu) is not None:
                 scored.append((bleu, path.name))

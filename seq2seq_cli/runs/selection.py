@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from seq2seq_cli.errors import CheckpointError, UsageError
-from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints
+from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.run import Run
 
 BEST, LAST, ALL = "best", "last", "all"
@@ -49,7 +49,7 @@ def select(run: Run, name: str, warn: Callable[[str], None]) -> list[Checkpoint]
 
 def _paths(run: Run) -> list[Path]:
     """Return the folders of the checkpoints, the earliest first."""
-    return checkpoints(run.checkpoints)[::-1]
+    return checkpoint_folders(run.checkpoints)[::-1]
 
 
 def _is_valid(checkpoint: Checkpoint, warn: Callable[[str], None]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.model import DEFAULT_KIND
 from seq2seq_cli.errors import CheckpointError, S2SError
-from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoints
+from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.naming import RUNS
 from seq2seq_cli.runs.run import Run
 
@@ -151,7 +151,7 @@ def _newest_state(run: Run) -> tuple[Checkpoint | None, str]:
     """Return the newest checkpoint with a readable state, and the problem of newer ones."""
     problem = ""
     try:
-        paths = checkpoints(run.checkpoints)
+        paths = checkpoint_folders(run.checkpoints)
     except CheckpointError as error:
         return None, str(error)
     for path in paths:

@@ -118,7 +118,7 @@ class Checkpointer:
         free = saving.probe(root, size)
         # One more than are kept: the new one is written before an old one is deleted.
         number = self._config.keep_checkpoints + self._config.keep_best_checkpoints + 1
-        needed = max(0, number - len(checkpoints.checkpoints(root))) * size
+        needed = max(0, number - len(checkpoints.checkpoint_folders(root))) * size
         if free < needed:
             self._warn(
                 f"{root}: {free / 1e9:,.2f} GB are free, and up to {number} checkpoints of "

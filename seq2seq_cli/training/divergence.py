@@ -148,7 +148,7 @@ class DivergenceCheck:
         return rate
 
     def _error(self, what: str) -> DivergedError:
-        stored = checkpoints.checkpoints(self._run.checkpoints)
+        stored = checkpoints.checkpoint_folders(self._run.checkpoints)
         kept = (
             f"the newest checkpoint is {stored[0].name}" if stored else "there is no checkpoint yet"
         )

@@ -12,7 +12,7 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import tags_of, tokenizers_of
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.seq2seq import Seq2Seq
-from seq2seq_cli.runs.checkpoints import checkpoints
+from seq2seq_cli.runs.checkpoints import checkpoint_folders
 from seq2seq_cli.runs.resuming import changes
 from seq2seq_cli.runs.run import COMPUTATION, Run
 from seq2seq_cli.runtime.computation import Computation, choose_computation
@@ -129,7 +129,7 @@ def set_up(
         check_workers(config.training, shards, workers)
         check_devices(config.training, shards, len(_devices(config.training)))
     model = build_trainable(config, tokenizers)
-    begins = resume is None or not checkpoints(resume.checkpoints)
+    begins = resume is None or not checkpoint_folders(resume.checkpoints)
     if config.training.initial_run and begins:
         load_initial_weights(config, model, lambda text: on_event(Notice(text)))
     return Setup(config, corpus, tokenizers, data, model)

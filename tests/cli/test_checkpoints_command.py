@@ -30,7 +30,7 @@ def damage(path: Path) -> None:
 
 
 def names(root: Path) -> list[int]:
-    return [checkpoints.step_of(path) for path in reversed(checkpoints.checkpoints(root))]
+    return [checkpoints.step_of(path) for path in reversed(checkpoints.checkpoint_folders(root))]
 
 
 def test_a_list_has_update_bleu_size_and_state(root):

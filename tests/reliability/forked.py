@@ -15,7 +15,7 @@ from pathlib import Path
 from conftest import tiny_config, toy_pairs
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.runs.checkpoints import checkpoints
+from seq2seq_cli.runs.checkpoints import checkpoint_folders
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
@@ -96,7 +96,7 @@ def wait_for(process: int, log: Path) -> None:
 def saved_hash(run: Path, step: int | None = None) -> str:
     """Return the SHA-256 of the weights and the optimizer's state, of the newest checkpoint."""
     root = Run(run).checkpoints
-    folder = checkpoints(root)[0] if step is None else root / f"step-{step:08d}"
+    folder = checkpoint_folders(root)[0] if step is None else root / f"step-{step:08d}"
     digest = hashlib.sha256(folder.name.encode())
     for path in sorted(folder.glob("*.safetensors")):
         digest.update(path.read_bytes())

@@ -16,7 +16,7 @@ from pathlib import Path
 from forked import KINDS, config_of, entries, forked, saved_hash, train_forked, wait_for
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.runs.checkpoints import checkpoints, folder_name, step_of
+from seq2seq_cli.runs.checkpoints import checkpoint_folders, folder_name, step_of
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
@@ -29,7 +29,7 @@ def whole_training(folder: Path, kind: str, steps: int) -> tuple[Config, Path]:
     config = config.model_copy(update={"training": kept})
     run, log = folder / f"whole-{kind}", folder / "log"
     wait_for(forked(lambda: train(config, ignore, name=str(run)), log), log)
-    assert len(checkpoints(Run(run).checkpoints)) == steps
+    assert len(checkpoint_folders(Run(run).checkpoints)) == steps
     return config, run
 
 
@@ -64,7 +64,7 @@ def check_resumption(folder: Path, config: Config, whole: Path, stops: tuple[int
     for stop in stops:
         forget_after(run, stop)
         wait_for(train_forked(config, run, log), log)
-    for path in checkpoints(Run(whole).checkpoints):
+    for path in checkpoint_folders(Run(whole).checkpoints):
         step = step_of(path)
         assert saved_hash(run, step) == saved_hash(whole, step), f"{run}: {stops}: step {step}"
     assert entries(run) == entries(whole), f"{run}: {stops}"
@@ -72,7 +72,7 @@ def check_resumption(folder: Path, config: Config, whole: Path, stops: tuple[int
 
 def forget_after(run: Path, step: int) -> None:
     """Remove what a training did after an update, as if it had been killed then."""
-    for path in checkpoints(Run(run).checkpoints):
+    for path in checkpoint_folders(Run(run).checkpoints):
         if step_of(path) > step:
             shutil.rmtree(path)
     log = run / "metrics.jsonl"

@@ -69,7 +69,7 @@ def check(folder: Path, phase: str, number: int, expected: tuple[str, list]) -> 
     assert code == -number, f"{phase}: ended with {code}: {said}"
     assert "Traceback" not in said
     root, last = Run(run).checkpoints, PHASES[phase][3]
-    assert bool(checkpoints.checkpoints(root)) == bool(last)
+    assert bool(checkpoints.checkpoint_folders(root)) == bool(last)
     if last:
         newest = checkpoints.newest_valid(root, lambda warning: None)
         assert newest.state.step == last, f"{phase}: {newest.path} is the last one"

@@ -16,7 +16,7 @@ from forked import forked
 
 from seq2seq_cli.cli import main as s2s
 from seq2seq_cli.config import Config
-from seq2seq_cli.runs.checkpoints import checkpoints
+from seq2seq_cli.runs.checkpoints import checkpoint_folders
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime.cluster import Cluster
 
@@ -150,7 +150,7 @@ def free_addresses(number: int) -> tuple[str, ...]:
 
 def last_step(run: Path) -> int | None:
     """Return the update of the newest checkpoint, or None."""
-    found = checkpoints(Run(run).checkpoints)
+    found = checkpoint_folders(Run(run).checkpoints)
     return int(re.findall(r"\d+", found[0].name)[0]) if found else None
 
 
@@ -159,7 +159,7 @@ def arrays(run: Path) -> dict[str, np.ndarray]:
     from safetensors.numpy import load_file
 
     found = {}
-    for path in sorted(checkpoints(Run(run).checkpoints)[0].glob("*.safetensors")):
+    for path in sorted(checkpoint_folders(Run(run).checkpoints)[0].glob("*.safetensors")):
         found |= {f"{path.name}: {name}": value for name, value in load_file(path).items()}
     return found
 

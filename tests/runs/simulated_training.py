@@ -150,7 +150,7 @@ def whole_checkpoints(training: Training) -> list[int]:
     All that are there must be whole, but for those that were damaged on the disk.
     """
     whole = []
-    for path in checkpoints.checkpoints(ROOT):
+    for path in checkpoints.checkpoint_folders(ROOT):
         step = checkpoints.step_of(path)
         if not is_whole(path):
             assert step in training.damaged
@@ -168,7 +168,7 @@ def check_end(training: Training) -> None:
     steps = [entry["step"] for entry in entries if entry["kind"] == "training"]
     assert steps == list(range(1, LAST + 1))
     assert [entry["step"] for entry in entries if entry["kind"] == "end"] == [LAST]
-    there = [path.name for path in checkpoints.checkpoints(ROOT)]
+    there = [path.name for path in checkpoints.checkpoint_folders(ROOT)]
     assert there == [f"step-{step:08d}" for step in (LAST, LAST - SAVE_EVERY, BEST)]
     assert not [name for name in files.names(ROOT) if name.startswith(".")]
 

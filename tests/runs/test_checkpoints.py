@@ -17,6 +17,8 @@ from seq2seq_cli.errors import CheckpointError, DiskError
 from seq2seq_cli.runs import checkpoints, files, saving
 from seq2seq_cli.runs.arrays import Spec, file_parts, open_arrays
 from seq2seq_cli.runs.checkpoints import Checkpoint
+from seq2seq_cli.runs.listing import summarise_checkpoints
+from seq2seq_cli.runs.run import Run
 
 
 class Variable:
@@ -192,7 +194,7 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path):
     for step in range(1, 7):
         save(tmp_path, step)
     saving.prune(tmp_path, keep=2, best=3)
-    assert [p.name[-1] for p in checkpoints.checkpoints(tmp_path)] == ["6", "5", "3"]
+    assert [p.name[-1] for p in checkpoints.checkpoint_folders(tmp_path)] == ["6", "5", "3"]
 
 
 @pytest.mark.parametrize("name", [checkpoints.MODEL, checkpoints.STATE, checkpoints.MANIFEST])
@@ -216,7 +218,7 @@ def test_partial_files_of_a_killed_process_are_ignored_and_removed(tmp_path):
     partial = tmp_path / ".partial-step-00000009"
     partial.mkdir(parents=True)
     (partial / "model.safetensors").write_bytes(b"half")
-    assert checkpoints.checkpoints(tmp_path) == []
+    assert checkpoints.checkpoint_folders(tmp_path) == []
     save(tmp_path, 1)
     assert [p.name for p in tmp_path.iterdir()] == ["step-00000001"]
 
@@ -247,6 +249,17 @@ def test_each_file_is_read_only_once(tmp_path, monkeypatch):
     assert [path.name for path in read] == [checkpoints.MODEL]
 
 
+def test_a_summary_reads_each_file_only_once(tmp_path, monkeypatch):
+    run = Run(tmp_path)
+    save(run.checkpoints, 1, bleu=5.0)
+    read = []
+    monkeypatch.setattr(files, "blocks", spying(files.blocks, read))
+    (found,) = summarise_checkpoints(run)
+    assert (found.is_best, found.is_last) == (True, True)
+    names = [checkpoints.MODEL, checkpoints.OPTIMIZER, checkpoints.STATE]
+    assert sorted(path.name for path in read) == names
+
+
 def spying(function, arguments: list):
     """Return a function that also keeps its arguments."""
 
@@ -262,7 +275,7 @@ def test_the_configured_number_of_best_checkpoints_is_kept(tmp_path):
         save(tmp_path, step, bleu=bleu)
     (tmp_path / "step-00000005" / "state.json").write_bytes(b"{")
     saving.prune(tmp_path, keep=1, best=2, keep_best=3)
-    kept = [int(path.name[5:]) for path in checkpoints.checkpoints(tmp_path)]
+    kept = [int(path.name[5:]) for path in checkpoints.checkpoint_folders(tmp_path)]
     assert kept == [7, 4, 2, 1]
 
 
@@ -285,10 +298,10 @@ def test_checkpoints_are_ordered_by_updates_and_not_by_the_clock(tmp_path, clock
         path = saving.save(tmp_path, variables(step), variables(-step), state)
         for each in [*path.iterdir(), path]:
             os.utime(each, (now, now))
-    assert [checkpoints.step_of(p) for p in checkpoints.checkpoints(tmp_path)] == [3, 2, 1]
+    assert [checkpoints.step_of(p) for p in checkpoints.checkpoint_folders(tmp_path)] == [3, 2, 1]
     assert checkpoints.newest_valid(tmp_path, fail).state.step == 3
     saving.prune(tmp_path, keep=2, best=None)
-    assert [checkpoints.step_of(p) for p in checkpoints.checkpoints(tmp_path)] == [3, 2]
+    assert [checkpoints.step_of(p) for p in checkpoints.checkpoint_folders(tmp_path)] == [3, 2]
 
 
 def test_checkpoints_are_ordered_by_number_and_other_names_ignored(tmp_path):
@@ -300,7 +313,7 @@ def test_checkpoints_are_ordered_by_number_and_other_names_ignored(tmp_path):
         "damaged-step-00000003",
     ):
         (tmp_path / name).mkdir()
-    found = [path.name for path in checkpoints.checkpoints(tmp_path)]
+    found = [path.name for path in checkpoints.checkpoint_folders(tmp_path)]
     assert found == ["step-100000000", "step-99999999"]
 
 
@@ -330,4 +343,4 @@ def test_a_damaged_checkpoint_does_not_count_as_kept(tmp_path):
         save(tmp_path, step)
     damage(tmp_path / "step-00000003")
     saving.prune(tmp_path, keep=2, best=None)
-    assert [checkpoints.step_of(p) for p in checkpoints.checkpoints(tmp_path)] == [4, 3, 2]
+    assert [checkpoints.step_of(p) for p in checkpoints.checkpoint_folders(tmp_path)] == [4, 3, 2]

@@ -131,7 +131,7 @@ def test_the_average_of_hostile_checkpoints_is_an_error_or_valid(checkpoint, nam
     except CheckpointError as error:
         assert str(checkpoint) in str(error)
     else:
-        (path,) = checkpoints.checkpoints(made.checkpoints)
+        (path,) = checkpoints.checkpoint_folders(made.checkpoints)
         assert (path / MODEL).stat().st_size <= len(ARRAYS[name]) + 1000
     assert not Path("trapped").exists()
 

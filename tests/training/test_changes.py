@@ -53,7 +53,7 @@ def go_on(run: Run, config: Config) -> list[str]:
     """Resume a training, with what is accepted; return its notices."""
     events: list[object] = []
     assert train(config, events.append, resume=run, accept_changes=True).step == 6
-    (newest, *_) = checkpoints.checkpoints(run.checkpoints)
+    (newest, *_) = checkpoints.checkpoint_folders(run.checkpoints)
     assert newest.name == "step-00000006"
     return [event.text for event in events if isinstance(event, Notice)]
 

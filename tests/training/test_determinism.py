@@ -33,7 +33,7 @@ def test_the_same_seed_gives_the_same_bits(compiled, precision, corpus):
     saved = []
     for name in ("first", "second"):
         train(config, ignore, name=name)
-        (newest,) = checkpoints.checkpoints(Run(run_path(name)).checkpoints)
+        (newest,) = checkpoints.checkpoint_folders(Run(run_path(name)).checkpoints)
         saved.append({path.name: path.read_bytes() for path in newest.glob("*.safetensors")})
     assert saved[0] == saved[1]
     assert len(saved[0]) == 2

@@ -100,7 +100,9 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
         train(tiny_config(corpus, training__steps=50, **settings), ignore)
     assert "the newest checkpoint is step-00000004" in str(caught.value)
     run = Run(Path("runs/001-rnn-additive"))
-    assert [path.name for path in checkpoints.checkpoints(run.checkpoints)] == ["step-00000004"]
+    assert [path.name for path in checkpoints.checkpoint_folders(run.checkpoints)] == [
+        "step-00000004"
+    ]
     assert checkpoints.newest_valid(run.checkpoints, pytest.fail).state.step == 4
     assert "NaN" not in json.dumps(run.metrics())
 
@@ -124,7 +126,7 @@ def test_a_state_that_diverges_after_an_update_is_not_saved(where, corpus, monke
     with pytest.raises(DivergedError, match=message):
         train(config, ignore)
     run = Run(Path("runs/001-rnn-additive"))
-    assert checkpoints.checkpoints(run.checkpoints) == []
+    assert checkpoints.checkpoint_folders(run.checkpoints) == []
     assert [entry["kind"] for entry in run.metrics()] == ["start", "training"]
 
 

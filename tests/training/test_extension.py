@@ -117,7 +117,7 @@ def test_a_finished_training_goes_on_with_a_higher_limit(corpus, monkeypatch):
         )
 
     def weights(run: str) -> bytes:
-        (newest, *_) = checkpoints.checkpoints(Path("runs", run, "checkpoints"))
+        (newest, *_) = checkpoints.checkpoint_folders(Path("runs", run, "checkpoints"))
         assert newest.name == "step-00000006"
         return (newest / checkpoints.MODEL).read_bytes()
 

@@ -10,7 +10,7 @@ from conftest import tiny_config, toy_pairs
 from seq2seq_cli.attention.reader import AttentionReader
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.decoding.loading import load_run
-from seq2seq_cli.runs.checkpoints import checkpoints
+from seq2seq_cli.runs.checkpoints import checkpoint_folders
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.kept_attention import KeptAttention
@@ -61,7 +61,7 @@ def test_each_validation_is_kept_once_with_the_same_sentences(run):
 @pytest.mark.slow
 def test_after_a_lost_checkpoint_later_maps_are_removed(run, tmp_path):
     killed = Run(Path(shutil.copytree(run.path, tmp_path / "killed")))
-    newest = checkpoints(killed.checkpoints)[0]
+    newest = checkpoint_folders(killed.checkpoints)[0]
     assert newest.name.endswith("9")
     shutil.rmtree(newest)
     (killed.path / "attention/.step-00000009.json.partial").write_text("{")
@@ -81,7 +81,7 @@ def test_keeping_changes_no_bit_of_the_weights(run, corpus, tmp_path):
     assert steps(without) == []
     assert not (without.path / "attention").exists()
     weights = [
-        (checkpoints(each.checkpoints)[0] / "model.safetensors").read_bytes()
+        (checkpoint_folders(each.checkpoints)[0] / "model.safetensors").read_bytes()
         for each in (run, without)
     ]
     assert weights[0] == weights[1]

@@ -91,7 +91,9 @@ def test_it_says_what_it_is_doing_and_keeps_the_newest_checkpoints_and_the_best(
     assert translated[-1].done == translated[-1].total > translated[0].done == 0
     first, *_, last = (e for e in events if isinstance(e, Progress))
     assert (first.seconds_left, last.seconds_left) == (None, 0)
-    steps = [int(p.name[5:]) for p in checkpoints.checkpoints(Path(result.run) / "checkpoints")]
+    steps = [
+        int(p.name[5:]) for p in checkpoints.checkpoint_folders(Path(result.run) / "checkpoints")
+    ]
     assert set(steps) == {11, 9, result.best_step}
 
 
@@ -155,7 +157,7 @@ def test_checkpoints_are_saved_as_often_as_configured(corpus, monkeypatch):
         training__keep_checkpoints=100,
     )
     result = train(config, ignore)
-    assert len(checkpoints.checkpoints(Path(result.run) / "checkpoints")) == 10
+    assert len(checkpoints.checkpoint_folders(Path(result.run) / "checkpoints")) == 10
 
 
 def test_as_many_checkpoints_are_kept_as_configured(corpus, monkeypatch):
@@ -174,7 +176,7 @@ def test_as_many_checkpoints_are_kept_as_configured(corpus, monkeypatch):
         training__keep_best_checkpoints=2,
     )
     folder = Path(train(config, ignore).run) / "checkpoints"
-    assert [path.name[-1] for path in checkpoints.checkpoints(folder)] == ["5", "3", "1"]
+    assert [path.name[-1] for path in checkpoints.checkpoint_folders(folder)] == ["5", "3", "1"]
 
 
 def test_batches_continue_endlessly_from_a_position():

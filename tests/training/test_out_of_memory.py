@@ -68,7 +68,7 @@ def test_the_error_names_what_to_lower_and_checkpoints_are_kept(
     if saved:
         assert checkpoints.newest_valid(run.checkpoints, pytest.fail).state.step == saved
     else:
-        assert checkpoints.checkpoints(run.checkpoints) == []
+        assert checkpoints.checkpoint_folders(run.checkpoints) == []
 
 
 def test_the_command_that_it_names_continues_with_smaller_batches(corpus, workdir, monkeypatch):

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("workdir")
 
 def weights(run: str, step: int | None = None) -> dict[str, bytes]:
     """Return the bytes of a run's newest checkpoint, or of that of `step`."""
-    found = checkpoints.checkpoints(Run(Path(run)).checkpoints)
+    found = checkpoints.checkpoint_folders(Run(Path(run)).checkpoints)
     path = found[0] if step is None else Run(Path(run)).checkpoints / f"step-{step:08d}"
     return {file.name: file.read_bytes() for file in path.glob("*.safetensors")}
 
@@ -97,7 +97,7 @@ def test_interrupted_and_resumed_training_ends_with_the_same_bits(corpus, settin
         with pytest.raises(RunInterruptedError, match="Stopped by SIGINT at step 14") as caught:
             train(config, ignore, name="parts")
     assert caught.value.exit_code == 130
-    assert checkpoints.checkpoints(Path("runs/parts/checkpoints"))[0].name == "step-00000014"
+    assert checkpoints.checkpoint_folders(Path("runs/parts/checkpoints"))[0].name == "step-00000014"
 
     resumed = train(config, ignore, resume=find_run("parts"))
     assert weights(resumed.run) == weights(whole.run)
@@ -121,7 +121,7 @@ def test_a_signal_after_the_decision_to_save_waits_for_the_next_update(corpus, m
     config = tiny_config(corpus, training__steps=25, training__validate_every_steps=25)
     with pytest.raises(RunInterruptedError, match="at step 4, which is saved"):
         train(config, ignore, name="late")
-    saved = checkpoints.checkpoints(Path("runs/late/checkpoints"))
+    saved = checkpoints.checkpoint_folders(Path("runs/late/checkpoints"))
     assert [path.name for path in saved] == ["step-00000004"]
 
 
@@ -189,7 +189,7 @@ def test_other_data_is_refused(ended):
 
 def test_a_run_with_only_damaged_checkpoints_cannot_be_resumed(ended):
     run = Run(Path("runs/ended"))
-    for path in checkpoints.checkpoints(run.checkpoints):
+    for path in checkpoints.checkpoint_folders(run.checkpoints):
         (path / "manifest.json").unlink()
     with pytest.raises(CheckpointError, match="no valid checkpoint is left"):
         train(ended, ignore, resume=run)
@@ -221,7 +221,7 @@ def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, 
     )
     root = tmp_path / "runs/001-rnn-additive/checkpoints"
     waited_until = time.monotonic() + 120
-    while not checkpoints.checkpoints(root) and time.monotonic() < waited_until:
+    while not checkpoints.checkpoint_folders(root) and time.monotonic() < waited_until:
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.1)
     process.send_signal(number)
@@ -251,7 +251,7 @@ def test_a_read_only_disk_is_found_before_the_first_update(corpus, monkeypatch):
             train(config, ignore, name="full")
     assert list(Path("runs/full/checkpoints").iterdir()) == []
     train(config, ignore, resume=find_run("full"))
-    saved = checkpoints.checkpoints(Path("runs/full/checkpoints"))[0]
+    saved = checkpoints.checkpoint_folders(Path("runs/full/checkpoints"))[0]
     stored = sum(path.stat().st_size for path in saved.glob("*.safetensors"))
     assert sizes[0] == pytest.approx(stored, rel=0.3)  # the headers of tiny arrays count
 

@@ -61,7 +61,7 @@ def test_a_signal_in_any_phase(phase, number, corpus, workdir, monkeypatch):
     run = Run(Path("runs/x"))
     assert not run.is_locked()
     if saved is None:
-        assert checkpoints.checkpoints(run.checkpoints) == []
+        assert checkpoints.checkpoint_folders(run.checkpoints) == []
     else:
         assert checkpoints.newest_valid(run.checkpoints, pytest.fail).state.step == saved
 

@@ -197,12 +197,12 @@ def test_a_training_continues_with_the_same_bits(corpus, workdir):
     )
     train(config, ignore, name="whole")
     shutil.copytree(run_path("whole"), run_path("resumed"))
-    newest, *_ = checkpoints.checkpoints(Run(run_path("resumed")).checkpoints)
+    newest, *_ = checkpoints.checkpoint_folders(Run(run_path("resumed")).checkpoints)
     shutil.rmtree(newest)
     train(config, ignore, resume=Run(run_path("resumed")))
     found = []
     for name in ("whole", "resumed"):
-        newest, *_ = checkpoints.checkpoints(Run(run_path(name)).checkpoints)
+        newest, *_ = checkpoints.checkpoint_folders(Run(run_path(name)).checkpoints)
         found.append({path.name: path.read_bytes() for path in newest.glob("*.safetensors")})
     assert found[0] == found[1]
 

@@ -37,7 +37,7 @@ class Losing(Alone):
 
 
 def steps_and_files(run: str) -> tuple[list[str], dict[str, bytes]]:
-    found = checkpoints.checkpoints(Run(Path(run)).checkpoints)
+    found = checkpoints.checkpoint_folders(Run(Path(run)).checkpoints)
     files = {path.name: path.read_bytes() for path in found[0].glob("*.safetensors")}
     return [path.name for path in found], files
 
@@ -70,7 +70,9 @@ def test_a_shared_training_is_saved_and_continues_to_the_same_weights(
     train(config, ignore, name="whole")
     with pytest.raises(WorkerError, match="worker 1 is lost"):
         train(config, ignore, name="lost", team=team)
-    found = [path.name for path in checkpoints.checkpoints(Run(Path("runs/lost")).checkpoints)]
+    found = [
+        path.name for path in checkpoints.checkpoint_folders(Run(Path("runs/lost")).checkpoints)
+    ]
     assert found == saved
     train(config, ignore, resume=Run(Path("runs/lost")))
     assert steps_and_files("runs/lost")[1] == steps_and_files("runs/whole")[1]
