@@ -48,19 +48,19 @@ def _findings(device: str, quiet: bool) -> "Iterator[Finding]":
         yield Finding("training", "not tried", "Fix the problems above first")
         return
 
-    from seq2seq_cli.recipes.trial_training import STEPS, try_resuming
+    from seq2seq_cli.training.resume_check import STEPS, check_resuming
 
     try:
         with work_progress(not quiet) as show:
-            trial = try_resuming(Path.cwd(), device, show)
+            check = check_resuming(Path.cwd(), device, show)
     except S2SError as error:
         yield Finding("training", f"{STEPS} updates were not made", str(error))
         return
-    value = f"{STEPS} updates, killed and resumed, in {trial.seconds:.0f} s"
-    if trial.same_bits and trial.same_steps:
+    value = f"{STEPS} updates, killed and resumed, in {check.seconds:.0f} s"
+    if check.same_bits and check.same_steps:
         yield Finding("training", f"{value}: the same bits as without interruption")
         return
-    differs = "other bits" if trial.same_steps else "other entries in metrics.jsonl"
+    differs = "other bits" if check.same_steps else "other entries in metrics.jsonl"
     yield Finding(
         "training",
         f"{value}: {differs} than without interruption",

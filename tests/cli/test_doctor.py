@@ -7,23 +7,23 @@ import pytest
 from conftest import s2s
 
 from seq2seq_cli.errors import DiskError
-from seq2seq_cli.recipes import trial_training
-from seq2seq_cli.recipes.trial_training import Trial, TrialError, try_resuming
 from seq2seq_cli.runtime import health
+from seq2seq_cli.training import resume_check
+from seq2seq_cli.training.resume_check import ResumeCheck, ResumeCheckError, check_resuming
 
-SOUND = Trial(same_bits=True, same_steps=True, seconds=30.0)
+SOUND = ResumeCheck(same_bits=True, same_steps=True, seconds=30.0)
 pytestmark = pytest.mark.usefixtures("workdir")
 
 
-def doctor(monkeypatch, trial: Trial | Exception = SOUND) -> tuple[int, list]:
-    """Examine with a trial training that is given; return the exit code and the record."""
+def doctor(monkeypatch, check: ResumeCheck | Exception = SOUND) -> tuple[int, list]:
+    """Examine with a resume check that is given; return the exit code and the record."""
 
     def give(folder, device, show):
-        if isinstance(trial, Exception):
-            raise trial
-        return trial
+        if isinstance(check, Exception):
+            raise check
+        return check
 
-    monkeypatch.setattr(trial_training, "try_resuming", give)
+    monkeypatch.setattr(resume_check, "check_resuming", give)
     code, out, _ = s2s("doctor", "--device", "cpu", "--json")
     return code, json.loads(out)
 
@@ -44,16 +44,16 @@ def test_a_healthy_machine_gets_no_advice(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("trial", "value"),
+    ("check", "value"),
     [
-        (Trial(False, True, 1.0), "other bits than without interruption"),
-        (Trial(True, False, 1.0), "other entries in metrics.jsonl than without interruption"),
-        (TrialError("a training ended with 1"), "20 updates were not made"),
+        (ResumeCheck(False, True, 1.0), "other bits than without interruption"),
+        (ResumeCheck(True, False, 1.0), "other entries in metrics.jsonl than without interruption"),
+        (ResumeCheckError("a training ended with 1"), "20 updates were not made"),
         (DiskError("full"), "20 updates were not made"),
     ],
 )
-def test_an_inexact_resumption_is_detected(trial, value, monkeypatch):
-    code, found = doctor(monkeypatch, trial)
+def test_an_inexact_resumption_is_detected(check, value, monkeypatch):
+    code, found = doctor(monkeypatch, check)
     assert code == 1
     assert value in found[-1]["value"]
     assert found[-1]["remedy"]
@@ -97,12 +97,12 @@ def test_a_tensorflow_that_cannot_be_imported_is_reported(monkeypatch):
 
 @pytest.mark.slow
 def test_a_training_that_is_killed_and_resumed_has_the_same_bits():
-    trial = try_resuming(Path.cwd(), "cpu")
-    assert (trial.same_bits, trial.same_steps) == (True, True)
+    check = check_resuming(Path.cwd(), "cpu")
+    assert (check.same_bits, check.same_steps) == (True, True)
     assert list(Path.cwd().iterdir()) == []
 
 
 def test_a_process_that_is_not_killed_is_reported(monkeypatch):
-    monkeypatch.setattr(trial_training, "_CHILD", "import sys; sys.exit('it broke')")
-    with pytest.raises(TrialError, match="a run ended with 1 and printed: it broke"):
-        trial_training._train_until_killed("folder", "cpu", "float32", "1")
+    monkeypatch.setattr(resume_check, "_CHILD", "import sys; sys.exit('it broke')")
+    with pytest.raises(ResumeCheckError, match="a run ended with 1 and printed: it broke"):
+        resume_check._train_until_killed("folder", "cpu", "float32", "1")

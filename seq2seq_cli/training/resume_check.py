@@ -45,13 +45,13 @@ _SETTINGS = {
 _CHILD = f"import sys; from {__name__} import end_by_a_kill; end_by_a_kill(*sys.argv[1:])"
 
 
-class TrialError(S2SError):
-    """The trial run did not finish."""
+class ResumeCheckError(S2SError):
+    """The run of the check did not finish."""
 
 
 @dataclass(frozen=True)
-class Trial:
-    """The result of a trial training.
+class ResumeCheck:
+    """The result of the check.
 
     Attributes:
         same_bits: whether weights and the optimizer's state are those of the uninterrupted run.
@@ -64,7 +64,7 @@ class Trial:
     seconds: float
 
 
-def try_resuming(folder: Path, device: str, show: ShowWork = show_nothing) -> Trial:
+def check_resuming(folder: Path, device: str, show: ShowWork = show_nothing) -> ResumeCheck:
     """Train, train again in a process that is killed, resume that, and compare.
 
     Args:
@@ -73,7 +73,7 @@ def try_resuming(folder: Path, device: str, show: ShowWork = show_nothing) -> Tr
         show: shows the current run.
 
     Raises:
-        TrialError: if the second process is not ended by the kill.
+        ResumeCheckError: if the second process is not ended by the kill.
         S2SError: see `train`.
     """
     began = time.monotonic()
@@ -88,7 +88,7 @@ def try_resuming(folder: Path, device: str, show: ShowWork = show_nothing) -> Tr
         show("Resuming it")
         parts = Run(Path(name) / "parts")
         train(_config(Path(name), device, *chosen), ignore, resume=parts)
-        return Trial(
+        return ResumeCheck(
             _saved(parts) == _saved(whole),
             _steps(parts) == _steps(whole),
             time.monotonic() - began,
@@ -99,16 +99,16 @@ def _train_until_killed(*arguments: str) -> None:
     """Run `end_by_a_kill` in a separate process.
 
     Raises:
-        TrialError: if the process is not ended by the kill.
+        ResumeCheckError: if the process is not ended by the kill.
     """
     command = [sys.executable, "-c", _CHILD, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST)
     except subprocess.TimeoutExpired:
-        raise TrialError(f"a run of {_KILLED} updates took over {_LONGEST} s") from None
+        raise ResumeCheckError(f"a run of {_KILLED} updates took over {_LONGEST} s") from None
     if done.returncode != -signal.SIGKILL:
         last = (done.stderr.strip() or "nothing").split("\n")[-1]
-        raise TrialError(f"a run ended with {done.returncode} and printed: {last}")
+        raise ResumeCheckError(f"a run ended with {done.returncode} and printed: {last}")
 
 
 def end_by_a_kill(folder: str, device: str, precision: str, shards: str) -> None:
@@ -135,7 +135,7 @@ def _config(folder: Path, device: str, precision: str = "auto", shards: str = ""
     if shards:
         values["training.shards"] = int(shards)
     for key, value in values.items():
-        overrides.set(key, value, "the trial training")
+        overrides.set(key, value, "the check")
     return load_config(overrides)
 
 
