@@ -31,8 +31,8 @@ class Update(NamedTuple):
         pairs: number of pairs in its batch.
         learning_rate: of the update.
         epoch: number of epochs before that of the update.
-        batch: number of parts of batches of this epoch before the update.
-        batches: number of parts of its batch.
+        first_part: number of parts of batches of this epoch before the update.
+        parts: number of parts of its batch.
     """
 
     loss: Any
@@ -40,8 +40,8 @@ class Update(NamedTuple):
     pairs: int
     learning_rate: float
     epoch: int = 0
-    batch: int = 0
-    batches: int = 1
+    first_part: int = 0
+    parts: int = 1
 
 
 class HasBatches(Protocol):
@@ -114,11 +114,11 @@ class DivergenceCheck:
 
     def _described(self, update: Update) -> str:
         """Return the position of the update's pairs, and the first of them."""
-        pairs = self._data.pairs_of(update.epoch, update.batch, update.batches)
+        pairs = self._data.pairs_of(update.epoch, update.first_part, update.parts)
         shown = [f"  {_shown(source)} → {_shown(target)}" for source, target in pairs]
         if len(pairs) > _SHOWN_PAIRS:
             shown[_SHOWN_PAIRS:] = [f"  and {len(pairs) - _SHOWN_PAIRS} more"]
-        batch = update.batch // self._config.parts + 1
+        batch = update.first_part // self._config.parts + 1
         where = f"in epoch {update.epoch + 1}, batch {batch}"
         return "\n".join([f"{where}, with these pairs:", *shown])
 

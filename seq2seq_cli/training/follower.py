@@ -113,8 +113,9 @@ def _obey(
         else:
             batches = next(updates)
             if digest_of(batches) != message["batches"]:
+                batch = position.batch // setup.config.training.parts + 1
                 raise DataError(
-                    f"batch {position.batch} of epoch {position.epoch + 1} differs from the "
+                    f"batch {batch} of epoch {position.epoch + 1} differs from the "
                     "chief's, with the same corpus. Start all workers with the same kind of device"
                 )
             updater.update(batches, message["update"], message["learning_rate"])

@@ -74,7 +74,7 @@ def test_the_first_update_that_is_not_finite_is_named_with_the_likely_cause(
 def test_the_batches_are_named_by_their_first_pairs():
     with pytest.raises(DivergedError) as caught:
         settings = {"training__parts": 3}
-        check(**settings).check_updates(9, [update(), update(NAN, epoch=2, batch=6, batches=3)])
+        check(**settings).check_updates(9, [update(), update(NAN, epoch=2, first_part=6, parts=3)])
     lines = str(caught.value).split("\n")
     assert lines[0] == "the loss is nan at step 9, in epoch 3, batch 3, with these pairs:"
     assert lines[1].startswith("  '2.6.3 0' → 'x\\x1bx")

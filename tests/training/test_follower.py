@@ -125,7 +125,7 @@ def test_a_tokenizer_file_outside_of_the_folder_is_refused(corpus, monkeypatch, 
 def test_other_batches_are_named(corpus):
     chief, other, _ = train_together(config_of(corpus), config_of(corpus, training__seed=3))
     assert isinstance(other, DataError)
-    assert "batch 0 of epoch 1 differs from the chief's" in str(other)
+    assert "batch 1 of epoch 1 differs from the chief's" in str(other)
     assert isinstance(chief, WorkerError)
 
 
