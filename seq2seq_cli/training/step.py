@@ -34,7 +34,6 @@ class Updater:
 
     Attributes:
         precision, shards: as given.
-        at_once: parts of a batch that are computed at once.
         objective: computes the loss and its gradient.
     """
 
@@ -59,19 +58,19 @@ class Updater:
         )
         self._optimizer = make_optimizer(config, model, self._weights, precision)
         self._average = WeightAverage(model.trainable_variables, config.ema) if config.ema else None
-        self.at_once = config.parts_at_once(shards)
-        self._adds = config.parts > self.at_once
+        self._at_once = config.parts_at_once(shards)
+        self._accumulates = config.parts > self._at_once
         apply = functools.partial(tf.function, jit_compile=self._xla, autograph=False)
-        if self._adds:
+        if self._accumulates:
             self._sums = [tf.Variable(tf.zeros(v.shape)) for v in self._weights]
-            self._compiled_accumulate = self.compiled(self.accumulate, scalars=2)
-            self._compiled_update_by_sums = apply(self.update_by_sums)
-            self._compiled_flat_sums = apply(self.flat_sums)
+            self._compiled_accumulate = self.compiled(self._accumulate, scalars=2)
+            self._compiled_update_by_sums = apply(self._update_by_sums)
+            self._compiled_flat_sums = apply(self._flat_sums)
         elif share:
-            self._compiled_flat_gradients = self.compiled(self.flat_gradients, scalars=2)
+            self._compiled_flat_gradients = self.compiled(self._flat_gradients, scalars=2)
         else:
-            self._compiled_update = self.compiled(self.update_weights)
-        self._compiled_update_by_flat = apply(self.update_by_flat)
+            self._compiled_update = self.compiled(self._update_weights)
+        self._compiled_update_by_flat = apply(self._update_by_flat)
 
     @property
     def variables(self) -> list[keras.Variable]:
@@ -104,7 +103,7 @@ class Updater:
         seed, key = self._config.seed, self._model.dropout_key
         self._optimizer.learning_rate.assign(learning_rate)
         groups = self.groups(batches)
-        if not self._adds:
+        if not self._accumulates:
             key.set(seed, number)
             if not self._share:
                 return self._compiled_update(*next(groups))
@@ -122,13 +121,13 @@ class Updater:
 
     def groups(self, batches: Sequence[Batch]) -> Iterator[tuple[tf.Tensor, ...]]:
         """Yield `source_BS` and `target_BT` of the parts that are computed together."""
-        for first in range(0, len(batches), self.at_once):
-            ids = [ids for batch in batches[first : first + self.at_once] for ids in batch[:2]]
+        for first in range(0, len(batches), self._at_once):
+            ids = [ids for batch in batches[first : first + self._at_once] for ids in batch[:2]]
             empty = [tf.zeros_like(side) for side in ids[:2]]  # all PAD, which adds nothing
-            missing = self.at_once - len(ids) // 2
+            missing = self._at_once - len(ids) // 2
             yield *ids, *empty * missing
 
-    def update_weights(self, *ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _update_weights(self, *ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Update the model by all parts of a batch, as `groups` yields them.
 
         It returns the loss and the norm, like `update`.
@@ -136,7 +135,7 @@ class Updater:
         gradients, loss = self.objective.gradients(*ids)
         return loss, self._apply(gradients)
 
-    def accumulate(self, *arguments: tf.Tensor) -> tf.Tensor:
+    def _accumulate(self, *arguments: tf.Tensor) -> tf.Tensor:
         """Add the gradient of a group of parts to the sums of an update.
 
         Args:
@@ -154,24 +153,24 @@ class Updater:
         *ids, source_tokens, target_tokens = arguments
         return self.objective.gradients(*ids, tokens=Tokens(source_tokens, target_tokens))
 
-    def update_by_sums(self) -> tf.Tensor:
+    def _update_by_sums(self) -> tf.Tensor:
         """Update the model by the sums, and clear them; return the norm as `update` does."""
         return self._apply(self._taken_sums())
 
-    def flat_gradients(self, *arguments: tf.Tensor) -> tf.Tensor:
+    def _flat_gradients(self, *arguments: tf.Tensor) -> tf.Tensor:
         """Return this worker's part of the gradient and the loss, as one vector.
 
         Args:
-            arguments: the arguments of `accumulate`.
+            arguments: the arguments of `_accumulate`.
         """
         gradients, loss = self._gradients(*arguments)
         return _flat(gradients, loss)
 
-    def flat_sums(self, loss: tf.Tensor) -> tf.Tensor:
+    def _flat_sums(self, loss: tf.Tensor) -> tf.Tensor:
         """Return the sums and this worker's part of the loss as one vector. Clear the sums."""
         return _flat(self._taken_sums(), loss)
 
-    def update_by_flat(self, flat: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _update_by_flat(self, flat: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Update the model by a gradient and a loss in one vector. Returns the same as `update`."""
         shapes = [weight.shape for weight in self._weights]
         *gradients, loss = tf.split(flat, [*map(math.prod, shapes), 1])
@@ -201,7 +200,7 @@ class Updater:
             scalars: the number of float32 arguments that follow them.
         """
         # One trace serves all shapes. XLA still compiles for each of the few shapes.
-        ids = [tf.TensorSpec([None, None], tf.int32)] * 2 * self.at_once
+        ids = [tf.TensorSpec([None, None], tf.int32)] * 2 * self._at_once
         return tf.function(
             part,
             input_signature=[*ids, *[tf.TensorSpec([], tf.float32)] * scalars],
@@ -229,16 +228,16 @@ class Updater:
         def update(shape: tuple[int, int, int]) -> None:
             rows, source, target = shape
             part = tf.fill([rows, source], UNK), tf.fill([rows, target + 1], UNK)
-            if self._adds:
-                self._compiled_accumulate(*part * self.at_once, 1.0, 1.0)
+            if self._accumulates:
+                self._compiled_accumulate(*part * self._at_once, 1.0, 1.0)
             elif self._share:
-                self._compiled_flat_gradients(*part * self.at_once, 1.0, 1.0)
+                self._compiled_flat_gradients(*part * self._at_once, 1.0, 1.0)
             else:
-                self._compiled_update(*part * self.at_once)
+                self._compiled_update(*part * self._at_once)
 
         for done, _ in enumerate(in_parallel(update, shapes), start=1):
             progress(done)
-        if self._adds:
+        if self._accumulates:
             self._compiled_update_by_sums()
         if self._share:  # without an exchange, because the others may not be ready
             size = sum(math.prod(weight.shape) for weight in self._weights)
