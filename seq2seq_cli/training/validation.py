@@ -104,7 +104,9 @@ class Validator:
             config.training,
         )
 
-        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
+        ids = tf.TensorSpec([None, None], tf.int32)
+
+        @tf.function(input_signature=[ids, ids], autograph=False)
         def batch_loss(source_BS: tf.Tensor, target_BT: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             return cross_entropy(model((source_BS, target_BT[:, :-1])), target_BT[:, 1:])
 
