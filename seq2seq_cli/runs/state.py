@@ -38,6 +38,15 @@ class Position:
         """Return the position of a new training run."""
         return cls(0, 0, 0, 0.0, None, None, None, 0)
 
+    def validated(self, bleu: float) -> bool:
+        """Add a validation with this dev BLEU, and return whether it is the best."""
+        is_best = self.best_dev_bleu is None or bleu > self.best_dev_bleu
+        if is_best:
+            self.best_dev_bleu, self.best_step = bleu, self.step
+        self.validations_since_best = 0 if is_best else self.validations_since_best + 1
+        self.last_dev_bleu = bleu
+        return is_best
+
 
 @dataclass(config=_FINITE)
 class State:

@@ -6,8 +6,8 @@ from typing import Any
 
 from seq2seq_cli.runs.attention_history import Snapshot
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.training.diagnosis import Diagnosis
-from seq2seq_cli.training.events import Progress, Result, Summary, Validation
+from seq2seq_cli.training.diagnosis import Diagnosis, Diagnostician
+from seq2seq_cli.training.events import Notice, OnEvent, Progress, Result, Summary, Validation
 from seq2seq_cli.training.tensorboard import TensorBoardLog
 from seq2seq_cli.training.trackers import Trackers
 
@@ -84,3 +84,35 @@ class Logs:
         self._run.append_metrics(entry)
         self._tensorboard.write(entry)
         self._trackers.write(entry)
+
+
+class Recorder:
+    """Records events in the logs, passes them on, and reports the problems that they show.
+
+    Args:
+        run: the run's folder.
+        updates: the number that were made.
+        trackers: their names.
+        on_event: receives the events, and a Notice of each problem.
+
+    Attributes:
+        logs: the logs.
+    """
+
+    def __init__(self, run: Run, updates: int, trackers: Sequence[str], on_event: OnEvent):
+        self._on_event = on_event
+        self.logs = Logs(run, updates, trackers, lambda text: on_event(Notice(text)))
+        # After the logs, which drop the entries of updates that are repeated.
+        self._diagnostician = Diagnostician(run.metrics())
+
+    def record(self, event: Progress | Validation) -> None:
+        """Record an event, then each problem that it shows."""
+        entry = self.logs.write(event)
+        self._on_event(event)
+        for found in self._diagnostician.look_at(entry):
+            self.logs.diagnose(found)
+            self._on_event(Notice(f"diagnosis: {found.text}."))
+
+    def close(self) -> None:
+        """Close the logs."""
+        self.logs.close()

@@ -16,20 +16,18 @@ from seq2seq_cli.runs.state import Position
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.xla_cache import limit_xla_cache
 from seq2seq_cli.training.checkpointing import INEXACT, Checkpointer
-from seq2seq_cli.training.diagnosis import Diagnostician
 from seq2seq_cli.training.divergence import DivergenceCheck, Update
 from seq2seq_cli.training.events import (
     Notice,
     OnEvent,
     Phase,
-    Progress,
     Result,
     Validation,
     showing_phases,
 )
 from seq2seq_cli.training.extension import extension
 from seq2seq_cli.training.interruption import StopRequest, interrupted, stop_requested
-from seq2seq_cli.training.logs import Logs, record_changes, record_start
+from seq2seq_cli.training.logs import Recorder, record_changes, record_start
 from seq2seq_cli.training.progress import ProgressMeter
 from seq2seq_cli.training.requirements import memory_errors
 from seq2seq_cli.training.schedule import Schedule
@@ -140,6 +138,7 @@ class Trainer:
         )
         self._counts = TokenCounts(setup.tokenizers)
         self._checkpointer = Checkpointer(run, setup, self.updater, self._warn)
+        self._began = time.monotonic()
 
     def restore(self, accept_changes: bool = False) -> None:
         """Restore the run's newest valid checkpoint; without any, start from the beginning.
@@ -176,12 +175,12 @@ class Trainer:
             WorkerError: if another worker is lost.
         """
         position, trackers = self.position, self._setup.config.training.trackers
-        with closing(Logs(self._run, position.step, trackers, self._warn)) as self._logs:
-            self._diagnostician = Diagnostician(self._run.metrics())
+        recording = Recorder(self._run, position.step, trackers, self._on_event)
+        with closing(recording) as recorder:
             self._began = time.monotonic() - position.seconds
             reason = self._schedule.reason_to_end(position)
             if reason:
-                return self._result(reason)
+                return self._end(reason, recorder)
             self._checkpointer.probe()
             compile_ahead(self._setup, self.updater, self._on_event)
             self._team.start(self._checkpointer.saved)
@@ -194,13 +193,13 @@ class Trainer:
             self._meter.resume()
             with stop_requested(self._warn) as request:
                 try:
-                    reason = self._make_updates(request)
+                    reason = self._make_updates(request, recorder)
                 except WorkerError:
-                    self._save_after_a_loss()
+                    self._save_after_a_loss(recorder)
                     raise
-            return self._result(reason)
+            return self._end(reason, recorder)
 
-    def _make_updates(self, request: StopRequest) -> str:
+    def _make_updates(self, request: StopRequest, recorder: Recorder) -> str:
         """Make updates until the training ends, and return the reason for its end."""
         position = self.position
         for batches in batches_from(self._setup.data, position, self._together):
@@ -210,12 +209,12 @@ class Trainer:
             validates = self._is_validation_due()
             saves = validates or signal_number or self._checkpointer.is_due()
             if saves or position.step % PROGRESS_EVERY == 0:
-                self._record(self._meter.progress(position))
+                recorder.record(self._meter.progress(position))
             if saves:
                 self._divergence.check_weights(position.step, self._checkpointer.saved)
                 self._team.compare(self._checkpointer.saved, self._warn)
             if validates:
-                self._validate()
+                self._validate(recorder)
             if saves:
                 self._checkpointer.save(position, validates)
                 self._meter.resume()
@@ -226,7 +225,7 @@ class Trainer:
                 raise interrupted(signal_number, position.step, self._run.path)
         return reason
 
-    def _save_after_a_loss(self) -> None:
+    def _save_after_a_loss(self, recorder: Recorder) -> None:
         """Save the progress after a worker is lost.
 
         If a validation is due, nothing is saved. The resumed run then repeats the validation.
@@ -235,7 +234,7 @@ class Trainer:
         if position.step == self._checkpointer.saved_step or self._is_validation_due():
             return
         if self._meter.has_updates:
-            self._record(self._meter.progress(position))
+            recorder.record(self._meter.progress(position))
         self._divergence.check_weights(position.step, self._checkpointer.saved)
         self._checkpointer.save(position, validated=False)
         self._warn(f"Saved a checkpoint at step {position.step}, because a worker was lost")
@@ -259,28 +258,24 @@ class Trainer:
         ends = self._schedule.share_done(position) >= 1
         return ends or position.step % self._validate_every == 0
 
-    def _validate(self) -> None:
+    def _validate(self, recorder: Recorder) -> None:
         position = self.position
         began = time.monotonic()
         show = showing_phases(self._on_event)
         with self.updater.averaged():
-            scores, samples, figures = self._validator.translate(show)
+            scores, samples, faults = self._validator.translate(show)
             attention = self._validator.attention()
             maps = self._validator.attention_maps()
             dev_loss = self._validator.loss(show)
         self._divergence.check_dev_loss(position.step, dev_loss)
         raw_dev_loss = self._validator.loss(show, False) if self.updater.averages else None
         now = time.monotonic()
-        is_best = position.best_dev_bleu is None or scores.bleu > position.best_dev_bleu
-        if is_best:
-            position.best_dev_bleu, position.best_step = scores.bleu, position.step
-        position.validations_since_best = 0 if is_best else position.validations_since_best + 1
-        position.last_dev_bleu = scores.bleu
+        is_best = position.validated(scores.bleu)
         position.seconds = now - self._began
         self._meter.validated(now - began)
         if maps:
-            self._logs.keep_attention(Snapshot(position.step, scores.bleu, maps))
-        self._record(
+            recorder.logs.keep_attention(Snapshot(position.step, scores.bleu, maps))
+        recorder.record(
             Validation(
                 step=position.step,
                 epoch=position.epoch + 1,
@@ -296,21 +291,15 @@ class Trainer:
                 attention_still_share=attention.still_share if attention else None,
                 unigram_loss=self._counts.unigram_loss(),
                 untrained_share=self._counts.untrained_share(self._setup.data.parts_per_epoch),
-                **figures,
+                **faults._asdict(),
             )
         )
-
-    def _record(self, event: Progress | Validation) -> None:
-        entry = self._logs.write(event)
-        self._on_event(event)
-        for found in self._diagnostician.look_at(entry):
-            self._logs.diagnose(found)
-            self._warn(f"diagnosis: {found.text}.")
 
     def _warn(self, text: str) -> None:
         self._on_event(Notice(text))
 
-    def _result(self, reason: str) -> Result:
+    def _end(self, reason: str, recorder: Recorder) -> Result:
+        """Record that training has ended, and return its result."""
         position = self.position
         result = Result(
             str(self._run.path),
@@ -320,7 +309,7 @@ class Trainer:
             position.best_step,
             position.best_dev_bleu,
         )
-        self._logs.end(result)
+        recorder.logs.end(result)
         return result
 
 

@@ -33,18 +33,26 @@ _ENOUGH = 10  # minimum number of sentences for comparing translations with each
 _UNKNOWN = {"<unk>", "[UNK]", "⁇"}  # the tokenizers' text of an unknown token
 
 
+class Faults(NamedTuple):
+    """Shares of faulty translations. The attributes are those of Validation."""
+
+    same_share: float = 0.0
+    unknown_share: float = 0.0
+    copied_share: float = 0.0
+
+
 class Translated(NamedTuple):
     """The figures of the translations of the dev split.
 
     Attributes:
         scores: BLEU and chrF.
         samples: (source, reference, translation) of a few sentences.
-        figures: shares of faulty translations, by the names of the fields of Validation.
+        faults: shares of faulty translations.
     """
 
     scores: Scores
     samples: list[tuple[str, str, str]]
-    figures: dict[str, float]
+    faults: Faults
 
 
 class Validator:
@@ -146,7 +154,7 @@ class Validator:
             (self._sources[i], self._references[i][0], translations[i]) for i in self._samples
         ]
         scores = score(translations, self._references)
-        return Translated(scores, samples, self._output_figures(translations))
+        return Translated(scores, samples, self._faults(translations))
 
     def _translations(self, worker: int, workers: int, show: ShowWork = show_nothing) -> list[str]:
         """Return the translations of a worker's share of the sentences."""
@@ -188,14 +196,14 @@ class Validator:
         chosen = [i for i, sides in enumerate(counts) if min(sides) >= 3 and max(sides) <= 12]
         return spread(chosen, self.ATTENTION_SAMPLES) if chosen else []
 
-    def _output_figures(self, translations: list[str]) -> dict[str, float]:
-        """Return shares of the translations, by the names of the fields of Validation."""
+    def _faults(self, translations: list[str]) -> Faults:
+        """Return the shares of faulty translations."""
         number = len(translations)
         ((_, same),) = Counter(translations).most_common(1)
         rows = zip(self._sources, translations, self._references, strict=True)
         words = [text.split() for text in translations]
-        return {
-            "same_share": same / number if number >= _ENOUGH else 0.0,
-            "unknown_share": sum(bool(w) and set(w) <= _UNKNOWN for w in words) / number,
-            "copied_share": sum(is_copy(*row) for row in rows) / number,
-        }
+        return Faults(
+            same_share=same / number if number >= _ENOUGH else 0.0,
+            unknown_share=sum(bool(w) and set(w) <= _UNKNOWN for w in words) / number,
+            copied_share=sum(is_copy(*row) for row in rows) / number,
+        )

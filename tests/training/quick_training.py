@@ -11,14 +11,14 @@ from seq2seq_cli.evaluation.metrics import Scores
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.step import Updater
-from seq2seq_cli.training.validation import Translated, Validator
+from seq2seq_cli.training.validation import Faults, Translated, Validator
 
 SCORES = Scores(12.5, "signature", 30.0, "signature", 40, 40)
 
 
 def validate_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the dev loss and the scores be constants, and let no attention be computed."""
-    monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], {}))
+    monkeypatch.setattr(Validator, "translate", lambda self, show: Translated(SCORES, [], Faults()))
     monkeypatch.setattr(Validator, "loss", lambda self, show, averaged=True: 2.0)
     monkeypatch.setattr(Validator, "attention", lambda self: None)
     monkeypatch.setattr(Validator, "attention_maps", lambda self: [])

@@ -72,14 +72,14 @@ def test_attention_of_a_model_that_has_learned_moves(trained):
 def test_few_or_short_sentences_are_not_judged(trained):
     found, _ = validator(Run(trained), [("I see", "yo mirar")])
     assert found.attention() is None
-    assert found.translate().figures["same_share"] == 0
+    assert found.translate().faults.same_share == 0
 
 
 def test_shares_of_the_outputs(trained, monkeypatch):
     found, dev = validator(Run(trained))
-    figures = found.translate().figures
-    assert (figures["unknown_share"], figures["copied_share"]) == (0, 0)
-    assert 0 < figures["same_share"] < 0.5
+    faults = found.translate().faults
+    assert (faults.unknown_share, faults.copied_share) == (0, 0)
+    assert 0 < faults.same_share < 0.5
 
     def broken(self, sentences, first_number, progress, every):
         few = self._translate(sentences, progress=progress)
@@ -89,11 +89,9 @@ def test_shares_of_the_outputs(trained, monkeypatch):
     monkeypatch.setattr(Translator, "_translate", Translator.translate, raising=False)
     monkeypatch.setattr(Translator, "translate", broken)
     number = len(dev)
-    assert found.translate().figures == {
-        "same_share": pytest.approx((number - 12) / number),
-        "unknown_share": pytest.approx(2 / number),
-        "copied_share": pytest.approx(10 / number),
-    }
+    assert found.translate().faults == pytest.approx(
+        ((number - 12) / number, 2 / number, 10 / number)
+    )
 
 
 def test_shares_of_the_workers_make_the_whole_validation(trained):

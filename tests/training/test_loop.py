@@ -16,7 +16,7 @@ from seq2seq_cli.training import loop
 from seq2seq_cli.training.events import Phase, Progress, Summary, Validation, ignore
 from seq2seq_cli.training.loop import batches_from, train
 from seq2seq_cli.training.step import Updater
-from seq2seq_cli.training.validation import Translated, Validator
+from seq2seq_cli.training.validation import Faults, Translated, Validator
 
 pytestmark = pytest.mark.usefixtures("workdir")
 
@@ -165,7 +165,7 @@ def test_as_many_checkpoints_are_kept_as_configured(corpus, monkeypatch):
     bleus = iter([30.0, 10.0, 20.0, 5.0, 1.0])
 
     def translate(self, show):
-        return Translated(replace(SCORES, bleu=next(bleus)), [], {})
+        return Translated(replace(SCORES, bleu=next(bleus)), [], Faults())
 
     monkeypatch.setattr(Validator, "translate", translate)
     config = tiny_config(
