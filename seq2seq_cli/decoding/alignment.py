@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES
 from seq2seq_cli.data.tokenizers.words import Words
@@ -71,17 +72,17 @@ def copy_unknown(
 
     Args:
         tokenizers: of words.
-        sentence: the source.
+        sentence: the source. If it was cut, the weights end at the cut.
         text: the translation, in which unknown words are "<unk>".
         ids: its ids.
         weights: for each of these a row of weights over the source's tags, words and EOS.
     """
     assert isinstance(tokenizers.source, Words)
-    words = tokenizers.source.words(sentence)
+    words = tokenizers.source.words(canonical(sentence))
     unknown = SPECIAL_PIECES[UNK]
     parts = text.split(unknown)
-    rows = weights[: len(ids), len(tokenizers.source.leading) :]
-    copied = [words[r[: len(words)].argmax()] for i, r in zip(ids, rows, strict=True) if i == UNK]
+    rows = weights[:, len(tokenizers.source.leading) : -1]
+    copied = [words[row.argmax()] for i, row in zip(ids, rows, strict=True) if i == UNK]
     if len(parts) != len(copied) + 1:  # the text has "<unk>" of its own
         return text
     return "".join(part + word for part, word in zip(parts, [*copied, ""], strict=True))

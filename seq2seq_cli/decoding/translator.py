@@ -251,15 +251,11 @@ class Translator:
     ) -> Translation:
         """Return a hypothesis as a translation, without its scores."""
         ids, alignment = tuple(ids_T[ids_T != PAD].tolist()), None
+        weights = attention_TS[: len(ids), : source.length]
         if self._alignments:
-            alignment = align(
-                self._tokenizers,
-                source.ids[0].tolist(),
-                ids,
-                attention_TS[: len(ids), : source.length],
-            )
+            alignment = align(self._tokenizers, source.ids[0].tolist(), ids, weights)
         if self._replace_unknown:
-            text = copy_unknown(self._tokenizers, sentence, text, ids, attention_TS)
+            text = copy_unknown(self._tokenizers, sentence, text, ids, weights)
         # One line of text for each sentence, regardless of the bytes that the model composed.
         text = " ".join(text.replace("\0", "\N{REPLACEMENT CHARACTER}").split())
         return Translation(text, ids=ids, cut=source.cut, alignment=alignment)

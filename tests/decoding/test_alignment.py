@@ -29,3 +29,11 @@ def test_unknown_words_are_copied_by_attention():
     text = words.detokenize([ids])[0]
     weights = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, 0.4, 0, 0.6], [0, 0, 0, 1]])
     assert copy_unknown(tokenizers, "a Tom's Boston", text, ids, weights) == "a Boston Tom's"
+    assert copy_unknown(tokenizers, " a Tom's Boston ", text, ids, weights) == "a Boston Tom's"
+
+
+def test_of_a_source_that_was_cut_only_the_words_before_the_cut_are_copied():
+    words = Words(["▁a"])
+    text = words.detokenize([[UNK]])[0]
+    weights = np.array([[0.1, 0.2, 0.7], [0, 0, 1]])
+    assert copy_unknown(Tokenizers(words, words), "a b c d", text, [UNK, EOS], weights) == "b"
