@@ -1,5 +1,6 @@
 """Several models as one."""
 
+import math
 from collections.abc import Sequence
 
 import tensorflow as tf
@@ -88,6 +89,6 @@ def _join(parts: list[dict[str, tf.Tensor]]) -> dict[str, tf.Tensor]:
 
 
 def _mean_logits(logits: list[tf.Tensor]) -> tf.Tensor:
-    """Return the logarithm of the mean probability."""
-    probabilities = [tf.nn.softmax(each) for each in logits]
-    return tf.math.log(tf.add_n(probabilities) / len(probabilities))
+    """Return the logarithm of the mean probability; finite where a logit is."""
+    logs = tf.stack([tf.nn.log_softmax(each) for each in logits])
+    return tf.reduce_logsumexp(logs, axis=0) - math.log(len(logits))

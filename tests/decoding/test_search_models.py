@@ -217,6 +217,15 @@ def test_ensembles_average_probabilities():
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+def test_an_improbable_token_of_an_ensemble_has_a_finite_log_probability():
+    members = [noisy(small_rnn(both(30)), seed) for seed in (1, 2)]
+    for member in members:
+        member.output_projection.bias.assign(-400.0 * np.eye(30)[7])
+    logits_BTV = Ensemble(members)((SOURCE[:2], tf.constant([[BOS, 5], [BOS, 9]])))
+    assert np.all(logits_BTV[..., 7] < -300)
+    assert np.all(np.isfinite(logits_BTV))
+
+
 def test_members_of_an_ensemble_may_have_different_sources():
     members = [noisy(small_rnn(Vocabularies(vocabulary, 30)), 1) for vocabulary in (30, 40)]
     sources = SOURCE[:2], np.array([[39, 5, EOS, PAD], [7, EOS, PAD, PAD]], np.int32)
