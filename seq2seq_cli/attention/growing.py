@@ -10,7 +10,7 @@ from seq2seq_cli.attention.maps import View
 from seq2seq_cli.attention.reader import tokens_of
 from seq2seq_cli.attention.tokens import merged
 from seq2seq_cli.decoding.constraints import exclude_special_tokens
-from seq2seq_cli.decoding.encoding import encode_sentences
+from seq2seq_cli.decoding.encoding import encode_sentences, length_limits
 from seq2seq_cli.special_tokens import BOS, EOS
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ class Grower:
         """
         tokenizers, config = self._loaded.tokenizers, self._loaded.decoding
         source = encode_sentences([tokenizers.source], [sentence], config)[0].ids[0]
-        longest = int(len(source) * config.max_length_ratio) + config.max_length_extra
-        longest = max(min(longest, config.max_length or longest), len(prefix) + 1)
+        longest = int(length_limits(np.array(len(source)), config, len(prefix))[0])
         memory = self._loaded.model.encode(tf.constant(source[np.newaxis]))
         state = self._loaded.model.initial_state(memory, longest)
         chosen: list[Alternative] = []

@@ -49,11 +49,12 @@ class DecodingConfig(Table):
     no_repeat_ngram: int = Field(0, ge=0, le=100)
     """No sequence of this many tokens occurs twice in a translation; 0 turns the rule off."""
     max_length: int | None = Field(None, ge=1, le=100_000)
-    """Maximum number of tokens of a translation, EOS included, regardless of the source's
-    length."""
+    """Maximum number of tokens of a translation, EOS included, regardless of the source's length.
+    It replaces `max_length_ratio` and `max_length_extra`, and also limits the minimum lengths."""
     max_length_ratio: float = Field(2.0, gt=0, le=100)
     """Maximum number of tokens of a translation: this times the source's tokens, plus
-    `max_length_extra`. With a prefix it is at least the length of the prefix plus one."""
+    `max_length_extra`. It is at least the minimum number, and the length of a prefix plus
+    one."""
     max_length_extra: int = Field(10, ge=0, le=100_000)
     """See `max_length_ratio`."""
     min_length: int = Field(0, ge=0, le=100_000)
@@ -115,6 +116,11 @@ class DecodingConfig(Table):
             raise ValueError(
                 f"decoding.min_length = {self.min_length} is more than "
                 f"decoding.max_length = {self.max_length}. Change one of them"
+            )
+        if self.max_length is None and self.min_length_ratio > self.max_length_ratio:
+            raise ValueError(
+                f"decoding.min_length_ratio = {self.min_length_ratio} is more than "
+                f"decoding.max_length_ratio = {self.max_length_ratio}. Change one of them"
             )
         return self
 

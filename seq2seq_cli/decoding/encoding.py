@@ -1,6 +1,5 @@
 """Encodes sentences as ids, in batches of similar length."""
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from seq2seq_cli.runtime import memory
 from seq2seq_cli.runtime.parallel import parts_at_once
 from seq2seq_cli.special_tokens import EOS, PAD
 
-_FEW = 16  # sentences that are worth a separate batch
+_WORTH_A_BATCH = 16  # sentences
 
 
 class EncodedSentence(NamedTuple):
@@ -84,13 +83,17 @@ def length_limits(
 
     Args:
         lengths: of the sources, in tokens with EOS.
-        config: has the ratios and the limits.
+        config: has the ratios and the limits. `max_length` limits the minimum. Without it, the
+            maximum is at least the minimum.
         prefix: tokens that every translation begins with.
     """
-    maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
-    maximum = np.minimum(maximum, config.max_length or math.inf)
-    maximum = np.maximum(maximum, prefix + 1)
     minimum = np.maximum(np.ceil(lengths * config.min_length_ratio), config.min_length)
+    if config.max_length is None:
+        maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
+        maximum = np.maximum(maximum, minimum)
+    else:
+        maximum = np.full_like(minimum, config.max_length)
+    maximum = np.maximum(maximum, prefix + 1)
     return maximum.astype(np.int32), np.minimum(minimum, maximum).astype(np.int32)
 
 
@@ -121,7 +124,7 @@ def batches(
         parts: how many batches are computed in parallel; None for `parts_at_once`.
     """
     share = -(-len(lengths) // (parts or parts_at_once()))
-    most = min(config.batch_sentences, max(share, _FEW))
+    most = min(config.batch_sentences, max(share, _WORTH_A_BATCH))
     batch: list[int] = []
     for key in sorted(lengths, key=lambda key: -lengths[key]):
         is_full = len(batch) == most
