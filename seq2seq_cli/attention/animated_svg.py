@@ -5,6 +5,7 @@ animate, the last validation is shown.
 """
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from seq2seq_cli.attention.themes import Colour, Theme, theme_for
 
 _CELL, _GAP = 34, 2
 _LETTER = 8.2  # width of a letter of 14 pixels, a little more than most have
+_WIDE_LETTER = 14  # width of a Chinese, Japanese or Korean character
 _SLOPE = 0.71  # of words above the columns
 _CURVE = 44  # height of the curve of dev BLEU
 _FRAME, _LAST = 0.45, 2.5  # seconds of a validation, and of the last one
@@ -32,10 +34,10 @@ def animated_svg(evolution: Evolution, dark: bool = False) -> bytes:
     """
     queries, keys = map(_labels, (evolution.queries, evolution.keys))
     theme, frames = theme_for(dark), evolution.frames
-    left = round(22 + _LETTER * max(map(len, queries)))
-    top = round(20 + _LETTER * _SLOPE * max(map(len, keys)))
+    left = round(22 + max(map(_width, queries)))
+    top = round(20 + _SLOPE * max(map(_width, keys)))
     curve_top = top + _CELL * len(queries) + 34
-    ends = [(j + 0.5) * _CELL + _LETTER * _SLOPE * len(word) for j, word in enumerate(keys)]
+    ends = [(j + 0.5) * _CELL + _SLOPE * _width(word) for j, word in enumerate(keys)]
     width = left + round(max(_CELL * len(keys), *ends, 230)) + 16
     times = _Times(len(frames))
     cells, keyframes = _cells(evolution, theme, times, left, top)
@@ -84,6 +86,11 @@ class _Times:
 
 def _labels(words: list[str]) -> list[str]:
     return [shortened(word) for word in words]
+
+
+def _width(word: str) -> float:
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in word)
+    return _WIDE_LETTER * wide + _LETTER * (len(word) - wide)
 
 
 def _cells(

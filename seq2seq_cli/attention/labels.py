@@ -1,5 +1,13 @@
 """Words as labels of figures."""
 
+import unicodedata
+
+BIDI_CONTROLS = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+"""The characters that change the direction of the text after them."""
+
+_WITHOUT_FORM = ("Cc", "Cs", "Cn", "Zl", "Zp")  # categories
 _LONGEST = 24  # characters
 
 
@@ -10,5 +18,12 @@ def shortened(word: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Replace the characters that fonts and XML do not support."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    """Replace the characters that fonts and XML do not support, and spaces of other widths."""
+    return "".join(map(_drawn, text))
+
+
+def _drawn(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in _WITHOUT_FORM or character in BIDI_CONTROLS:
+        return "\N{REPLACEMENT CHARACTER}"
+    return " " if category == "Zs" else character

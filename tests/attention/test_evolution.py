@@ -72,6 +72,16 @@ def test_the_svg_animates_the_colours_of_all_validations(dark):
     assert "prefers-reduced-motion" in text
 
 
+def test_chinese_characters_have_more_space_in_the_svg():
+    (evolution, _) = evolutions(snapshots())
+    latin, chinese = (
+        animated_svg(evolution._replace(queries=[word] * len(evolution.queries)))
+        for word in ("abcdefgh", "一二三四五六七八")
+    )
+    widths = [int(ElementTree.fromstring(each).get("width")) for each in (latin, chinese)]
+    assert widths[1] - widths[0] >= 8 * 5
+
+
 def test_hostile_texts_are_escaped_in_the_svg():
     evolution = evolutions(snapshots())[1]
     root = ElementTree.fromstring(animated_svg(evolution))
