@@ -10,7 +10,7 @@ import numpy as np
 
 from seq2seq_cli.attention.labels import shortened, without_controls
 from seq2seq_cli.attention.maps import Attention, View
-from seq2seq_cli.attention.themes import GAMMA, Theme, theme_for
+from seq2seq_cli.attention.themes import GAMMA, Theme, ink_on, theme_for
 from seq2seq_cli.errors import UsageError
 
 _CELL = 0.42  # inches
@@ -73,7 +73,7 @@ def figure(attention: Attention, view: View, format_name: str, dark: bool = Fals
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), aspect="equal")
     _label(axes, view, theme)
     if rows * columns <= _CELLS_WITH_NUMBERS:
-        _write_numbers(axes, view, [colours(scale(w)) for w in view.weights.ravel()])
+        _write_numbers(axes, view, theme)
     bar = drawn.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=[0, 0.25, 0.5, 0.75, 1])
     bar.ax.set_yticklabels(["0", "25", "50", "75", "100 %"], color=theme.muted, fontsize=7)
     bar.ax.tick_params(color=theme.muted, length=2)
@@ -97,14 +97,12 @@ def _label(axes: Any, view: View, theme: Theme) -> None:
         spine.set_visible(False)
 
 
-def _write_numbers(axes: Any, view: View, colours: list[tuple[float, ...]]) -> None:
+def _write_numbers(axes: Any, view: View, theme: Theme) -> None:
     for (row, column), weight in np.ndenumerate(view.weights):
-        red, green, blue, _ = colours[row * view.weights.shape[1] + column]
-        is_bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
         axes.text(
             *(column, row, f"{100 * weight:.0f}" if weight >= 0.005 else ""),
             **{"ha": "center", "va": "center", "fontsize": 7},
-            color="#10151f" if is_bright else "#ffffff",
+            color=[part / 255 for part in ink_on(theme.colour(weight))],
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seq2seq_cli.attention.themes import LIGHT, Colour
+from seq2seq_cli.attention.themes import LIGHT, Colour, ink_on
 
 _TABLE = """\
 <figure style="margin:0;max-width:100%;overflow:auto">
@@ -16,7 +16,7 @@ _TABLE = """\
 <tbody>
 {% for query, cells in rows %}<tr><th scope="row" style="{{ word }}"><bdi>{{ query }}</bdi></th>
 {%- for weight, background, ink in cells -%}
-<td title="{{ '%.6f'|format(weight) }}" style="background:rgb{{ background }};color:{{ ink }};\
+<td title="{{ '%.6f'|format(weight) }}" style="background:rgb{{ background }};color:rgb{{ ink }};\
 text-align:center;padding:0.3em 0.5em">{{ '%.0f'|format(100 * weight) if weight >= 0.005 }}</td>
 {%- endfor %}</tr>
 {% endfor %}</tbody>
@@ -47,7 +47,7 @@ def table_html(
     return template.render(caption=caption, keys=keys, rows=rows, word=_WORD)
 
 
-def _colours(weight: float) -> tuple[Colour, str]:
+def _colours(weight: float) -> tuple[Colour, Colour]:
     """Return the colour of a cell, and that of the number in it."""
     colour = LIGHT.colour(weight)
-    return colour, "#ffffff" if colour[1] < 140 else "#10151f"
+    return colour, ink_on(colour)

@@ -7,6 +7,8 @@ GAMMA = 0.75
 
 Colour = tuple[int, int, int]
 
+BLACK, WHITE = (0, 0, 0), (255, 255, 255)
+
 
 class Theme(NamedTuple):
     """The colours of a figure, as #rrggbb; `scale` is for weights from 0 to 1."""
@@ -39,6 +41,23 @@ DARK = Theme(
 def theme_for(dark: bool) -> Theme:
     """Return the theme for a dark or a light background."""
     return DARK if dark else LIGHT
+
+
+def ink_on(background: Colour) -> Colour:
+    """Return black or white: the colour of text with the higher contrast, which is at least 4.5.
+
+    The contrast is that of WCAG 2: (a + 0.05) / (b + 0.05), with a and b the higher and the lower
+    of two luminances.
+    """
+    luminance = luminance_of(background)
+    return BLACK if (luminance + 0.05) ** 2 > 1.05 * 0.05 else WHITE
+
+
+def luminance_of(colour: Colour) -> float:
+    """Return the relative luminance of WCAG 2: from 0, black, to 1, white."""
+    parts = [part / 255 for part in colour]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def rgb(colour: str) -> Colour:

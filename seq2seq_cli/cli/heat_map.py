@@ -10,7 +10,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
 
+from seq2seq_cli.attention.labels import BIDI_CONTROLS
 from seq2seq_cli.attention.maps import View
+from seq2seq_cli.attention.themes import Colour, ink_on
 
 _SHADES = " ░▒▓█"
 _WIDEST = 16  # columns of a terminal that a word takes before it is folded
@@ -19,8 +21,6 @@ _SHARE_OF_LABELS = 3  # the words at the left take at most this part of the widt
 # From no attention to all of it, on a dark and on a light background.
 _DARK = [(28, 32, 44), (31, 62, 112), (37, 112, 190), (86, 178, 240), (214, 240, 255)]
 _LIGHT = [(255, 255, 255), (207, 226, 250), (120, 174, 240), (33, 104, 200), (8, 36, 102)]
-_BLACK, _WHITE = (16, 21, 31), (255, 255, 255)
-_REVERSING = {0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 _INVISIBLE = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -113,7 +113,7 @@ class HeatMap:
 def printable(text: str) -> str:
     """Escape characters that would move the cursor or change the direction of the text."""
     return "".join(
-        f"\\u{ord(c):04x}" if unicodedata.category(c) in _INVISIBLE or ord(c) in _REVERSING else c
+        f"\\u{ord(c):04x}" if unicodedata.category(c) in _INVISIBLE or c in BIDI_CONTROLS else c
         for c in text
     )
 
@@ -137,12 +137,9 @@ def blocks(widths: Sequence[int], free: int) -> Iterator[tuple[int, int]]:
 
 
 def _coloured_cell(weight: float, width: int, is_best: bool) -> Text:
-    red, green, blue = _colour(weight)
-    bright = 0.299 * red + 0.587 * green + 0.114 * blue > 140
+    colour = _colour(weight)
     style = Style(
-        color=Color.from_rgb(*(_BLACK if bright else _WHITE)),
-        bgcolor=Color.from_rgb(red, green, blue),
-        bold=is_best,
+        color=Color.from_rgb(*ink_on(colour)), bgcolor=Color.from_rgb(*colour), bold=is_best
     )
     return Text(_per_cent(weight).rjust(3).center(width), style)
 
@@ -157,7 +154,7 @@ def _per_cent(weight: float) -> str:
     return f"{100 * weight:.0f}" if weight >= 0.005 else "·"
 
 
-def _colour(weight: float) -> tuple[int, int, int]:
+def _colour(weight: float) -> Colour:
     """Return the interpolated colour of the scale for a weight from 0 to 1."""
     scale = _LIGHT if _is_light() else _DARK
     position = min(1.0, max(0.0, weight)) ** 0.7 * (len(scale) - 1)

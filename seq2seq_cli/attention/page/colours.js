@@ -28,10 +28,17 @@ export function readColours() {
     const colour = stops[below].map(
       (part, c) => part + (stops[below + 1][c] - part) * (position - below),
     );
-    const [red, green, blue] = colour;
-    const isBright = 0.299 * red + 0.587 * green + 0.114 * blue > 140;
-    return { fill: css(colour), text: isBright ? "#10151f" : "#ffffff" };
+    return { fill: css(colour), text: inkOn(colour.map(Math.round)) };
   });
+}
+
+/** Return black or white, which has the higher contrast with a colour: `ink_on` of themes.py. */
+function inkOn(colour) {
+  const [red, green, blue] = colour
+    .map((part) => part / 255)
+    .map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  return (luminance + 0.05) ** 2 > 1.05 * 0.05 ? "#000000" : "#ffffff";
 }
 
 function css([red, green, blue]) {
