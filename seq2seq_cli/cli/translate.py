@@ -1,5 +1,6 @@
 """The command that translates arguments, sentences typed at a prompt, or lines: translate."""
 
+import math
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -191,7 +192,7 @@ class _Writer(NamedTuple):
         record = {"source": source, **_record(translation)}
         if self.config.n_best > 1:
             record["others"] = [_record(other) for other in translation.others]
-        found = [translation, *translation.others]
+        found = [translation, *translation.others] if source.strip() else []
         # The same number of lines for each sentence, regardless of the number of translations.
         missing = [""] * (self.config.n_best - len(found))
         lines = [*map(self._line, found), *missing]
@@ -281,11 +282,16 @@ def _recalled(history: Path) -> Iterator[None]:
             readline.write_history_file(history)
 
 
+def _finite(number: float) -> float | None:
+    """Return a number, or None for what JSON does not have: NaN and infinity."""
+    return number if math.isfinite(number) else None
+
+
 def _record(translation: "Translation") -> dict[str, Any]:
     record: dict[str, Any] = {
         "translation": translation.text,
-        "score": translation.score,
-        "log_probability": translation.log_probability,
+        "score": _finite(translation.score),
+        "log_probability": _finite(translation.log_probability),
     }
     if translation.reverse_log_probability is not None:
         record["reverse_log_probability"] = translation.reverse_log_probability

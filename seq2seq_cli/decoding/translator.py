@@ -34,20 +34,22 @@ class Translation:
 
     Attributes:
         text: the translation, on one line; empty for an empty source.
-        score: ranks it: the log-probability in nats, EOS included, after the penalties of
-            `[decoding]`; with re-ranking, the score of `Reranker`.
+        score: the log-probability in nats, EOS included, after the penalties of `[decoding]`; with
+            re-ranking, the score of `Reranker`. It ranks the translation, except in minimum Bayes
+            risk decoding. NaN for an empty source.
         log_probability: the same before the penalties.
         reverse_log_probability: that of the source given the translation, in nats, which is part
             of `score`; None without re-ranking.
         ids: its tokens, EOS included unless it was cut at the maximum length.
         cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
         alignment: of its words to those of the source, if the translator gives alignments.
-        others: the next best translations, at most `decoding.n_best` - 1.
+        others: the next best translations, at most `decoding.n_best` - 1. They have no others. Only
+            samples may have equal texts.
     """
 
     text: str
-    score: float = 0.0
-    log_probability: float = 0.0
+    score: float = math.nan
+    log_probability: float = math.nan
     reverse_log_probability: float | None = None
     ids: tuple[int, ...] = ()
     cut: bool = False
@@ -177,7 +179,9 @@ class Translator:
             done += len(chosen)
             progress(done)
         if self._rerank is not None:
-            hypotheses = [[translations[i], *translations[i].others] for i in wanted]
+            hypotheses = [
+                [replace(translations[i], others=()), *translations[i].others] for i in wanted
+            ]
             ranked = self._rerank([sentences[i] for i in wanted], hypotheses)
             for i, (best, *others) in zip(wanted, ranked, strict=True):
                 translations[i] = replace(best, others=tuple(others))
@@ -218,6 +222,8 @@ class Translator:
             ]
             if self._config.mbr:
                 each = self._least_risk(each)
+            elif not self._config.sample:
+                each = distinct(each)  # a text may have several segmentations
             # None is found only where the model's numbers are not finite.
             best, *others = each or [Translation("", -math.inf, -math.inf)]
             translations.append(replace(best, others=tuple(others)))
