@@ -86,6 +86,11 @@ class DecodingConfig(Table):
                 f"{self.beam} finds. To search for them, add decoding.beam = {self.n_best}; to "
                 "draw them, decoding.sample = true"
             )
+        if self.mbr == 1:
+            raise ValueError(
+                "decoding.mbr = 1 has nothing to choose from: there is one hypothesis. To compare "
+                "more, raise it to 16; to turn it off, set it to 0"
+            )
         if self.mbr > self.beam and not self.sample:
             raise ValueError(
                 f"decoding.mbr = {self.mbr} compares more hypotheses than a beam of {self.beam} "
