@@ -54,7 +54,8 @@ class Attention:
         source: the sentence.
         translation: its translation.
         source_side: the tokens of the source, </s> included.
-        target_side: the same of the translation; without </s> if it was cut.
+        target_side: the same of the translation; without </s> if the search stopped it at the
+            maximum length.
         input_side: the tokens that the decoder reads: <s> and the translation without its last
             token.
         log_probabilities: float64 [target tokens], of each given the source and those before it,
@@ -102,7 +103,7 @@ class Attention:
 
     @property
     def target_words(self) -> list[str]:
-        """The words of the translation, and </s> unless it was cut."""
+        """The words of the translation, and </s> unless the search stopped it."""
         return self.target_side.words
 
     @property

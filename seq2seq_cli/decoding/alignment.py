@@ -18,7 +18,8 @@ class Alignment:
 
     Attributes:
         words: (source word, target word) for each target word, counted from 0; words are separated
-            by spaces.
+            by spaces. With tokenizer.kind = "words", an unknown word is a separate word, even if
+            there is no space before it.
         source_tokens, target_tokens: the tokens as written, </s> included.
         weights: for each target token, the attention to each source token.
     """

@@ -16,7 +16,7 @@ class Options(NamedTuple):
         logits_BKV: float32; minus infinity for a token that is excluded.
         normaliser_BK: the value to subtract from a logit for the token's log-probability.
         total_BK: log-probability of each hypothesis so far; minus infinity if there is none.
-        uniform_BK: float64 in [0, 1), for drawing; None if nothing is drawn.
+        uniform_BK: float64 in [0, 1), for drawing; of shape [B, 0] if nothing is drawn.
     """
 
     logits_BKV: tf.Tensor
