@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from seq2seq_cli.special_tokens import BOS, EOS
 if TYPE_CHECKING:
     from seq2seq_cli.decoding.loading import LoadedRun
 
-_FEW = 8  # sentences that are translated without a graph
+_WITHOUT_GRAPH = 8  # sentences
 
 
 class _Pair(NamedTuple):
@@ -43,6 +44,7 @@ class AttentionReader:
         loaded: the run, or several as an ensemble.
         decoding: search options and maximum lengths; None for the run's `[decoding]`.
         runners_up: number of less probable tokens to return for each target token.
+        reverse: the run of `decoding.rerank`, if it is loaded already.
 
     Raises:
         UsageError: if the members of an ensemble have different source vocabularies, or if the
@@ -50,7 +52,11 @@ class AttentionReader:
     """
 
     def __init__(
-        self, loaded: "LoadedRun", decoding: DecodingConfig | None = None, runners_up: int = 0
+        self,
+        loaded: "LoadedRun",
+        decoding: DecodingConfig | None = None,
+        runners_up: int = 0,
+        reverse: "LoadedRun | None" = None,
     ):
         if loaded.member_tokenizers:
             raise UsageError(
@@ -65,6 +71,7 @@ class AttentionReader:
         self._loaded = loaded
         self._decoding = decoding or loaded.decoding
         self._runners_up = runners_up
+        self._reverse = reverse
 
     def read(
         self,
@@ -107,7 +114,9 @@ class AttentionReader:
             texts = [""] * len(pairs)
             for i in free:
                 texts[i] = pairs[i][0]
-            translator = self._loaded.translator(config, compiled=len(free) > _FEW)
+            translator = self._loaded.translator(
+                config, self._reverse, compiled=len(free) > _WITHOUT_GRAPH
+            )
             own = dict(enumerate(translator.translate(texts)))
         encoded = {}
         for i, source in zip(wanted, sources, strict=True):
@@ -156,8 +165,7 @@ class AttentionReader:
             ),
         )
         aligned = align(tokenizers, pair.source.tolist(), target, attention.weights)
-        attention.words.extend(aligned.words)
-        return attention
+        return replace(attention, words=aligned.words)
 
     def _others(self, logs_V: np.ndarray, chosen: int) -> tuple[RunnerUp, ...]:
         """Return the most probable tokens except the chosen one."""

@@ -25,6 +25,7 @@ FEW = 8
 """Sentences that are translated before a graph is compiled, which takes a second or more."""
 
 _KEPT_TRANSLATORS = 8  # each may have its own graph
+_NAMED = 40  # characters of a text in a warning
 
 
 class ScoredTranslation(NamedTuple):
@@ -210,9 +211,10 @@ class Model:
         with options_as_keywords():
             scorer = self._scorer(self._scored > FEW, to)
         found = scorer.score([*zip(sources, translations, strict=True)])
+        texts = {"source": sources, "translation": translations}
         for number, each in enumerate(found):
             for side in each.cut:
-                _warn_of_cut(f"{side} {number}", self.decoding)
+                _warn_of_cut(f"{side} {number}", texts[side][number], self.decoding)
         scores = [
             float("nan") if each.log_probability is None else each.log_probability for each in found
         ]
@@ -249,13 +251,15 @@ class Model:
             found = self._reader(to).read([(sentence, translation)])[0]
         assert found is not None
         for side in found.cut:
-            _warn_of_cut("sentence" if side == "source" else side, self.decoding)
+            name, text = ("sentence", sentence) if side == "source" else (side, translation or "")
+            _warn_of_cut(name, text, self.decoding)
         return found
 
     def _reader(self, to: str | None) -> "AttentionReader":
         from seq2seq_cli.attention.reader import AttentionReader
 
-        return AttentionReader(self._loaded.towards(to))
+        loaded = self._loaded.towards(to)
+        return AttentionReader(loaded, reverse=self._reverse_of(self.decoding, loaded))
 
     def _new_scorer(self, compiled: bool, to: str | None) -> "Scorer":
         return self._loaded.towards(to).scorer(compiled)
@@ -265,8 +269,11 @@ class Model:
         found = self._translator(search, self._searched[search] > FEW).translate(texts)
         for number, translation in enumerate(found):
             if translation.cut:
-                _warn_of_cut(f"sentence {number}", search.decoding)
+                _warn_of_cut(f"sentence {number}", texts[number], search.decoding)
         return found
+
+    def _reverse_of(self, decoding: DecodingConfig, loaded: "LoadedRun") -> "LoadedRun | None":
+        return self._reverse(decoding.rerank, loaded.languages) if decoding.rerank else None
 
     def _load_reverse(self, name: str, languages: tuple[str, str]) -> "LoadedRun":
         from seq2seq_cli.decoding.loading import load_reverse
@@ -274,10 +281,10 @@ class Model:
         return load_reverse(name, languages, warn)
 
     def _new_translator(self, search: _Search, compiled: bool) -> "Translator":
-        rerank, loaded = search.decoding.rerank, self._loaded.towards(search.to)
+        loaded = self._loaded.towards(search.to)
         return loaded.translator(
             search.decoding,
-            reverse=self._reverse(rerank, loaded.languages) if rerank else None,
+            reverse=self._reverse_of(search.decoding, loaded),
             prefix=search.prefix,
             replace_unknown=search.replace_unknown,
             compiled=compiled,
@@ -301,9 +308,10 @@ def _strings(texts: str | Iterable[str], name: str) -> list[str]:
     return found
 
 
-def _warn_of_cut(text: str, decoding: DecodingConfig) -> None:
-    limit = decoding.max_source_tokens
-    warn(f"{text} was cut to {limit} tokens (decoding.max_source_tokens)")
+def _warn_of_cut(name: str, text: str, decoding: DecodingConfig) -> None:
+    """Warn of a text that was cut. Python shows equal warnings once, so it names the text."""
+    limit, begin = decoding.max_source_tokens, text.strip()[:_NAMED]
+    warn(f"{name} was cut to {limit} tokens (decoding.max_source_tokens): {begin!r}…")
 
 
 def warn(text: str) -> None:

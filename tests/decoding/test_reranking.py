@@ -9,6 +9,7 @@ from conftest import invoke, s2s, tiny_config
 from pydantic import ValidationError
 
 import seq2seq_cli
+from seq2seq_cli.attention.reader import AttentionReader
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding.loading import LoadedRun, load_reverse, load_run
 from seq2seq_cli.decoding.reranking import Reranker
@@ -64,6 +65,7 @@ def test_scores_are_those_of_both_directions(loaded, reverse, search, penalty, w
         texts = [found[i].text for i in order]
         order = [i for n, i in enumerate(order) if texts[n] not in texts[:n]][:4]
         assert [each.text for each in best] == [found[i].text for i in order]
+        assert not any(each.others for each in best[1:])
         assert [each.score for each in best] == pytest.approx(scores[order], abs=1e-3)
         assert [each.reverse_log_probability for each in best] == pytest.approx(
             logs[order], abs=1e-3
@@ -153,6 +155,14 @@ def test_the_commands_and_python_take_it(home, reverse, trained):
     code, _, error = s2s("translate", SENTENCES[0], "--run", trained.name, "--rerank", "x")
     assert code == 2
     assert "--rerank x has nothing to choose from" in error
+
+
+def test_a_loaded_reverse_run_is_not_loaded_again(loaded, reverse, monkeypatch):
+    other = load_reverse(str(reverse), loaded.languages, ignore)
+    monkeypatch.setattr("seq2seq_cli.decoding.loading.load_reverse", None)
+    decoding = DecodingConfig(beam=3, rerank=str(reverse))
+    (found,) = AttentionReader(loaded, decoding, reverse=other).read([(SENTENCES[0], None)])
+    assert found.translation
 
 
 @pytest.mark.slow
