@@ -14,7 +14,7 @@ from conftest import invoke, toy_pairs
 import seq2seq_cli as s2s
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.errors import CheckpointError, UsageError
-from seq2seq_cli.python.options import Options, with_options
+from seq2seq_cli.python.options import Options, options_as_keywords, with_options
 
 SENTENCE = "I see one cats."
 TRANSLATION = "yo mirar un gatos."
@@ -62,6 +62,7 @@ def test_n_best_gives_a_list_for_each_sentence(model):
     found = model.translate([SENTENCE, ""], beam=3, n_best=2)
     assert [len(each) for each in found] == [2, 1]
     assert model.translate(SENTENCE, n_best=1) == [TRANSLATION]
+    assert math.isnan(model.translate("", with_scores=True).score)
     best = model.translate(SENTENCE, with_scores=True)
     assert best.text == TRANSLATION
     assert best.score < 0
@@ -87,8 +88,16 @@ def test_a_prefix_begins_the_translation(model):
 
 
 def test_a_cut_sentence_is_a_warning(model):
-    with pytest.warns(UserWarning, match=r"sentence 1 was cut to 4 tokens \(decoding.max_sou"):
+    with pytest.warns(UserWarning, match=r"sentence 1 was cut to 4 tokens \(.*\): 'I see one"):
         model.translate(["a", SENTENCE], max_source_tokens=4)
+
+
+def test_only_options_are_named_as_keywords_and_no_parts_of_paths():
+    with pytest.raises(UsageError) as caught, options_as_keywords():
+        raise UsageError(
+            "--top-k: decoding.top_k (--top-k) in runs/a--beam/decoding.beam and training.new.toml"
+        )
+    assert str(caught.value) == "top_k: top_k in runs/a--beam/decoding.beam and training.new.toml"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +107,7 @@ def test_a_cut_sentence_is_a_warning(model):
         ({"beam": 5000}, "^beam is 5000, but the target vocabulary has"),
         ({"n_best": 3}, "^translate(): n_best = 3 asks for more .* add beam = 3; .* sample = True"),
         ({"top_k": 2}, "only sampling uses top_k = 2. Add sample = True, or leave it out"),
-        ({"seed": 3}, "^seed is for sample=True"),
+        ({"seed": 3}, "^seed is for sample; without"),
         ({"replace_unknown": True}, "^replace_unknown copies whole words"),
         ({"max_length": 1, "prefix": "yo"}, "^prefix has .* max_length is 1"),
     ],

@@ -255,10 +255,10 @@ def find_runs(
             f"--set {others[0]}: a trained run accepts only keys of decoding, such as "
             "--set decoding.no_repeat_ngram=3"
         )
-    wanted: list[str | None] = list(names) if names else [None]
-    runs = [find_run(name, warn) for name in wanted]
+    runs = [find_run(name, warn) for name in names] if names else [find_run(None, warn)]
     first, *more = runs
     configs = [first.config(options), *(run.config() for run in more)]
+    options.check_seed(configs[0].decoding.sample)
     for run, config in zip(runs, configs, strict=True):
         try:
             config.data.languages_to(to)

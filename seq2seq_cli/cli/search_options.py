@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 
 from seq2seq_cli.cli.options import Flag, decoding_flags
-from seq2seq_cli.errors import UsageError
 
 NBestOption = Annotated[
     int | None,
@@ -37,11 +36,5 @@ MaxLengthOption = Annotated[
 
 
 def search_flags(sample: bool, seed: int | None, **values: Any) -> list[Flag]:
-    """Return the flags of --sample, --seed and others, which have the names of `[decoding]` keys.
-
-    Raises:
-        UsageError: if there is a seed without sampling.
-    """
-    if seed is not None and not sample:
-        raise UsageError("--seed is for --sample; without sampling nothing is random. Leave it out")
+    """Return the flags of --sample, --seed and others, named like the keys of `[decoding]`."""
     return decoding_flags(sample=sample or None, seed=seed, **values)

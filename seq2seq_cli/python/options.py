@@ -49,6 +49,14 @@ class Options(TypedDict, total=False):
 _OTHER_KEYWORDS = ("n_best", "prefix", "with_scores", "replace_unknown", "to")
 
 
+# The options and config keys that errors name. Paths in errors may contain others.
+_FLAGS = "|".join(
+    name.replace("_", "-")
+    for name in (*Options.__annotations__, *_OTHER_KEYWORDS, "alignments", "device", "run")
+)
+_KEYS = "|".join([*DecodingConfig.model_fields, "device"])
+
+
 def with_options(
     defaults: DecodingConfig, origin: str, options: Mapping[str, Any]
 ) -> DecodingConfig:
@@ -74,8 +82,7 @@ def with_options(
         given.set(f"decoding.{key}", value, "translate()")
     given.sample_instead_of_beam()
     decoding = load_config(values, given).decoding
-    if "seed" in options and not decoding.sample:
-        raise UsageError("seed is for sample=True; without sampling nothing is random")
+    given.check_seed(decoding.sample)
     return decoding
 
 
@@ -92,7 +99,9 @@ def options_as_keywords() -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        text = re.sub(r" \(--[a-z-]+\)", "", str(error))
-        text = re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda match: match[1].replace("-", "_"), text)
-        text = re.sub(r"\b(decoding|training)\.", "", text)
+        text = re.sub(rf" \(--(?:{_FLAGS})\)", "", str(error))
+        text = re.sub(
+            rf"(?<!\S)--({_FLAGS})(?![\w-])", lambda match: match[1].replace("-", "_"), text
+        )
+        text = re.sub(rf"(?<![\w./-])(?:decoding|training)\.(?=(?:{_KEYS})\b)", "", text)
         raise UsageError(text.replace("sample = true", "sample = True")) from None

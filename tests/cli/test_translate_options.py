@@ -21,6 +21,9 @@ def test_n_best_gives_n_lines_with_falling_scores(home):
     scores = [float(line.split("\t")[0]) for line in lines[:3]]
     assert scores == sorted(scores, reverse=True)
     assert len(set(lines[:3])) == 3
+    assert lines[3:] == ["", "", ""]
+    (empty,) = invoke("translate", "", "--alignments", "--json")
+    assert json.loads(empty)["score"] is None
 
 
 def test_a_beam_finds_at_least_what_greedy_finds(home):
@@ -179,6 +182,7 @@ def test_top_k_may_be_more_than_the_vocabulary(home):
 def test_samples_take_the_place_of_the_beam_of_a_run(tmp_path):
     Run(tmp_path / "run").write(tiny_config("x", decoding__beam=5), {})
     for given in ([], ["decoding.sample=true"]):
-        flags = search_flags(not given, None, beam=None)
+        flags = search_flags(not given, 3, beam=None)
         (config,) = find_runs([str(tmp_path / "run")], given, *flags).configs
         assert (config.decoding.sample, config.decoding.beam) == (True, 1)
+        assert config.decoding.seed == 3
