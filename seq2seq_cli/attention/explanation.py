@@ -67,8 +67,11 @@ class Explanation(NamedTuple):
         search: the tree of the beam, the parents first; empty for greedy decoding, samples, minimum
             Bayes risk, and given translations.
         nearest: the training pairs most similar to the source.
-        unseen: words of the source that occur in no training source.
-        never_together: pairs of words of the source that occur in training, but not in one source.
+        unseen: words of the source that occur in no training source that is indexed.
+        never_together: pairs of words of the source that are indexed, but not from one training
+            source.
+        indexed_pairs, training_pairs: how many of how many training pairs are indexed; 0 if none
+            are.
     """
 
     attention: Attention
@@ -77,6 +80,15 @@ class Explanation(NamedTuple):
     nearest: list[Neighbour]
     unseen: list[str]
     never_together: list[tuple[str, str]]
+    indexed_pairs: int = 0
+    training_pairs: int = 0
+
+    @property
+    def training_sources(self) -> str:
+        """The sources in which words were searched, for "Not in …"."""
+        if self.indexed_pairs == self.training_pairs:
+            return "any training source"
+        return f"{self.indexed_pairs:,} of the {self.training_pairs:,} training sources"
 
     def record(self) -> dict[str, Any]:
         """Return the explanation as JSON values."""
@@ -99,9 +111,15 @@ class Explanation(NamedTuple):
         return {
             "words": words,
             "search": [hypothesis._asdict() for hypothesis in self.search],
-            "nearest": [neighbour._asdict() for neighbour in self.nearest],
+            "nearest": [
+                {**neighbour._asdict(), "parts": [part._asdict() for part in neighbour.parts]}
+                for neighbour in self.nearest
+            ],
             "unseen": self.unseen,
             "never_together": [list(pair) for pair in self.never_together],
+            "indexed_pairs": self.indexed_pairs,
+            "training_pairs": self.training_pairs,
+            "training_sources": self.training_sources,
         }
 
 
@@ -148,6 +166,8 @@ class Explainer:
             index.nearest(source, NEAREST) if index else [],
             index.unseen(source) if index else [],
             index.never_together(source) if index else [],
+            index.pairs if index else 0,
+            index.total if index else 0,
         )
 
     def _tree(self, source: str) -> list[Hypothesis]:
@@ -215,11 +235,13 @@ def training_index(
         warn(f"there are no nearest training pairs: {error}")
         return None
     pairs: Pairs = corpus.train
+    total = len(pairs)
     if languages[0] != data.source_language:
         sides = pairs.take(spread(range(len(pairs)), MOST_PAIRS))
         pairs = PairsInMemory(*sides[::-1])
-    total = len(pairs)
-    index = Index.build(pairs, lambda done: show("Indexing", "pairs", done, total))
+    index = Index.build(
+        pairs, lambda done: show("Indexing", "pairs", done, min(total, MOST_PAIRS)), total
+    )
     try:
         index.save(path)
     except OSError as error:

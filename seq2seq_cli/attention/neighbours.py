@@ -1,6 +1,7 @@
 """The training pairs most similar to a sentence, by the words that they share."""
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,8 +17,15 @@ from seq2seq_cli.runs.disk import publish
 MOST_PAIRS = 1_000_000  # that are indexed; of a larger corpus an even selection
 _READ_AT_ONCE = 4096
 _MOST_WORDS = 12  # of a sentence that are compared in pairs: the rarest
-_ARRAYS = ("words", "word_ends", "starts", "rows", "texts", "ends")
-_FORMAT = 2  # of the file; raise it when the format changes
+_ARRAYS = ("words", "word_ends", "starts", "rows", "texts", "ends", "total")
+_FORMAT = 3  # of the file; raise it when the format changes
+
+
+class Part(NamedTuple):
+    """A part of a training source, and whether it is a word that the sentence also has."""
+
+    text: str
+    is_shared: bool
 
 
 class Neighbour(NamedTuple):
@@ -28,12 +36,14 @@ class Neighbour(NamedTuple):
             by those of all words of both. A word's weight is log(1 + N / n): N pairs, n with the
             word.
         shared: the words, normalised.
+        parts: the source, split into words and the spaces between them.
     """
 
     source: str
     target: str
     similarity: float
     shared: list[str]
+    parts: list[Part]
 
 
 class Index:
@@ -46,6 +56,7 @@ class Index:
         rows: int32, the pairs with each word, ascending.
         texts: UTF-8 of all sources and targets, concatenated.
         ends: int64 [2 pairs], the positions in `texts` where each source and each target ends.
+        total: the number of training pairs, of which these may be a selection.
     """
 
     def __init__(
@@ -56,9 +67,11 @@ class Index:
         rows: np.ndarray,
         texts: np.ndarray,
         ends: np.ndarray,
+        total: int | np.ndarray,
     ):
         self._arrays: dict[str, Any] = {"words": words, "word_ends": word_ends, "starts": starts}
         self._arrays |= {"rows": rows, "texts": texts, "ends": ends}
+        self._arrays["total"] = np.array(total)
         self._numbers = {
             bytes(words[begin:end]).decode(): number
             for number, (begin, end) in enumerate(itertools.pairwise([0, *word_ends.tolist()]))
@@ -74,13 +87,24 @@ class Index:
         """The number of pairs that are indexed."""
         return len(self._ends) // 2
 
+    @property
+    def total(self) -> int:
+        """The number of training pairs."""
+        return int(self._arrays["total"])
+
     @classmethod
-    def build(cls, pairs: Pairs, progress: Callable[[int], None] = lambda done: None) -> "Index":
+    def build(
+        cls,
+        pairs: Pairs,
+        progress: Callable[[int], None] = lambda done: None,
+        total: int | None = None,
+    ) -> "Index":
         """Index the training side of a corpus.
 
         Args:
-            pairs: the training side.
+            pairs: the training side, or a selection.
             progress: called with the number of pairs that are done, as it grows.
+            total: the number of pairs of the training side; None if `pairs` has all.
         """
         count = min(len(pairs), MOST_PAIRS)
         chosen = np.arange(count) * len(pairs) // max(1, count)
@@ -107,6 +131,7 @@ class Index:
             starts,
             rows[np.argsort(word_of, kind="stable")],
             *_joined(texts),
+            len(pairs) if total is None else total,
         )
 
     def save(self, path: Path) -> None:
@@ -149,12 +174,12 @@ class Index:
         ]
 
     def unseen(self, sentence: str) -> list[str]:
-        """Return the words of a sentence that occur in no training source."""
+        """Return the words of a sentence that occur in no indexed source."""
         words = dict.fromkeys(normalise(sentence).split())
         return [word for word in words if word not in self._numbers]
 
     def never_together(self, sentence: str) -> list[tuple[str, str]]:
-        """Return pairs of words of a sentence that occur in training, but not in one source.
+        """Return pairs of words of a sentence that are indexed, but not from one source.
 
         In a long sentence, only the rarest words are compared.
         """
@@ -181,7 +206,13 @@ class Index:
     def _neighbour(self, row: int, similarity: float, words: Sequence[str] | dict) -> Neighbour:
         source, target = self._text(2 * row), self._text(2 * row + 1)
         own = set(normalise(source).split())
-        return Neighbour(source, target, similarity, [word for word in words if word in own])
+        shared = [word for word in words if word in own]
+        parts = [
+            Part(text, not set(shared).isdisjoint(normalise(text).split()))
+            for text in re.split(r"(\s+)", source)
+            if text
+        ]
+        return Neighbour(source, target, similarity, shared, parts)
 
     def _text(self, number: int) -> str:
         begin = self._ends[number - 1] if number else 0

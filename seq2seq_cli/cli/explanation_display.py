@@ -1,7 +1,6 @@
 """An explanation of a translation in the terminal, drawn by Rich."""
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -80,15 +79,16 @@ class ExplanationDisplay:
     def _news(self) -> Iterator[Text]:
         """Yield the words and pairs of words that training did not have."""
         explanation = self._explanation
+        sources = explanation.training_sources
         if explanation.unseen:
             words = ", ".join(map(printable, explanation.unseen))
-            yield Text.assemble("\n", ("Not in any training source: ", "bold"), words)
+            yield Text.assemble("\n", (f"Not in {sources}: ", "bold"), words)
         if explanation.never_together:
             pairs = ", ".join(
                 f"{printable(first)} + {printable(second)}"
                 for first, second in explanation.never_together
             )
-            yield Text.assemble("\n", ("Not together in any training source: ", "bold"), pairs)
+            yield Text.assemble("\n", (f"Not together in {sources}: ", "bold"), pairs)
 
 
 class _Paths:
@@ -157,9 +157,9 @@ def _nearest(neighbours: "Sequence[Neighbour]") -> Table:
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", style="cyan")
     for neighbour in neighbours:
-        source = Text(printable(neighbour.source))
-        words = "|".join(re.escape(word) for word in neighbour.shared)
-        source.highlight_regex(rf"(?i)(?<!\w)(?:{words})(?!\w)", style="bold")
+        source = Text()
+        for part in neighbour.parts:
+            source.append(printable(part.text), "bold" if part.is_shared else None)
         table.add_row(_per_cent(neighbour.similarity), source, printable_text(neighbour.target))
     return table
 

@@ -29,6 +29,13 @@ def test_the_nearest_pair_shares_most_of_the_rare_words(index):
     assert second.similarity < first.similarity
 
 
+def test_shared_words_are_marked_whatever_their_case_and_punctuation():
+    index = Index.build(in_memory([("ΟΔΟΣ  Straße, «nuit»!", "x")]))
+    (found,) = index.nearest("οδος STRASSE nuit jour", 1)
+    assert "".join(part.text for part in found.parts) == found.source
+    assert [text for text, is_shared in found.parts if is_shared] == ["ΟΔΟΣ", "Straße,", "«nuit»!"]
+
+
 def test_similarity_is_the_share_of_the_weights(index):
     (found,) = index.nearest("night", 1)
     rare = math.log1p(4)
@@ -53,7 +60,7 @@ def test_an_index_is_read_back_as_it_was_written(index, tmp_path):
     index.save(path)
     again = Index.load(path)
     assert again.nearest("I inject", 3) == index.nearest("I inject", 3)
-    assert again.pairs == 4
+    assert (again.pairs, again.total) == (4, 4)
     assert [each.name for each in path.parent.iterdir()] == ["index.npz"]
 
 
@@ -76,6 +83,6 @@ def test_the_index_of_a_large_corpus_has_evenly_spaced_pairs(monkeypatch):
     monkeypatch.setattr(neighbours, "MOST_PAIRS", 10)
     done = []
     index = Index.build(in_memory([(f"word{i}", "x") for i in range(100)]), done.append)
-    assert index.pairs == 10
+    assert (index.pairs, index.total) == (10, 100)
     assert index.nearest("word90", 1)[0].source == "word90"
     assert done == [10]

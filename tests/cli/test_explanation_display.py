@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from seq2seq_cli.attention.neighbours import Neighbour
+from seq2seq_cli.attention.neighbours import Neighbour, Part
 from seq2seq_cli.cli.explanation_display import ExplanationDisplay
 
 KEPT, FINISHED, DROPPED = "kept", "finished", "dropped"
@@ -26,6 +26,7 @@ def drawn(width: int = 80, **parts) -> list[str]:
         word="[b]a\u202e", probability=0.005, looked_at=[("x", 1)], pieces=pieces
     )
     usual = {"search": [], "nearest": [], "unseen": [], "never_together": []}
+    usual["training_sources"] = "any training source"
     explanation = SimpleNamespace(
         attention=SimpleNamespace(source="[b]s", translation="t"),
         words=[word],
@@ -76,7 +77,8 @@ def test_each_hypothesis_is_shown_once_within_the_width(choices):
 
 
 def test_hostile_texts_are_escaped():
-    neighbour = Neighbour("[red]s\x1b[0m", "[i]t", 0.5, ["s"])
+    source = "[red]s\x1b[0m"
+    neighbour = Neighbour(source, "[i]t", 0.5, ["s"], [Part(source, True)])
     text = "\n".join(drawn(nearest=[neighbour], unseen=["[b]"], never_together=[("[c]", "\u202e")]))
     for shown in ["[b]s", "[b]a\\u202e", "[red]s\\u001b[0m", "[i]t", "[c] + \\u202e", "<1%", "25%"]:
         assert shown in text

@@ -7,21 +7,28 @@ const UNSURE = 0.5; // the probability below which a word is marked
 /** Return the explanation as elements. */
 export function explained(explanation) {
   const { words, search, nearest, unseen, never_together: apart } = explanation;
+  const { training_sources: sources } = explanation; // where words were searched, in words
   const parts = [section("Words", wordTable(words))];
   if (search.length) {
     parts.push(section("The search", element("p", { class: "muted" }, SEARCH_NOTE), tree(search)));
   }
   if (nearest.length) parts.push(section("Most similar training pairs", neighbours(nearest)));
   const news = [
-    unseen.length ? `Not in any training source: ${unseen.join(", ")}.` : null,
-    apart.length
-      ? `Not together in any training source: ${apart.map((pair) => pair.join(" + ")).join(", ")}.`
-      : null,
-  ].filter(Boolean);
+    [`Not in ${sources}: `, unseen.map((word) => [word])],
+    [`Not together in ${sources}: `, apart],
+  ].filter(([, groups]) => groups.length);
   if (news.length) {
-    parts.push(section("New to the model", ...news.map((text) => element("p", {}, text))));
+    const lines = news.map(([text, groups]) => element("p", {}, text, ...joined(groups), "."));
+    parts.push(section("New to the model", ...lines));
   }
   return parts;
+}
+
+/** Return groups of words as elements: "a, b + c". */
+function joined(groups) {
+  return groups.flatMap((words, i) =>
+    words.flatMap((word, j) => [j ? " + " : i ? ", " : "", element("bdi", {}, word)]),
+  );
 }
 
 const SEARCH_NOTE =
@@ -141,7 +148,7 @@ function hypothesis({ text, total, score, fate }) {
 }
 
 function neighbours(nearest) {
-  const items = nearest.map(({ source, target, similarity, shared }) =>
+  const items = nearest.map(({ parts, target, similarity }) =>
     element(
       "li",
       {},
@@ -149,21 +156,16 @@ function neighbours(nearest) {
       element(
         "span",
         {},
-        element("bdi", {}, ...marked(source, shared)),
+        element(
+          "bdi",
+          {},
+          ...parts.map(({ text, is_shared: isShared }) =>
+            isShared ? element("mark", {}, text) : text,
+          ),
+        ),
         element("bdi", { class: "muted" }, target),
       ),
     ),
   );
   return element("ol", { class: "neighbours" }, ...items);
-}
-
-/** Return a sentence in which the shared words are marked. */
-function marked(source, shared) {
-  return source.split(/(\s+)/u).map((part) => {
-    const word = part
-      .normalize("NFKC")
-      .toLowerCase()
-      .replace(/[\p{P}\p{S}]/gu, "");
-    return shared.includes(word) ? element("mark", {}, part) : part;
-  });
 }

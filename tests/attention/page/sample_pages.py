@@ -103,8 +103,13 @@ def explanation(found: Attention) -> dict:
                 "target": "Inyectamos la medicina.",
                 "similarity": 0.4,
                 "shared": ["inject", "medicine"],
+                "parts": [
+                    {"text": text, "is_shared": text in ("inject", "medicine!")}
+                    for text in ("We", " ", "inject", " ", "the", " ", "medicine!")
+                ],
             }
         ],
         "unseen": ["<u>"],
         "never_together": [["inject", "disinfectant"]],
+        "training_sources": "10 of the 20 training sources",
     }

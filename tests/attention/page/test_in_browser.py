@@ -221,7 +221,11 @@ def test_the_explanation_is_a_tab(open_page):
     assert page.locator(".hypothesis.dropped").all_text_contents() == ["▁<i> -3.00 dropped"]
     assert page.locator(".hypothesis.finished").count() == 1
     assert page.locator("mark").all_inner_texts() == ["inject", "medicine!"]
-    assert "inject + disinfectant" in page.locator(".panel").inner_text()
+    news = page.locator(".explained").last.locator("p").all_inner_texts()
+    assert news == [
+        "Not in 10 of the 20 training sources: <u>.",
+        "Not together in 10 of the 20 training sources: inject + disinfectant.",
+    ]
     changed(page, lambda: page.locator("#after").click())
     assert page.locator(".explained tbody tr").first.inner_text().startswith("Me")
     changed(page, lambda: page.get_by_role("radio", name="Attention", exact=True).check(force=True))
