@@ -12,6 +12,11 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
+/** Return a word for a sentence of another direction: isolated, so that it changes no order. */
+export function isolated(text) {
+  return `\u2068${text}\u2069`;
+}
+
 export function perCent(share) {
   if (share > 0 && share < 0.01) return "<1\u202f%";
   return `${Math.round(100 * share)}\u202f%`;
@@ -24,7 +29,8 @@ export function perCent(share) {
  */
 export function roving(group, selector) {
   group.addEventListener("keydown", (event) => {
-    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const right = getComputedStyle(group).direction === "rtl" ? -1 : 1;
+    const steps = { ArrowRight: right, ArrowDown: 1, ArrowLeft: -right, ArrowUp: -1 };
     const members = [...group.querySelectorAll(selector)].filter((member) => !member.hidden);
     const now = members.indexOf(event.target);
     let next = now + (steps[event.key] ?? 0);

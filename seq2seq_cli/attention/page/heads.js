@@ -5,7 +5,10 @@ import { element } from "./dom.js";
 
 const LARGEST = 72;
 
-/** Fill a box with a button for each layer and head of the kind that is shown, all loaded. */
+/**
+ * Fill a box with a button for each layer and head of the kind that is shown, all loaded. A button
+ * that has the focus is replaced by one that has it.
+ */
 export function showHeads(box, maps, state, choose) {
   const shown = maps.view(state);
   const [layers, heads] = maps.shape(shown.kind);
@@ -30,7 +33,11 @@ export function showHeads(box, maps, state, choose) {
     }
     rows.push(row);
   }
+  const focused = box.contains(document.activeElement)
+    ? document.activeElement.getAttribute("aria-label")
+    : null;
   box.replaceChildren(...rows);
+  if (focused) box.querySelector(`[aria-label="${focused}"]`)?.focus({ preventScroll: true });
 }
 
 function picture(view) {

@@ -61,6 +61,7 @@ export class List {
     const sorted = [...this.entries].sort((a, b) => BY[sort](a, b) || a.index - b.index);
     this.shown = sorted.filter((entry) => entry.text.includes(wanted));
     this.fill();
+    this.setTabStop();
     const { length } = this.entries;
     this.count.textContent =
       this.shown.length === length ? `${length} sentences` : `${this.shown.length} of ${length}`;
@@ -82,16 +83,18 @@ export class List {
 
   choose(index) {
     const chosen = this.entries[index].button;
-    for (const { button } of this.entries) if (button.tabIndex === 0) button.tabIndex = -1;
     this.chosen?.removeAttribute("aria-current");
     this.chosen = chosen;
     chosen.setAttribute("aria-current", "true");
-    chosen.tabIndex = 0;
-    if (!this.shown.includes(this.entries[index]) && this.shown.length) {
-      this.shown[0].button.tabIndex = 0;
-    }
+    this.setTabStop();
     if (chosen.isConnected) this.reveal(chosen);
     else this.unseen = chosen; // until it is put into the list
+  }
+
+  /** Put one item into the tab order: the chosen one, or the first if that is not shown. */
+  setTabStop() {
+    const stop = this.shown.find(({ button }) => button === this.chosen) ?? this.shown[0];
+    for (const { button } of this.entries) button.tabIndex = button === stop?.button ? 0 : -1;
   }
 
   reveal(chosen) {

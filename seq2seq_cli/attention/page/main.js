@@ -15,6 +15,7 @@ const unpacked = new Map();
 let state = fromFragment(location.hash, data.sentences.length);
 let width = 0; // of the panels
 let shown = null; // the index of the sentence in the panels
+let ticket = 0; // of the last call of show
 
 /** Return the maps of a sentence by run (null where it is blank), of which a part is loaded. */
 async function mapsOf(index, choice) {
@@ -51,6 +52,9 @@ function hold(run, word) {
   if (word) name = "query" in word ? `${run}q${word.query}` : `${run}k${word.key}`;
   state = { ...state, word: name };
   writeAddress();
+  panels.forEach((panel, number) => {
+    if (number !== run) panel.letGo();
+  });
 }
 
 function heldIn(run) {
@@ -76,19 +80,19 @@ async function change(changes) {
 }
 
 async function show() {
-  const wanted = state;
-  const maps = await mapsOf(wanted.sentence, wanted);
-  if (wanted !== state) return; // something else has been chosen meanwhile
-  if (shown !== wanted.sentence) {
-    shown = wanted.sentence;
+  const own = ++ticket;
+  const maps = await mapsOf(state.sentence, state);
+  if (own !== ticket) return; // another sentence or map has been chosen meanwhile
+  if (shown !== state.sentence) {
+    shown = state.sentence;
     list.choose(shown);
     byId("position").textContent = `${shown + 1} of ${data.sentences.length}`;
   }
   showControls(maps);
   panels.forEach((panel, run) => {
-    panel.show(maps[run], { ...wanted, held: heldIn(run) });
+    panel.show(maps[run], { ...state, held: heldIn(run) });
   });
-  document.body.dataset.shown = toFragment(wanted) || "start";
+  document.body.dataset.shown = toFragment(state) || "start";
   performance.mark("shown");
 }
 

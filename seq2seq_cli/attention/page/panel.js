@@ -135,6 +135,13 @@ export class Panel {
     this.light(this.held);
   }
 
+  /** Hold no word, because one of another run is held. */
+  letGo() {
+    if (!this.held) return;
+    this.held = null;
+    this.light(this.pointed);
+  }
+
   light(word) {
     this.pointed = word; // for the next drawing
     const active = word ?? this.held;

@@ -1,7 +1,7 @@
 // The words of a sentence as buttons, which light each other by their weights.
 
 import { weightColour } from "./colours.js";
-import { element, perCent, roving } from "./dom.js";
+import { element, isolated, perCent, roving } from "./dom.js";
 
 const FAINTEST = 0.01;
 const UNSURE = 0.5; // the probability below which a word is marked
@@ -25,7 +25,7 @@ export class Words {
   constructor(side, onPoint) {
     this.side = side;
     this.name = element("span", { class: "strip-name" });
-    this.line = element("div", { class: "words" });
+    this.line = element("div", { class: "words", dir: "auto" });
     this.box = element("div", { class: `strip ${side}`, role: "group" }, this.name, this.line);
     roving(this.line, "button");
     const wordOf = (event) => {
@@ -56,7 +56,10 @@ export class Words {
       button.append(...spaced(text));
       const probability = probabilities[index];
       if (typeof probability === "number" && probability < UNSURE) button.classList.add("unsure");
-      if (SPECIAL.has(text)) button.classList.add("special");
+      if (SPECIAL.has(text)) {
+        button.classList.add("special");
+        button.dir = "ltr"; // so it does not decide about the direction of the line
+      }
       if (index === 0) button.tabIndex = 0;
       return button;
     });
@@ -87,7 +90,7 @@ export class Words {
       button.dataset.weight = isLit ? perCent(weight) : "";
       const isActive = active?.[side] === i;
       button.classList.toggle("active", isActive);
-      button.setAttribute("aria-pressed", String(Boolean(held) && isActive));
+      button.setAttribute("aria-pressed", String(held?.[side] === i));
       if (isActive && !this.line.matches(":hover")) best = button;
     });
     if (best) reveal(this.line, best);
@@ -107,13 +110,18 @@ function reveal(line, button) {
   if (word.top < box.top || word.bottom > box.bottom) line.scrollTop += word.top - box.top - 40;
 }
 
+function quoted(word) {
+  return `“${isolated(word)}”`;
+}
+
 /** Say in a sentence what a word attended to, or what attended to it. */
 export function described(view, active) {
   if (!active) return "";
   const columns = view.keys.length;
   if ("query" in active && "key" in active) {
     const weight = view.weights[active.query * columns + active.key];
-    return `“${view.queries[active.query]}” gives ${perCent(weight)} of its attention to “${view.keys[active.key]}”.`;
+    const [query, key] = [view.queries[active.query], view.keys[active.key]].map(quoted);
+    return `${query} gives ${perCent(weight)} of its attention to ${key}.`;
   }
   const isQuery = "query" in active;
   const others = isQuery ? view.keys : view.queries;
@@ -125,10 +133,10 @@ export function described(view, active) {
     .filter(({ weight }) => weight >= FAINTEST)
     .sort((a, b) => b.weight - a.weight)
     .slice(0, 4)
-    .map(({ text, weight }) => `“${text}” ${perCent(weight)}`);
+    .map(({ text, weight }) => `${quoted(text)} ${perCent(weight)}`);
   const list = best.join(", ") || "nothing in particular";
-  if (!isQuery) return `“${view.keys[active.key]}” was looked at by ${list}.`;
+  if (!isQuery) return `${quoted(view.keys[active.key])} was looked at by ${list}.`;
   const probability = view.probabilities[active.query];
   const sure = typeof probability === "number" ? ` (probability ${perCent(probability)})` : "";
-  return `“${view.queries[active.query]}”${sure} looked at ${list}.`;
+  return `${quoted(view.queries[active.query])}${sure} looked at ${list}.`;
 }

@@ -51,6 +51,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     hostile = [PAIRS[0], HOSTILE, LONG, ("", "")]
     runs["two"] = [run("A <b>", "rnn", hostile, 1), run("B", "transformer", hostile, 2)]
     runs["explained"] = [explained_run("one <i>", PAIRS)]
+    runs["hebrew"] = [run("one", "rnn", [("שלום עולם", "Hola mundo")])]
     runs["single"] = [run("one", "rnn", PAIRS[:1])]
     paths = {}
     for name, read in runs.items():

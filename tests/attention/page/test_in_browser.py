@@ -190,6 +190,22 @@ def test_selecting_a_sentence_does_not_change_the_list(open_page):
     page.wait_for_function("window.changes > 0")
 
 
+def test_a_sentence_is_shown_if_the_list_changes_while_it_is_unpacked(open_page):
+    page = open_page("transformer")
+    page.evaluate(
+        """() => {
+            document.getElementById("after").click();
+            const sort = document.getElementById("sort");
+            sort.value = "longest";
+            sort.dispatchEvent(new Event("change"));
+        }"""
+    )
+    page.wait_for_function(
+        "() => document.getElementById('position').textContent === '2 of 3'", timeout=5000
+    )
+    assert words(page, "key").first.inner_text() == "I"
+
+
 def test_two_runs_are_shown_side_by_side(open_page):
     page = open_page("two", "kind=encoder")
     boxes = [panel.bounding_box() for panel in page.locator(".panel").all()]

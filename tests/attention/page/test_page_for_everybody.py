@@ -1,7 +1,11 @@
 """The page in Chromium by keyboard, by axe-core, on narrow screens, and with hostile texts."""
 
+import re
+
 import pytest
 from page_actions import axe_script, changed, words
+
+from seq2seq_cli.attention.themes import ink_on
 
 pytest_plugins = ["browser"]
 
@@ -33,6 +37,72 @@ def test_every_control_is_reachable_by_keyboard(open_page):
     page.locator("#list button[aria-current]").focus()
     changed(page, lambda: page.keyboard.press("ArrowDown"))
     assert page.locator("#position").inner_text() == "2 of 3"
+
+
+def test_a_search_keeps_one_sentence_in_the_tab_order(open_page):
+    page = open_page("rnn")
+    for text, number in (("MANZANAS", 1), ("libros", 1), ("", 3)):
+        page.locator("#search").fill(text)
+        page.wait_for_function(
+            "number => document.querySelectorAll('#list li').length === number", arg=number
+        )
+        assert page.locator("#list button[tabindex='0']").count() == 1
+
+
+def test_the_focus_stays_on_a_thumbnail_that_is_chosen(open_page):
+    page = open_page("transformer")
+    page.locator("details.all-heads summary").press("Enter")
+    page.get_by_label("layer 1, head 2").focus()
+    changed(page, lambda: page.keyboard.press("Enter"))
+    page.wait_for_selector(".heads [aria-pressed=true]")
+    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused == "layer 1, head 2"
+
+
+def test_one_word_of_all_runs_is_pinned(open_page):
+    page = open_page("two")
+    words(page, "query", 0).nth(1).press("Enter")
+    words(page, "key", 1).nth(2).press("Enter")
+    pinned = page.locator(".word[aria-pressed=true]")
+    assert pinned.count() == 1
+    page.keyboard.press("ArrowRight")
+    assert words(page, "key", 1).nth(2).get_attribute("aria-pressed") == "true"
+    assert pinned.count() == 1
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !document.querySelector('.word[aria-pressed=true]')")
+    page.evaluate("document.activeElement.blur()")
+    assert page.locator(".detail.idle").count() == 2
+
+
+def test_words_from_right_to_left_keep_their_order(open_page):
+    page = open_page("hebrew")
+    source, target = words(page, "key"), words(page, "query")
+    assert source.nth(0).bounding_box()["x"] > source.nth(1).bounding_box()["x"]
+    assert target.nth(0).bounding_box()["x"] < target.nth(1).bounding_box()["x"]
+    source.nth(0).focus()
+    page.keyboard.press("ArrowLeft")
+    assert source.nth(1).evaluate("word => word === document.activeElement")
+    assert "\u2068עולם\u2069" in page.locator(".detail").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_are_readable_on_their_colours(open_page, scheme):
+    page = open_page("rnn", color_scheme=scheme)
+    seen = set()
+    for number in range(words(page, "query").count()):
+        words(page, "query").nth(number).hover()
+        seen |= set(
+            words(page, "key").evaluate_all(
+                """all => all.filter((word) => word.style.color)
+                    .map(({ style }) => `${style.color} ${style.backgroundColor}`)"""
+            )
+        )
+    assert len(seen) > 5
+    for each in seen:
+        ink, background = (
+            tuple(map(int, colour.split(","))) for colour in re.findall(r"rgb\((.*?)\)", each)
+        )
+        assert ink == ink_on(background)
 
 
 def test_hostile_texts_are_escaped(open_page):
