@@ -35,16 +35,20 @@ class Growth(NamedTuple):
         chosen: its tokens.
         alternatives: for each of them the most probable tokens at its position, the best first.
         view: the attention of its words to those of the source.
+        cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
     """
 
     text: str
     chosen: list[Alternative]
     alternatives: list[list[Alternative]]
     view: View
+    cut: bool = False
 
 
 class Grower:
     """Translates greedily, one token at a time, with the probabilities of the model.
+
+    Of the options of the search, it uses only the maximum lengths.
 
     Args:
         loaded: the run.
@@ -67,7 +71,7 @@ class Grower:
             prefix: ids that the translation begins with.
         """
         tokenizers, config = self._loaded.tokenizers, self._loaded.decoding
-        source = encode_sentences([tokenizers.source], [sentence], config)[0].ids[0]
+        ((source,), cut) = encode_sentences([tokenizers.source], [sentence], config)[0]
         longest = int(length_limits(np.array(len(source)), config, len(prefix))[0])
         memory = self._loaded.model.encode(tf.constant(source[np.newaxis]))
         state = self._loaded.model.initial_state(memory, longest)
@@ -88,7 +92,7 @@ class Grower:
                 ids = [each.token for each in chosen]
                 text = tokenizers.target.detokenize([ids])[0]
                 view = self._view(source.tolist(), ids, np.array(rows, np.float64))
-                yield Growth(text, list(chosen), list(alternatives), view)
+                yield Growth(text, list(chosen), list(alternatives), view, cut)
 
     def _named(self, ids: Sequence[int], logs_V: np.ndarray) -> list[Alternative]:
         pieces = self._loaded.tokenizers.target.pieces(ids)

@@ -18,6 +18,8 @@ from seq2seq_cli.cli.options import (
 )
 from seq2seq_cli.errors import UsageError
 
+_USED = ("max_length", "max_length_ratio", "max_length_extra", "max_source_tokens")
+
 
 def play(
     sentence: Annotated[str, typer.Argument(help="The first sentence.")] = "",
@@ -26,7 +28,10 @@ def play(
     settings: SetOption = None,
     device: DeviceOption = None,
 ) -> None:
-    """Watch a translation grow, see alternatives, continue from one (needs the extra `play`)."""
+    """Watch a translation grow, see alternatives, continue from one (needs the extra `play`).
+
+    Decoding is greedy. Of the settings of decoding, only the maximum lengths are used.
+    """
     check_text(sentence, "the sentence")
     if importlib.util.find_spec("textual") is None:
         raise UsageError("play needs Textual. Install it: pip install 's2s[play]'")
@@ -35,6 +40,7 @@ def play(
             "play needs a terminal; `s2s explain` prints the same information without one"
         )
     found = find_runs([run] if run else None, settings, to=to)
+    _check_used(settings or [])
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.attention.growing import Grower
@@ -43,3 +49,18 @@ def play(
 
     loaded = load_run(found.runs[0], warn, found.configs[0]).towards(to)
     Play(Grower(loaded), sentence).run()
+
+
+def _check_used(settings: list[str]) -> None:
+    """Check that each --set changes a translation that grows.
+
+    Raises:
+        UsageError: if one does not.
+    """
+    used = [f"decoding.{key}" for key in _USED]
+    for key in (setting.partition("=")[0].strip() for setting in settings):
+        if key not in used:
+            raise UsageError(
+                f"--set {key} changes nothing in play, whose decoding is greedy. It uses only "
+                f"{', '.join(used)}"
+            )

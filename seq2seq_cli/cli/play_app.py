@@ -162,9 +162,12 @@ class Play(App[None]):
     @work(thread=True, exclusive=True)
     def _grow(self, sentence: str, prefix: tuple[int, ...], stopped: Event) -> None:
         position = max(0, len(prefix) - 1)
-        for growth in self._grower.grow(sentence, prefix):
+        for number, growth in enumerate(self._grower.grow(sentence, prefix)):
             if stopped.is_set():
                 return
+            if growth.cut and number == 0:
+                text = "The sentence is longer than decoding.max_source_tokens and was cut."
+                self.call_from_thread(self.notify, text, severity="warning")
             self.call_from_thread(self._show, growth, position, stopped)
 
     def _show(self, growth: "Growth", position: int, stopped: Event) -> None:

@@ -14,7 +14,9 @@ pytest.importorskip("textual", reason="it comes with the extra `play`")
 
 from textual.widgets import Input, OptionList, Static
 
+from seq2seq_cli.cli.play import play
 from seq2seq_cli.cli.play_app import Play, Translation
+from seq2seq_cli.errors import UsageError
 
 PIECES = ["▁No", "▁inyectaré", "▁in", "yecto", "</s>", "[b]\u202e"]
 BEST = {(): 0, (0,): 1, (0, 1): 4, (2,): 3, (2, 3): 4}
@@ -54,6 +56,7 @@ class Scripted:
                         np.full((len(chosen), len(sentence.split())), 0.5),
                         "",
                     ),
+                    cut=len(sentence) > 50,
                 )
             if chosen and chosen[-1] == 4:
                 return
@@ -135,6 +138,22 @@ def test_escape_returns_to_the_sentence_and_an_empty_one_is_not_translated():
         await pilot.press("ctrl+u", "enter")
 
     assert drive(script, "I").asked == [("I", ())]
+
+
+def test_a_sentence_that_is_cut_gives_a_warning():
+    async def script(app, pilot):
+        await settled(app, pilot)
+        (notification,) = app._notifications
+        assert "was cut" in notification.message
+
+    drive(script, "I eat " * 10)
+
+
+def test_a_setting_that_changes_nothing_is_refused(home, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(UsageError, match="--set decoding.beam changes nothing in play"):
+        play("I eat", settings=["decoding.max_length=9", "decoding.beam=5"])
 
 
 def test_without_a_terminal_there_is_an_error(home):
