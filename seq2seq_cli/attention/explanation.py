@@ -15,7 +15,8 @@ from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.pairs import Pairs, PairsInMemory
 from seq2seq_cli.data.tokenizers.pair import spread
-from seq2seq_cli.decoding.beam_tree import RecordedSearch
+from seq2seq_cli.decoding.beam_tree import BeamTree
+from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.errors import DataError, DiskError, os_reason
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -171,12 +172,13 @@ class Explainer:
         )
 
     def _tree(self, source: str) -> list[Hypothesis]:
-        search = RecordedSearch(self._loaded.model, self._decoding)
+        tree = BeamTree(self._decoding)
+        search = Search(self._loaded.model, self._decoding, compiled=False, on_step=tree.record)
         self._loaded.translator(self._decoding, search=search).translate([source])
-        pieces = self._loaded.tokenizers.target.pieces([node.token for node in search.nodes])
+        pieces = self._loaded.tokenizers.target.pieces([node.token for node in tree.nodes])
         return [
             Hypothesis(node.parent, piece, node.total, node.score, node.fate)
-            for node, piece in zip(search.nodes, pieces, strict=True)
+            for node, piece in zip(tree.nodes, pieces, strict=True)
         ]
 
 

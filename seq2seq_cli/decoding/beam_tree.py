@@ -1,16 +1,14 @@
 """The hypotheses that a beam search kept and dropped, as a tree."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import tensorflow as tf
+import numpy as np
 
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding.compaction import Progress
 from seq2seq_cli.decoding.constraints import IMPOSSIBLE
-from seq2seq_cli.decoding.hypotheses import Tensors
 from seq2seq_cli.decoding.ranking import scores
-from seq2seq_cli.decoding.search import Search
-from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, Step
+from seq2seq_cli.decoding.search import Expansion
 
 KEPT, FINISHED, DROPPED = "kept", "finished", "dropped"
 
@@ -34,77 +32,68 @@ class Node(NamedTuple):
     fate: str
 
 
-class RecordedSearch(Search):
-    """A search for one sentence at a time that records the candidates of each step.
+class BeamTree:
+    """Records the candidates of each step of a search for one sentence at a time.
 
-    It gives the results of `Search`: each step is that of `Search`.
+        tree = BeamTree(config)
+        Search(model, config, compiled=False, on_step=tree.record)
 
     Args:
-        model: any Seq2Seq.
         config: the options of the search; a beam.
 
     Attributes:
         nodes: of the last search, in the order of the steps; parents come first.
     """
 
-    def __init__(self, model: Seq2Seq, config: DecodingConfig):
-        super().__init__(model, config, compiled=False)
+    def __init__(self, config: DecodingConfig):
+        self._config = config
         self.nodes: list[Node] = []
+        self._live: list[int | None] = []  # the node of each live hypothesis
 
-    def _begin(self, *arguments: tf.Tensor) -> Progress:
-        self.nodes = []
-        self._live: list[int | None] = [None]
-        return super()._begin(*arguments)
+    def record(self, p: Progress, expansion: Expansion) -> None:
+        """Add the candidates of a step.
 
-    def _step(self, p: Progress, memory: Memory, predict: Step) -> Progress:
+        Raises:
+            ValueError: if there are several sentences.
+        """
         if len(p.sentences["row_B"]) != 1:
             raise ValueError("a search of one sentence at a time can be recorded")
-        after = super()._step(p, memory, predict)
-        fates = self._fates()
-        score_C = scores(
-            self._candidates["total"],
+        if p.t == 0:
+            self.nodes, self._live = [], [None]
+        candidates, beam = expansion.candidates, self._config.beam
+        token_C, total_C = (candidates[name][0].numpy() for name in ("token", "total"))
+        score_BC = scores(
+            candidates["total"],
             p.t + 1,
-            self._candidates.get("coverage"),
+            candidates.get("coverage"),
             p.sentences["mask_BS"],
             self._config,
-        )[0].numpy()
+        )
+        parents = range(beam) if expansion.parent_BC is None else expansion.parent_BC[0].numpy()
+        fates = _fates(total_C, expansion.ends_BC[0].numpy(), beam)
         live: list[int | None] = []
-        tokens_C, totals_C = (self._candidates[name][0].numpy() for name in ("token", "total"))
         for i, fate in enumerate(fates):
             if fate is None:
                 continue
-            parent = self._live[self._parents[i]]
             if fate == KEPT:
                 live.append(len(self.nodes))
-            self.nodes.append(
-                Node(parent, int(tokens_C[i]), float(totals_C[i]), float(score_C[i]), fate)
-            )
-        self._live = live + [None] * (self._beams - len(live))
-        return after
+            parent = self._live[parents[i]]
+            score = float(score_BC[0, i])
+            self.nodes.append(Node(parent, int(token_C[i]), float(total_C[i]), score, fate))
+        self._live = live + [None] * (beam - len(live))
 
-    def _expand(self, p: Progress, memory: Memory, predict: Step) -> Any:
-        found = super()._expand(p, memory, predict)
-        self._candidates, parent_BC, _ = found
-        count = self._candidates["token"].shape[1]
-        self._parents = range(count) if parent_BC is None else parent_BC[0].numpy()
-        return found
 
-    def _finish(self, p: Progress, candidates: Tensors) -> Any:
-        found = super()._finish(p, candidates)
-        self._ends = found[0][0].numpy()
-        return found
-
-    def _fates(self) -> list[str | None]:
-        """Return the fate of each candidate, the best first; None if there is none."""
-        kept, found = 0, []
-        for i, total in enumerate(self._candidates["total"][0].numpy()):
-            fate: str | None = DROPPED
-            if total == IMPOSSIBLE:
-                fate = None
-            elif self._ends[i]:
-                fate = FINISHED if i < self._beams else DROPPED
-            elif kept < self._beams:
-                fate = KEPT
-                kept += 1
-            found.append(fate)
-        return found
+def _fates(total_C: np.ndarray, ends_C: np.ndarray, beam: int) -> list[str | None]:
+    """Return the fate of each candidate, the best first; None if there is none."""
+    kept, found = 0, []
+    for i, (total, ends) in enumerate(zip(total_C, ends_C, strict=True)):
+        fate: str | None = DROPPED
+        if total == IMPOSSIBLE:
+            fate = None
+        elif ends:
+            fate = FINISHED if i < beam else DROPPED
+        elif kept < beam:
+            fate = KEPT
+            kept += 1
+        found.append(fate)
+    return found

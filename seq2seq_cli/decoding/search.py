@@ -5,7 +5,8 @@ suffixes: C candidates, N hypotheses returned, R = B K rows. The dictionaries of
 those of `hypotheses`.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -33,6 +34,20 @@ from seq2seq_cli.runtime.computation import choose_decoding_precision
 from seq2seq_cli.special_tokens import EOS, PAD
 
 
+class Expansion(NamedTuple):
+    """What a step of the search considers, for each of C candidates, the best first.
+
+    Attributes:
+        candidates: the continued hypotheses.
+        parent_BC: the live hypothesis that each continues; None if candidate k continues k.
+        ends_BC: whether it ends here.
+    """
+
+    candidates: Tensors
+    parent_BC: tf.Tensor | None
+    ends_BC: tf.Tensor
+
+
 class Search:
     """Finds translations, in one graph for batches of every shape.
 
@@ -47,6 +62,7 @@ class Search:
         attention: whether to return it.
         compiled: whether to use a graph; without one, the first sentences come sooner, all others
             later.
+        on_step: called in each step, with the state before it; only without a graph.
     """
 
     def __init__(
@@ -55,7 +71,10 @@ class Search:
         config: DecodingConfig,
         attention: bool = False,
         compiled: bool = True,
+        on_step: Callable[[Progress, Expansion], None] | None = None,
     ):
+        assert not (compiled and on_step)
+        self._on_step = on_step
         self._model = model
         self._config = config
         self._precision: str = config.precision
@@ -167,6 +186,8 @@ class Search:
         """Continue each live hypothesis by a token, and separate those that end from the others."""
         candidates, parent_BC, state = self._expand(p, memory, predict)
         ends_BC, finished, finished_B = self._finish(p, candidates)
+        if self._on_step:
+            self._on_step(p, Expansion(candidates, parent_BC, ends_BC))
         live, state = self._select(candidates, ends_BC, parent_BC, state)
         done_B = self._done(p, live, finished, finished_B)
         sentences = {**p.sentences, "finished_B": finished_B, "done_B": done_B}

@@ -6,12 +6,18 @@ import tensorflow as tf
 from small_models import both, small_decoder_only, small_rnn, small_transformer
 
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.decoding.beam_tree import DROPPED, FINISHED, KEPT, Node, RecordedSearch
+from seq2seq_cli.decoding.beam_tree import DROPPED, FINISHED, KEPT, BeamTree, Node
 from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.special_tokens import EOS
 
 SOURCE = np.array([[5, 6, 7, EOS]], np.int32)
 MODELS = {"rnn": small_rnn, "transformer": small_transformer, "decoder_only": small_decoder_only}
+
+
+def recorded_search(model, **options) -> tuple[Search, BeamTree]:
+    config = DecodingConfig(**options)
+    tree = BeamTree(config)
+    return Search(model, config, compiled=False, on_step=tree.record), tree
 
 
 def path(nodes: list[Node], number: int | None) -> list[int]:
@@ -31,11 +37,12 @@ def depth(nodes: list[Node], number: int) -> int:
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_tree_contains_what_the_search_finds(kind, options):
     model = MODELS[kind](both(12), seed=3)
-    config = DecodingConfig(beam=3, n_best=2, precision="float32", **options)
-    recorded = RecordedSearch(model, config)
-    found, expected = recorded(SOURCE, [7]), Search(model, config, compiled=False)(SOURCE, [7])
+    options = {"beam": 3, "n_best": 2, "precision": "float32", **options}
+    recorded, tree = recorded_search(model, **options)
+    plain = Search(model, DecodingConfig(**options), compiled=False)
+    found, expected = recorded(SOURCE, [7]), plain(SOURCE, [7])
     np.testing.assert_array_equal(found.ids_BNT, expected.ids_BNT)
-    nodes = recorded.nodes
+    nodes = tree.nodes
     finished = sorted(
         (node.score, path(nodes, i)) for i, node in enumerate(nodes) if node.fate == FINISHED
     )[::-1]
@@ -47,9 +54,9 @@ def test_the_tree_contains_what_the_search_finds(kind, options):
 
 
 def test_the_beam_keeps_the_best_of_each_step():
-    recorded = RecordedSearch(small_rnn(both(12), seed=3), DecodingConfig(beam=3))
+    recorded, tree = recorded_search(small_rnn(both(12), seed=3), beam=3)
     recorded(SOURCE, [7], [7])  # none may end before the seventh token
-    nodes = recorded.nodes
+    nodes = tree.nodes
     deepest = max(depth(nodes, i) for i in range(len(nodes)))
     assert deepest == 7
     for step in range(1, deepest):
@@ -66,9 +73,9 @@ def test_the_beam_keeps_the_best_of_each_step():
 
 def test_totals_are_log_probabilities():
     model = small_rnn(both(12), seed=3)
-    recorded = RecordedSearch(model, DecodingConfig(beam=3, precision="float32"))
+    recorded, tree = recorded_search(model, beam=3, precision="float32")
     recorded(SOURCE, [4])
-    first = [node for node in recorded.nodes if node.parent is None]
+    first = [node for node in tree.nodes if node.parent is None]
     memory = model.encode(tf.constant(SOURCE))
     logits_BV = model.decode_step(tf.constant([2]), model.initial_state(memory, 4), memory)[0]
     allowed = [token for token in range(12) if token not in (0, 2)]  # neither PAD nor BOS
@@ -78,10 +85,10 @@ def test_totals_are_log_probabilities():
 
 
 def test_each_search_has_its_own_tree_and_several_sentences_have_none():
-    recorded = RecordedSearch(small_rnn(both(12), seed=3), DecodingConfig(beam=2))
+    recorded, tree = recorded_search(small_rnn(both(12), seed=3), beam=2)
     recorded(SOURCE, [5])
-    before = list(recorded.nodes)
+    before = list(tree.nodes)
     recorded(SOURCE, [5])
-    assert recorded.nodes == before
+    assert tree.nodes == before
     with pytest.raises(ValueError, match="one sentence at a time"):
         recorded(np.tile(SOURCE, [2, 1]), [5, 5])
