@@ -155,10 +155,10 @@ def test_a_thumbnail_selects_its_layer_and_head(open_page):
 def test_sentences_can_be_searched_and_sorted(open_page):
     page = open_page("rnn")
     texts = page.locator("#list .one-line:first-child")
-    assert texts.all_inner_texts() == [source for source, _ in PAIRS]
+    assert texts.all_text_contents() == [source for source, _ in PAIRS]
     page.locator("#search").fill("MANZANAS")
     page.wait_for_function("() => document.querySelectorAll('#list li').length === 1")
-    assert texts.all_inner_texts() == [PAIRS[1][0]]
+    assert texts.all_text_contents() == [PAIRS[1][0]]
     assert page.locator("#count").inner_text() == "1 of 3"
     page.locator("#search").fill("")
     page.wait_for_function("() => document.querySelectorAll('#list li').length === 3")
