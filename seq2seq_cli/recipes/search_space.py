@@ -29,7 +29,7 @@ class Choice:
         """Return whether the value may be drawn."""
         return any(value == each and type(value) is type(each) for each in self.values)
 
-    def place(self, value: Value) -> Value:
+    def identity(self, value: Value) -> Value:
         """Return what distinguishes the value from the others: itself."""
         return value
 
@@ -67,7 +67,7 @@ class Range:
         steps = (value - self.low) / self.step if self.step else 0
         return math.isclose(steps, round(steps), abs_tol=1e-9)
 
-    def place(self, value: float) -> float:
+    def identity(self, value: float) -> float:
         """Return what distinguishes the value from the others: its number of steps, or itself.
 
         Floats at the same step can differ in their last digit.

@@ -104,13 +104,13 @@ def _begun(file: TrialFile, number: int, base: Config, space: Space, seed: int) 
     if number < len(file.trials):
         return file.trials[number]
 
-    def places(values: dict[str, Any]) -> dict[str, Any]:
-        return {key: dimension.place(values[key]) for key, dimension in space.items()}
+    def identities(values: dict[str, Any]) -> dict[str, Any]:
+        return {key: dimension.identity(values[key]) for key, dimension in space.items()}
 
-    tried = [places(trial.values) for trial in file.trials]
+    tried = [identities(trial.values) for trial in file.trials]
     values: dict[str, Any] = {key: base.flat()[key] for key in space}
     covered = all(space[key].covers(value) for key, value in values.items())
-    if covered and places(values) not in tried:
+    if covered and identities(values) not in tried:
         return Trial(number, values)
     optuna, study = _optuna(), _study(file.trials, space, seed + number)
     draws = 0
@@ -118,7 +118,7 @@ def _begun(file: TrialFile, number: int, base: Config, space: Space, seed: int) 
         if draws == _DRAWS:  # the estimator can prefer the same values again and again
             study.sampler = optuna.samplers.RandomSampler(seed + number)
         drawn = study.ask(_distributions(space))
-        if places(drawn.params) not in tried:
+        if identities(drawn.params) not in tried:
             return Trial(number, dict(drawn.params))
         study.tell(drawn, state=optuna.trial.TrialState.FAIL)
         draws += 1

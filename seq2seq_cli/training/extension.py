@@ -57,10 +57,10 @@ def _have_same_rates(
 ) -> bool:
     """Return whether both schedules give all updates so far the same learning rate."""
     old, new = schedules
-    each = Position.at_start()
-    for each.step in range(position.step):
-        each.epoch, update = divmod(each.step, updates_per_epoch)
-        each.batch = update * config.parts
-        if old.learning_rate(each) != new.learning_rate(each):
+    past = Position.at_start()
+    for step in range(position.step):
+        epoch, update = divmod(step, updates_per_epoch)
+        past.step, past.epoch, past.batch = step, epoch, update * config.parts
+        if old.learning_rate(past) != new.learning_rate(past):
             return False
     return True
