@@ -66,7 +66,8 @@ def test_the_attention_of_an_ensemble_is_that_of_the_members_that_have_it(traine
 
 
 def test_training_writes_no_attention_figures_or_maps(corpus, workdir):
-    config = tiny_config(corpus, model__attention="none", training__steps=2)
+    settings = {"model__attention": "none", "tokenizer__kind": "words", "training__steps": 2}
+    config = tiny_config(corpus, **settings)
     (workdir / "none.toml").write_text(config.to_toml(), encoding="utf-8")
     code, _, error = s2s("train", "--config", "none.toml", "--quiet")
     assert code == 0, error

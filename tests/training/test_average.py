@@ -7,7 +7,7 @@ import pytest
 import safetensors.numpy
 import tensorflow as tf
 from conftest import tiny_config
-from quick_training import compute_nothing
+from quick_training import SMALLEST, compute_nothing
 from small_batches import batch
 from small_models import small_transformer
 
@@ -67,9 +67,8 @@ def test_compiling_ahead_changes_no_average():
 
 def test_validation_and_translation_use_the_averages(corpus, workdir):
     events = []
-    config = tiny_config(
-        corpus, training__ema=0.9, training__steps=8, training__validate_every_steps=4
-    )
+    limits = {"training__steps": 8, "training__validate_every_steps": 4}
+    config = tiny_config(corpus, **SMALLEST, training__ema=0.9, **limits)
     run = Run(Path(train(config, events.append).run))
     last = [event for event in events if isinstance(event, Validation)][-1]
     assert last.raw_dev_loss != last.dev_loss

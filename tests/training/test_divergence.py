@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from conftest import tiny_config
-from quick_training import validate_nothing
+from quick_training import SMALLEST, validate_nothing
 
 from seq2seq_cli.errors import DivergedError
 from seq2seq_cli.runs import checkpoints
@@ -95,14 +95,13 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
 
     monkeypatch.setattr(Updater, "update", breaking)
     validate_nothing(monkeypatch)
-    settings = {"training__validate_every_steps": 4, "training__parts": parts}
+    settings = {"training__validate_every_steps": 4, "training__parts": parts, **SMALLEST}
+    settings["training__batch_tokens"] = 128  # for more than seven updates in an epoch
     with pytest.raises(DivergedError, match=message) as caught:
-        train(tiny_config(corpus, training__steps=50, **settings), ignore)
+        train(tiny_config(corpus, training__steps=50, **settings), ignore, name="x")
     assert "the newest checkpoint is step-00000004" in str(caught.value)
-    run = Run(Path("runs/001-rnn-additive"))
-    assert [path.name for path in checkpoints.checkpoint_folders(run.checkpoints)] == [
-        "step-00000004"
-    ]
+    run = Run(Path("runs/x"))
+    assert [path.name for path in checkpoints.checkpoint_folders(run.checkpoints)] == ["step-00000004"]
     assert checkpoints.newest_valid(run.checkpoints, pytest.fail).state.step == 4
     assert "NaN" not in json.dumps(run.metrics())
 
@@ -121,11 +120,11 @@ def test_a_state_that_diverges_after_an_update_is_not_saved(where, corpus, monke
 
         monkeypatch.setattr(optimizers.Adam, "apply", breaking)
         message = "has values that are not finite after step 2, although loss and gradient are"
-    config = tiny_config(corpus, training__steps=2)
+    config = tiny_config(corpus, training__steps=2, **SMALLEST)
     monkeypatch.setattr(DivergenceCheck, "check_updates", lambda self, last, updates: None)
     with pytest.raises(DivergedError, match=message):
-        train(config, ignore)
-    run = Run(Path("runs/001-rnn-additive"))
+        train(config, ignore, name="x")
+    run = Run(Path("runs/x"))
     assert checkpoints.checkpoint_folders(run.checkpoints) == []
     assert [entry["kind"] for entry in run.metrics()] == ["start", "training"]
 

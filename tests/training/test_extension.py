@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
-from quick_training import validate_nothing
+from quick_training import SMALLEST, validate_nothing
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.overrides import Overrides
@@ -110,6 +110,7 @@ def test_a_finished_training_goes_on_with_a_higher_limit(corpus, monkeypatch):
     def config(steps: int) -> Config:
         return tiny_config(
             corpus,
+            **SMALLEST,
             training__steps=steps,
             training__schedule="constant",
             training__warmup_steps=0,

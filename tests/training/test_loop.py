@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("workdir")
 @pytest.mark.parametrize("kind", ["transformer", "decoder_only"])
 def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
     events = []
-    config = tiny_config(corpus, model__kind=kind, training__epochs=2)
+    config = tiny_config(corpus, model__kind=kind, tokenizer__kind="words", training__epochs=2)
     result = train(config, events.append)
     losses = [e.loss for e in events if isinstance(e, Progress)]
     assert losses[-1] < losses[0]
@@ -42,7 +42,8 @@ def test_every_kind_of_model_learns_and_can_be_loaded(kind, corpus):
 
 def test_it_learns_sends_events_and_logs(corpus):
     events = []
-    config = tiny_config(corpus, training__epochs=4, training__peak_learning_rate=0.01)
+    settings = {"tokenizer__kind": "words", "training__peak_learning_rate": 0.01}
+    config = tiny_config(corpus, training__epochs=4, **settings)
     result = train(config, events.append, device="a device")
     summary = next(e for e in events if isinstance(e, Summary))
     assert summary.run == result.run

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
+from quick_training import SMALLEST
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.memory import most_memory
@@ -66,7 +67,7 @@ def test_compilation_is_estimated_for_all_shapes(corpus, monkeypatch):
 
 
 def test_epochs_are_counted_in_updates(corpus, workdir):
-    planned = plan(tiny_config(corpus, training__epochs=3), lambda event: None, "mine")
+    planned = plan(tiny_config(corpus, **SMALLEST, training__epochs=3), lambda event: None, "mine")
     assert planned.updates == 3 * planned.summary.batches_per_epoch
     assert planned.summary.run == str(Path("runs/mine"))
 
@@ -75,4 +76,4 @@ def test_a_training_that_needs_more_memory_than_there_is_is_refused(corpus, monk
     monkeypatch.setattr(module, "most_memory", lambda: 10**8)
     message = r"needs about \d\.\d GB of memory, and 0\.1 GB are available. Lower one of training"
     with pytest.raises(UsageError, match=message):
-        plan(tiny_config(corpus), lambda event: None)
+        plan(tiny_config(corpus, **SMALLEST), lambda event: None)

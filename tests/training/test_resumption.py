@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import tiny_config
-from quick_training import compute_nothing, finished_training, validate_nothing
+from quick_training import SMALLEST, compute_nothing, finished_training, validate_nothing
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.errors import CheckpointError, DiskError, RunInterruptedError
@@ -67,6 +67,7 @@ def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus, 
         ),
         pytest.param(
             {
+                **SMALLEST,
                 "training__optimizer": "muon",
                 "training__weight_decay": 0.1,
                 "training__parts": 2,
@@ -211,15 +212,16 @@ def test_a_run_without_a_checkpoint_starts_again_in_its_folder(ended):
 def test_a_signalled_process_leaves_a_run_that_can_be_resumed(corpus, tmp_path, number):
     settings = [
         *("--set", "training.checkpoint_minutes=0.0001", "--set", "training.compile=graph"),
-        *("--set", "tokenizer.vocabulary_size=330", "--set", "model.encoder_units=16"),
-        *("--set", "training.batch_tokens=512"),
+        *("--set", "model.layers=1", "--set", "model.units=16", "--set", "model.inner_units=16"),
+        *("--set", "tokenizer.kind=words", "--set", "training.batch_tokens=512"),
     ]
     command = [sys.executable, "-m", "seq2seq_cli", "train", "--data", str(corpus)]
+    command += ["--model", "decoder_only"]
     limits = ["--steps", "100000", "--device", "cpu"]
     process = subprocess.Popen(
         [*command, *limits, *settings], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
-    root = tmp_path / "runs/001-rnn-additive/checkpoints"
+    root = tmp_path / "runs/001-decoder-only/checkpoints"
     waited_until = time.monotonic() + 120
     while not checkpoints.checkpoint_folders(root) and time.monotonic() < waited_until:
         assert process.poll() is None, process.stderr.read()
