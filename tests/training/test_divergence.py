@@ -101,7 +101,9 @@ def test_a_training_that_diverges_saves_nothing_of_it(step, parts, corpus, monke
         train(tiny_config(corpus, training__steps=50, **settings), ignore, name="x")
     assert "the newest checkpoint is step-00000004" in str(caught.value)
     run = Run(Path("runs/x"))
-    assert [path.name for path in checkpoints.checkpoint_folders(run.checkpoints)] == ["step-00000004"]
+    assert [path.name for path in checkpoints.checkpoint_folders(run.checkpoints)] == [
+        "step-00000004"
+    ]
     assert checkpoints.newest_valid(run.checkpoints, pytest.fail).state.step == 4
     assert "NaN" not in json.dumps(run.metrics())
 

@@ -62,9 +62,14 @@ def validator(run: Run, pairs: list | None = None) -> tuple[Validator, list]:
     return Validator(run.config(), loaded.model, loaded.tokenizers, dev, ignore), dev
 
 
-def test_attention_of_a_model_that_has_learned_moves(trained):
-    found, _ = validator(Run(trained))
-    figures = found.attention()
+@pytest.fixture(scope="module")
+def learned(trained) -> tuple[Validator, list]:
+    """The validation of a model that has learned the language, and its pairs."""
+    return validator(Run(trained))
+
+
+def test_attention_of_a_model_that_has_learned_moves(learned):
+    figures = learned[0].attention()
     assert 0 < figures.entropy < 0.9
     assert figures.still_share < 0.5
 
@@ -75,8 +80,8 @@ def test_few_or_short_sentences_are_not_judged(trained):
     assert found.translate().faults.same_share == 0
 
 
-def test_shares_of_the_outputs(trained, monkeypatch):
-    found, dev = validator(Run(trained))
+def test_shares_of_the_outputs(learned, monkeypatch):
+    found, dev = learned
     faults = found.translate().faults
     assert (faults.unknown_share, faults.copied_share) == (0, 0)
     assert 0 < faults.same_share < 0.5
@@ -94,8 +99,8 @@ def test_shares_of_the_outputs(trained, monkeypatch):
     )
 
 
-def test_shares_of_the_workers_make_the_whole_validation(trained):
-    found, _ = validator(Run(trained))
+def test_shares_of_the_workers_make_the_whole_validation(learned):
+    found, _ = learned
     for compute_share in found.shares.values():
         whole = compute_share(0, 1)
         shares = [compute_share(worker, 3) for worker in range(3)]
@@ -108,7 +113,7 @@ def test_shares_of_the_workers_make_the_whole_validation(trained):
 def test_samples_do_not_depend_on_the_number_of_workers(trained):
     loaded = load_run(Run(trained), ignore)
     config = loaded.decoding.model_copy(update={"sample": True})
-    translator = Translator(loaded.model, loaded.tokenizers, config)
+    translator = Translator(loaded.model, loaded.tokenizers, config, compiled=False)
     sources = [source for source, _ in toy_pairs()[:9]]
     whole = [each.text for each in translator.translate(sources)]
     for worker in range(2):

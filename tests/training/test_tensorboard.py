@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 import tensorflow as tf
-from conftest import tiny_config
 
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.logs import Logs
-from seq2seq_cli.training.loop import train
 
 accumulator = pytest.importorskip(
     "tensorboard.backend.event_processing.event_accumulator",
     reason="it comes with the extra `test`",
 )
+VALIDATED = [100, 200, 300]
 SCALARS = {
     *(f"training/{name}" for name in ("loss", "learning_rate", "gradient_norm")),
     *(f"training/{name}" for name in ("pairs_per_second", "padding_share")),
@@ -45,17 +44,15 @@ def values(found, tag: str) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def run(corpus, tmp_path_factory) -> Run:
-    path = tmp_path_factory.mktemp("runs") / "one"
-    config = tiny_config(corpus, training__steps=24, training__validate_every_steps=12)
-    return Run(Path(train(config, ignore, name=str(path)).run))
+def run(trained) -> Run:
+    return Run(trained)
 
 
 def test_every_figure_is_a_scalar(run):
     found = read(run)
     assert scalars(found) >= SCALARS
-    assert steps(found, "training/loss") == [10, 12, 20, 24]
-    assert steps(found, "validation/dev_bleu") == [12, 24]
+    assert steps(found, "training/loss") == [*range(10, 301, 10)]
+    assert steps(found, "validation/dev_bleu") == VALIDATED
     wanted = [entry["loss"] for entry in run.metrics() if entry["kind"] == "training"]
     assert values(found, "training/loss") == pytest.approx(wanted)
 
@@ -68,7 +65,7 @@ def test_samples_are_texts(run):
     cells = tf.make_ndarray(first.tensor_proto).tolist()
     validation = next(entry for entry in run.metrics() if entry["kind"] == "validation")
     assert [cell.decode() for _, cell in cells] == validation["samples"][0]
-    assert steps(found, "samples/0") == [12, 24]
+    assert steps(found, "samples/0") == VALIDATED
 
 
 def test_attention_maps_are_images_of_the_kept_sentences(run):
@@ -77,7 +74,7 @@ def test_attention_maps_are_images_of_the_kept_sentences(run):
     assert sorted(found.PluginTagToContent("images")) == tags
     kept = run.attention.read()
     for tag, sentence in zip(tags, kept[0].sentences, strict=True):
-        assert steps(found, tag) == [12, 24]
+        assert steps(found, tag) == VALIDATED
         metadata = found.SummaryMetadata(tag)
         assert metadata.summary_description == f"{sentence.source} → {sentence.reference}"
         for event in found.Tensors(tag):
@@ -93,22 +90,22 @@ def test_the_config_is_in_the_plugin_of_hyperparameters(run):
     content = read(run).SummaryMetadata(metadata.SESSION_START_INFO_TAG).plugin_data.content
     found = metadata.parse_session_start_info_plugin_data(content).hparams
     assert found["model.kind"].string_value == "rnn"
-    assert found["training.steps"].number_value == 24
+    assert found["training.steps"].number_value == 300
     assert found["training.peak_learning_rate"].number_value > 0
 
 
 def test_after_a_kill_and_a_resume_no_step_is_repeated(run, tmp_path):
-    # The training was killed after update 24, and its last checkpoint was that of update 12.
+    # The training was killed after update 300, and its last checkpoint was that of update 200.
     run = Run(Path(shutil.copytree(run.path, tmp_path / "killed")))
-    logs = Logs(run, 12, [], ignore)
-    assert steps(read(run), "training/loss") == [10, 12]
-    again = {"kind": "training", "step": 20, "loss": 9.0}
+    logs = Logs(run, 200, [], ignore)
+    assert steps(read(run), "training/loss") == [*range(10, 201, 10)]
+    again = {"kind": "training", "step": 210, "loss": 9.0}
     logs._append(again)
     found = read(run)
-    assert steps(found, "training/loss") == [10, 12, 20]
+    assert steps(found, "training/loss") == [*range(10, 211, 10)]
     assert values(found, "training/loss")[-1] == 9
-    assert steps(found, "samples/0") == [12]
-    assert steps(found, "attention/0") == [12]
-    logs.keep_attention(dataclasses.replace(run.attention.read()[0], step=24))
-    assert steps(read(run), "attention/0") == [12, 24]
+    assert steps(found, "samples/0") == [100, 200]
+    assert steps(found, "attention/0") == [100, 200]
+    logs.keep_attention(dataclasses.replace(run.attention.read()[0], step=300))
+    assert steps(read(run), "attention/0") == VALIDATED
     assert len(list(run.logs.iterdir())) == 1
