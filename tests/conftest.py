@@ -1,13 +1,16 @@
 """A corpus, a config and a trained run, small enough for every test."""
 
+import fcntl
 import io
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 from unittest import mock
@@ -135,10 +138,26 @@ def s2s_process(*arguments: str, stdin: bytes = b"", **environment: str) -> tupl
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that is the same in all processes of these tests."""
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Let only one process do the block at a time."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("corpus") / "toy.tsv"
-    path.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()), encoding="utf-8")
+    path = shared_folder(tmp_path_factory) / "toy.tsv"
+    with locked(path.with_suffix(".lock")):
+        if not path.exists():
+            path.write_text("".join(f"{s}\t{t}\n" for s, t in toy_pairs()), encoding="utf-8")
     return path
 
 
@@ -151,11 +170,26 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished training that has learned the toy language."""
+    """The folder of a finished training that has learned the toy language.
+
+    One process makes it, and each has a copy, which it may change.
+    """
+    made, own = shared_folder(tmp_path_factory) / "made", tmp_path_factory.mktemp("trained")
+    with locked(made.with_suffix(".lock")):
+        if not made.exists():
+            train_toy(corpus, made.with_suffix(".partial"))
+            made.with_suffix(".partial").rename(made)
+    shutil.copytree(made, own, dirs_exist_ok=True)
+    (run,) = (own / "runs").iterdir()
+    return run
+
+
+def train_toy(corpus: Path, folder: Path) -> None:
+    """Train a model of the toy language, whose runs/ are in a new folder."""
     from seq2seq_cli.training.loop import train
 
     before = Path.cwd()
-    folder = tmp_path_factory.mktemp("trained")
+    folder.mkdir()
     os.chdir(folder)
     try:
         config = tiny_config(
@@ -167,10 +201,9 @@ def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             training__patience=100,
             training__validate_every_steps=100,
         )
-        result = train(config, lambda event: None)
+        train(config, lambda event: None)
     finally:
         os.chdir(before)
-    return folder / result.run
 
 
 @pytest.fixture
