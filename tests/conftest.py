@@ -27,7 +27,6 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.runs.state import Position, State
 from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
-import_tensorflow()
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any machine", settings.default, deadline=None)
 settings.load_profile("any machine")
@@ -60,6 +59,12 @@ TINY = {
     "training.precision": "float32",
     "training.device": "cpu",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Import TensorFlow in each process that runs tests."""
+    if not config.getoption("numprocesses", None):
+        import_tensorflow()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their markers

@@ -17,8 +17,11 @@ from conftest import tiny_config, toy_pairs
 from seq2seq_cli.config import Config
 from seq2seq_cli.runs.checkpoints import checkpoint_folders
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runtime.tensorflow import import_tensorflow
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
+
+import_tensorflow()
 
 KINDS: dict[str, dict[str, object]] = {
     "rnn": {"model__kind": "rnn"},
