@@ -1,6 +1,7 @@
 """A corpus, a config and a trained run, small enough for every test."""
 
 import fcntl
+import gc
 import io
 import itertools
 import os
@@ -65,6 +66,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Import TensorFlow in each process that runs tests."""
     if not config.getoption("numprocesses", None):
         import_tensorflow()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave out what was imported, and run seldom.
+
+    Tracing makes many objects, and most of them live.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their markers
