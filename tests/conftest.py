@@ -263,3 +263,17 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch, prepared_here: None) -> None:
     from seq2seq_cli.data.preparation import chunked
 
     monkeypatch.setattr(chunked, "CHUNK_PAIRS", 100)
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let runs search and score without graphs, which take seconds to trace."""
+    from seq2seq_cli.decoding.loading import LoadedRun
+
+    translator, scorer = LoadedRun.translator, LoadedRun.scorer
+
+    def plain_translator(self: LoadedRun, *arguments: Any, **options: Any) -> Any:
+        return translator(self, *arguments, **{**options, "compiled": False})
+
+    monkeypatch.setattr(LoadedRun, "translator", plain_translator)
+    monkeypatch.setattr(LoadedRun, "scorer", lambda self, compiled=True: scorer(self, False))

@@ -10,6 +10,7 @@ from conftest import invoke, s2s, toy_pairs
 
 from seq2seq_cli.errors import DataError, UsageError
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 FAST = ["--resamples", "20", "--trials", "20", "--json"]
 
 

@@ -4,11 +4,14 @@ import json
 import re
 
 import pytest
-from conftest import invoke, s2s, s2s_process
+from conftest import invoke, s2s
 
 from seq2seq_cli.errors import CheckpointError, UsageError
 
+uncompiled = pytest.mark.usefixtures("uncompiled")
 
+
+@uncompiled
 def test_eval_uses_the_options_of_search_and_averaging(home, trained):
     runs = ["--run", trained.name, "--run", trained.name]
     record = json.loads(invoke("eval", "--json", "--beam", "3", *runs)[0])
@@ -17,13 +20,15 @@ def test_eval_uses_the_options_of_search_and_averaging(home, trained):
     assert record["bleu"] == json.loads(invoke("eval", "--json", "--beam", "3")[0])["bleu"]
 
 
-def test_scores_with_signatures(home):
-    code, out, err = s2s_process("eval", COLUMNS="200")
+def test_scores_with_signatures(home, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, err = s2s("eval")
     assert (code, err) == (0, "")
     assert re.search(r"BLEU +\d+\.\d\d +nrefs:\S*tok:13a\S*version:", out)
     assert re.search(r"chrF +\d+\.\d\d +nrefs:", out)
 
 
+@uncompiled
 def test_json(home):
     code, out, _ = s2s("eval", "--json", "--split", "dev")
     record = json.loads(out)
@@ -31,6 +36,7 @@ def test_json(home):
     assert {"run", "checkpoint", "split", "bleu", "bleu_signature", "chrf"} <= set(record)
 
 
+@uncompiled
 def test_output_has_a_line_for_each_sentence(home, tmp_path):
     out = tmp_path / "out.tsv"
     code, text, _ = s2s("eval", "--json", "--output", str(out))
@@ -38,6 +44,7 @@ def test_output_has_a_line_for_each_sentence(home, tmp_path):
     assert len(out.read_text().splitlines()) == json.loads(text)["sentences"]
 
 
+@uncompiled
 def test_languages_are_those_of_a_corpus_that_moved(home, corpus, tmp_path):
     pairs = [line.split("\t") for line in corpus.read_text("utf-8").splitlines()]
     for side, ending in enumerate(("eng", "spa")):
@@ -72,6 +79,7 @@ def test_each_checkpoint_of_a_run_has_its_scores(home, trained):
     assert s2s("eval", *two, "--details")[1].count("expected calibration error") == 2
 
 
+@uncompiled
 def test_details_of_a_run(home):
     record = json.loads(invoke("eval", "--json", "--details")[0])
     assert sum(each["sentences"] for each in record["by_length"]) == record["sentences"]
@@ -83,11 +91,13 @@ def test_details_of_a_run(home):
     assert record["outputs"]["cut"] == 0
 
 
+@uncompiled
 def test_translations_that_reach_the_maximum_length_are_cut(home):
     options = ["--set", "decoding.max_length=3"]
     assert json.loads(invoke("eval", "--json", *options)[0])["outputs"]["cut"] == 1
 
 
+@uncompiled
 def test_a_run_translates_other_sentences(home, tmp_path):
     path = tmp_path / "other.tsv"
     path.write_text("I see one cats.\tyo mirar un gatos.\n", encoding="utf-8")

@@ -12,6 +12,7 @@ from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.recipes import synthetic
 from seq2seq_cli.runs.naming import find_run
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 SAMPLED = ["--sample", "--temperature", "2", "--seed", "3", "--max-length", "12"]
 
 

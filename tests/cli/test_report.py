@@ -3,7 +3,10 @@
 import shutil
 from pathlib import Path
 
+import pytest
 from conftest import invoke, s2s
+
+pytestmark = pytest.mark.usefixtures("uncompiled")
 
 
 def test_a_page_has_scores_and_attention_of_the_model(home, trained, tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from seq2seq_cli.cli.shards import Shard, open_lines
 from seq2seq_cli.errors import UsageError
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 TEXTS = st.lists(st.sampled_from(["\n", "a", "é", "a long line", "\r\n"]), max_size=30).map("".join)
 
 

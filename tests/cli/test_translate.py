@@ -14,6 +14,7 @@ from conftest import invoke, s2s, s2s_process
 
 from seq2seq_cli.errors import DiskError
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 SENTENCE = "I see one cats."
 
 
@@ -56,7 +57,7 @@ def test_a_cut_line_is_reported_and_gives_one_line(home):
 
 
 def test_a_sentence(home):
-    code, out, err = s2s_process("translate", "I see one cats.")
+    code, out, err = s2s("translate", "I see one cats.")
     assert (code, err) == (0, "")
     assert out.count("\n") == 1
 
@@ -74,11 +75,46 @@ def test_stdin_line_by_line(home):
     assert [bool(line) for line in out.split("\n")] == [True, False, True, False]
 
 
-def test_a_file_gives_what_stdin_gives(home, tmp_path):
-    text = b"I see one cats.\n\nwe eat two books.\n"
-    (tmp_path / "in.txt").write_bytes(text)
-    found = s2s("translate", "--input", str(tmp_path / "in.txt"))
-    assert found == s2s_process("translate", stdin=text)
+TEXT = b"I see one cats.\n\nwe eat two books.\n"
+PROGRAM = """
+import sys
+from collections import Counter
+from seq2seq_cli.cli import main
+
+opened = Counter()
+sys.addaudithook(lambda event, args: opened.update([str(args[0])]) if event == "open" else None)
+sys.argv = ["s2s", "translate"]
+try:
+    main()
+finally:
+    print(*(f"{name} {count}" for name, count in opened.items() if name.startswith("runs/")))
+"""
+
+
+@pytest.fixture(scope="module")
+def process(trained) -> subprocess.CompletedProcess:
+    """A process that has translated TEXT, and has then printed how often it opened each file."""
+    command, folder = [sys.executable, "-c", PROGRAM], trained.parents[1]
+    return subprocess.run(command, input=TEXT, cwd=folder, capture_output=True, check=True)
+
+
+def test_a_file_gives_what_stdin_gives_a_process(home, tmp_path, process):
+    (tmp_path / "in.txt").write_bytes(TEXT)
+    code, out, err = s2s("translate", "--input", str(tmp_path / "in.txt"))
+    *translated, _ = process.stdout.decode().splitlines()
+    assert (code, out.splitlines(), err) == (0, translated, process.stderr.decode())
+
+
+def test_each_file_of_the_run_is_opened_once(process):
+    *_, line = process.stdout.decode().splitlines()
+    words = line.split()
+    opened = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    names = {Path(name).name for name in opened}
+    assert names == {
+        *("config.toml", "tokenizer.json", "joint.model"),
+        *("manifest.json", "state.json", "model.safetensors"),
+    }
+    assert set(opened.values()) == {1}
 
 
 def test_json(home):
@@ -135,29 +171,3 @@ def test_a_closed_pipe_is_not_an_error(home):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 128 + signal.SIGPIPE
-
-
-def test_each_file_of_the_run_is_opened_once(home):
-    code = """
-import sys
-from collections import Counter
-from seq2seq_cli.cli import main
-
-opened = Counter()
-sys.addaudithook(lambda event, args: opened.update([str(args[0])]) if event == "open" else None)
-sys.argv = ["s2s", "translate", "I see one cats."]
-try:
-    main()
-finally:
-    print(*(f"{name} {count}" for name, count in opened.items() if name.startswith("runs/")))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    _, line = done.stdout.decode().splitlines()
-    words = line.split()
-    opened = dict(zip(words[::2], map(int, words[1::2]), strict=True))
-    names = {Path(name).name for name in opened}
-    assert names == {
-        *("config.toml", "tokenizer.json", "joint.model"),
-        *("manifest.json", "state.json", "model.safetensors"),
-    }
-    assert set(opened.values()) == {1}

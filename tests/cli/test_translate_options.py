@@ -12,6 +12,7 @@ from seq2seq_cli.cli.search_options import search_flags
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 SENTENCE = "I see one cats."
 
 

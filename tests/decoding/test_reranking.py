@@ -20,6 +20,7 @@ from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Validation, ignore
 from seq2seq_cli.training.loop import train
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 SENTENCES = ["I see one apples.", "", "they want many cats.", "we sell few books."]
 SAMPLES = {"sample": True, "temperature": 2.0, "rerank_hypotheses": 6}
 

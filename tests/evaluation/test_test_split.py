@@ -8,6 +8,8 @@ from seq2seq_cli.errors import DataError
 from seq2seq_cli.evaluation.test_split import Evaluation, evaluate
 from seq2seq_cli.runs.run import Run
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 
 def fail(message: str) -> None:
     raise AssertionError(message)

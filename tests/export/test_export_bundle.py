@@ -16,6 +16,8 @@ from seq2seq_cli.runs.arrays import file_parts, open_arrays
 from seq2seq_cli.runs.naming import find_run
 from seq2seq_cli.runs.run import Run
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 
 @pytest.fixture(scope="module")
 def bundle(trained, tmp_path_factory):

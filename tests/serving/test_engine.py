@@ -39,6 +39,7 @@ def model(trained):
     return seq2seq_cli.load(trained)
 
 
+@pytest.mark.usefixtures("uncompiled")  # for Python; the server's searches are made before
 @pytest.mark.parametrize(
     "options",
     [{}, {"beam": 3}, {"beam": 4, "n_best": 2}, {"prefix": "ellos"}, {"beam": 3, "prefix": "yo"}],
@@ -50,6 +51,7 @@ def test_translations_equal_those_of_the_python_interface(shared, model, options
     assert found == [each[0] if options.get("n_best") else each for each in expected]
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_samples_depend_only_on_the_seed(shared, model):
     options = {"sample": True, "temperature": 3.0, "seed": 1}
     assert len(SENTENCES) > 8  # those of a batch

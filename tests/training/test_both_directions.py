@@ -18,6 +18,7 @@ from seq2seq_cli.training.events import Summary, Validation, ignore
 from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.word_dropout import SOURCE, drop_words
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 EN, ES = map(list, zip(*toy_pairs()[::37], strict=True))
 SETTINGS = {
     "data__both_directions": True,
