@@ -87,6 +87,7 @@ class TestEveryModel:
                     expected = np.nan_to_num([getattr(each, key) for each in wanted])
                     np.testing.assert_allclose(found[name][b, :size], expected, atol=1e-4)
 
+    @pytest.mark.few_cases(2)
     def test_scores_equal_those_of_the_scorer(self, loaded, functions):
         texts, translations = [*SOURCES[:3], "", *ODD[1:]], [*SOURCES[4:7], "yo", *ODD[1:]]
         found = functions["score"](text=tf.constant(texts), translation=tf.constant(translations))[
@@ -97,6 +98,7 @@ class TestEveryModel:
         expected = [each.log_probability for each in scorer.score(pairs)]
         np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-5)
 
+    @pytest.mark.few_cases(2)
     def test_no_texts_give_no_translations(self, functions):
         none = tf.constant([], tf.string)
         assert functions["translate"](text=none)["translation"].shape == [0]
@@ -149,7 +151,12 @@ def exported(trained, tmp_path_factory):
     return path
 
 
-def test_the_folder_has_the_layout_of_tensorflow_serving(exported):
+@pytest.fixture(scope="module")
+def signatures(exported):
+    return tf.saved_model.load(str(exported / "1")).signatures
+
+
+def test_the_folder_has_the_layout_of_tensorflow_serving(exported, signatures):
     assert sorted(each.name for each in exported.iterdir()) == [
         "1",
         "README.md",
@@ -157,7 +164,6 @@ def test_the_folder_has_the_layout_of_tensorflow_serving(exported):
         "scores.json",
     ]
     assert (exported / "1" / "saved_model.pb").is_file()
-    signatures = tf.saved_model.load(str(exported / "1")).signatures
     assert set(signatures) == {"serving_default", "translate", "translate_beam", "score"}
 
 
@@ -211,15 +217,15 @@ def test_it_translates_where_s2s_cannot_be_imported(exported, trained):
         ({"length_penalty": -1.0}, "length_penalty must be"),
     ],
 )
-def test_numbers_that_make_no_search_are_refused(exported, values, message):
-    search = tf.saved_model.load(str(exported / "1")).signatures["translate_beam"]
+def test_numbers_that_make_no_search_are_refused(signatures, values, message):
+    search = signatures["translate_beam"]
     usual = {"beam": 3, "n_best": 2, "length_penalty": 0.6}
     arguments = {name: tf.constant(value) for name, value in {**usual, **values}.items()}
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         search(text=tf.constant(["we want two books."]), **arguments)
 
 
-def test_there_are_as_many_translations_as_texts(exported):
-    score = tf.saved_model.load(str(exported / "1")).signatures["score"]
+def test_there_are_as_many_translations_as_texts(signatures):
+    score = signatures["score"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="must have one string per text"):
         score(text=tf.constant(["a", "b"]), translation=tf.constant(["a"]))
