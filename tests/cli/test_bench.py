@@ -2,11 +2,12 @@ import json
 from dataclasses import fields
 
 import pytest
-from conftest import invoke, s2s
-from test_train import tiny_settings
+from conftest import TINY, TINY_MODELS, invoke, s2s
 
 from seq2seq_cli.training import speed as benchmark
 from seq2seq_cli.training.speed import TrainingSpeed
+
+pytestmark = pytest.mark.usefixtures("uncompiled")
 
 
 def test_bench_decode(home):
@@ -18,7 +19,10 @@ def test_bench_decode(home):
 
 
 def test_bench_train(corpus, monkeypatch):
-    command = ["bench", "train", "--data", str(corpus), "--steps", "3", *tiny_settings()]
+    smallest = {"model.kind": "decoder_only", "model.layers": 1, "tokenizer.kind": "words"}
+    values = {**TINY, **TINY_MODELS["decoder_only"], **smallest}
+    settings = [f"--set={key}={value}" for key, value in values.items()]
+    command = ["bench", "train", "--data", str(corpus), "--steps", "3", *settings]
     found = json.loads(invoke(*command, "--trials", "1", "--json")[0])
     assert found["steps"] == 3
     assert 0 < found["shapes"] <= 3

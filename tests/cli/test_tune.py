@@ -42,9 +42,9 @@ def test_wrong_input_is_refused_at_once_and_nothing_is_written(
 
 def test_trials_are_a_table_and_json(corpus, workdir):
     (workdir / "space.toml").write_text(SPACE)
-    sizes = ["encoder_units=8", "decoder_units=8", "embedding_units=8", "attention_units=8"]
+    sizes = ["kind=decoder_only", "layers=1", "units=8", "heads=2", "inner_units=8"]
     settings = [f"--set=model.{size}" for size in sizes]
-    settings += ["--set=tokenizer.vocabulary_size=400", "--set=training.compile=graph"]
+    settings += ["--set=tokenizer.kind=words", "--set=training.compile=graph"]
     settings += ["--set=data.dev_pairs=20", "--set=data.test_pairs=20"]
     options = ["--data", str(corpus), "--steps", "2", "--trials", "1", "--device", "cpu", "--quiet"]
     command = ["recipe", "tune", "space.toml", "tuned", *options, *settings]

@@ -1,8 +1,12 @@
+import itertools
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from conftest import tiny_config
-from quick_training import compute_nothing
+from quick_training import SCORES, compute_nothing
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes import ablation
@@ -17,11 +21,18 @@ def configs(corpus, **settings):
     }
 
 
+def scoring(first: float) -> Callable[..., SimpleNamespace]:
+    """Return what stands for `evaluate`: BLEU is `first`, and one more at each call."""
+    bleu = itertools.count(first)
+    return lambda *of, show: SimpleNamespace(scores=replace(SCORES, bleu=float(next(bleu))))
+
+
 @pytest.fixture(scope="module")
 def done(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ablation")
     with pytest.MonkeyPatch.context() as patch:
         compute_nothing(patch)
+        patch.setattr(ablation, "evaluate", scoring(20))
         return folder, ablate(configs(corpus), folder, ignore)
 
 
@@ -33,7 +44,7 @@ def test_each_variant_has_a_heading(done, corpus):
 
 def test_each_variant_is_trained_scored_and_written(done):
     folder, rows = done
-    assert [row.name for row in rows] == ["rnn", "transformer"]
+    assert [(row.name, row.bleu) for row in rows] == [("rnn", 20), ("transformer", 21)]
     assert all(row.steps == 4 and row.pairs_per_second > 0 for row in rows)
     assert [r["bleu"] for r in json.loads((folder / "results.json").read_text())] == [
         row.bleu for row in rows
@@ -53,11 +64,16 @@ def test_finished_variants_are_not_trained_again(done, corpus, monkeypatch):
     assert ablate(configs(corpus), folder, ignore) == rows
 
 
-def test_an_interrupted_ablation_continues(done, corpus):
+def test_an_interrupted_ablation_continues(done, corpus, monkeypatch):
+    monkeypatch.setattr(ablation, "evaluate", scoring(40))
     folder, rows = done
-    (folder / "rnn" / "result.json").unlink()
-    (again, _) = ablate(configs(corpus), folder, ignore)
-    assert again.bleu == rows[0].bleu
+    result = folder / "rnn" / "result.json"
+    before = result.read_text()
+    result.unlink()
+    (again, other) = ablate(configs(corpus), folder, ignore)
+    assert again == replace(rows[0], bleu=40.0, seconds=again.seconds)
+    assert other == rows[1]
+    result.write_text(before)
 
 
 def test_another_config_is_refused(done, corpus):

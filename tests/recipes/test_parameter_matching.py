@@ -65,4 +65,4 @@ def test_no_width_is_fitted_beyond_what_a_config_may_have(model):
 
 def test_a_number_that_cannot_be_reached_is_an_error():
     with pytest.raises(UsageError, match="transformer cannot have 1,000 parameters within 3%"):
-        fit_parameters(TransformerConfig(), 1000, count)
+        fit_parameters(TransformerConfig(), 1000, lambda model: 300 * model.units)
