@@ -81,10 +81,11 @@ def test_no_held_out_sentence_is_in_training_on_either_side(corpus):
     assert (read.dev, read.test, read.fingerprint) == (one.dev, one.test, one.fingerprint)
 
 
+@pytest.mark.usefixtures("prepared_here")
 def test_a_prepared_corpus_has_both_directions_and_its_lengths(corpus, tmp_path, monkeypatch):
     config = tiny_config(corpus, data__both_directions=True)
     _, tokenizers, expected = data_of(config)
-    prepare(config, tmp_path / "prepared", processes=1)
+    prepare(config, tmp_path / "prepared")
     there = config.model_copy(update={"data": config.data.moved_to(str(tmp_path / "prepared"))})
     monkeypatch.setattr(type(tokenizers.source), "_ids", lambda *args: pytest.fail("counted again"))
     read = read_corpus(there.data)

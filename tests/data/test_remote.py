@@ -10,10 +10,11 @@ from types import SimpleNamespace
 
 import platformdirs
 import pytest
-from conftest import s2s, tiny_config
+from conftest import InThisProcess, s2s, tiny_config
 
 from seq2seq_cli.data import remote
 from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.preparation import prepare as prepare_module
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.remote import LISTING, download_corpus, downloaded_corpus, write_listing
 from seq2seq_cli.errors import DataError, DiskError, UsageError
@@ -22,7 +23,9 @@ from seq2seq_cli.errors import DataError, DiskError, UsageError
 @pytest.fixture(scope="module")
 def prepared(corpus, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("made") / "prepared"
-    prepare(tiny_config(corpus), path, processes=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare_module, "Processes", InThisProcess)
+        prepare(tiny_config(corpus), path)
     return path
 
 

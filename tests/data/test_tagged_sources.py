@@ -10,7 +10,6 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.export import export
 from seq2seq_cli.data.pipeline import TrainingData
-from seq2seq_cli.data.preparation import chunked
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.splits import normalise
 from seq2seq_cli.data.vocabularies import tags_of, tokenizers_of
@@ -237,11 +236,10 @@ def test_exported_splits_have_the_tags(real, made, tmp_path):
     assert tags == ["" if pair in REAL else "<bt>" for pair in corpus.train]
 
 
-def test_a_prepared_corpus_has_the_same_splits_and_tags(tmp_path, real, made, monkeypatch):
-    monkeypatch.setattr(chunked, "CHUNK_PAIRS", 70)
+def test_a_prepared_corpus_has_the_same_splits_and_tags(tmp_path, real, made, small_chunks):
     config = mixed_config({**made, "tag": "bt", "weight": 2.0}, real)
     expected = read_corpus(config.data)
-    prepared = prepare(config, tmp_path / "prepared", processes=1)
+    prepared = prepare(config, tmp_path / "prepared")
     assert (prepared.fingerprint, prepared.dropped) == (expected.fingerprint, expected.dropped)
     assert (prepared.dev, prepared.test) == (expected.dev, expected.test)
     assert [*prepared.train] == [*expected.train]
