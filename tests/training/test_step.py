@@ -42,8 +42,8 @@ def gradients_in_shards(kind: str, shards: int, rows: int, dtype: str) -> list[n
 @pytest.mark.parametrize(
     ("kind", "rows", "dtype", "shards", "bound"),
     [
-        ("transformer", 1, "float32", 2, 1e-6),  # one of them has no sentence
         ("transformer", 7, "float32", 3, 1e-6),
+        ("transformer", 1, "float32", 2, 1e-6),  # one of them has no sentence
         ("transformer", 7, "bfloat16", 2, 0.01),
         ("rnn", 7, "float32", 2, 1e-6),
         ("rnn", 7, "bfloat16", 2, 0.01),
