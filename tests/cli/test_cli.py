@@ -1,5 +1,6 @@
 """The command line as a whole, and the commands `config show` and `config check`."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from typer.testing import CliRunner
 from seq2seq_cli.cli import app
 
 README = Path(__file__).parents[2] / "README.md"
+command_of = functools.cache(typer.main.get_command)  # which takes a moment
 COMMAND_LINE = README.parent / "docs" / "command-line.md"
 
 
 def commands() -> list[str]:
-    group = typer.main.get_command(app)
+    group = command_of(app)
     names = []
     for name, command in group.commands.items():
         names += (
@@ -27,7 +29,7 @@ def commands() -> list[str]:
 
 
 def has_option(command: str, option: str) -> bool:
-    found = typer.main.get_command(app)
+    found = command_of(app)
     for name in command.split():
         found = found.commands[name]
     return any(option in parameter.opts for parameter in found.params)
@@ -49,7 +51,7 @@ def test_every_option_has_help():
         for parameter in command.params:
             assert getattr(parameter, "help", None), f"{command.name} {parameter.name}"
 
-    check(typer.main.get_command(app))
+    check(command_of(app))
 
 
 @pytest.mark.parametrize("command", ["", "data", *commands()])
