@@ -13,6 +13,8 @@ from seq2seq_cli.cli.console import two_columns
 from seq2seq_cli.cli.files import Result, check_input, check_output, emit, open_output
 from seq2seq_cli.errors import DataError, DiskError, UsageError
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 SENTENCE = "I see one cats."
 needs_linux = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has such files")
 READ_STDIN = """
