@@ -196,7 +196,7 @@ def test_several_batches_are_computed_at_once_and_each_item_once(queue_of):
 
 def test_a_worker_takes_only_its_share_of_all_items(queue_of):
     compute = Counting()
-    queue = queue_of(compute, batch=100, delay=0.5, workers=2)
+    queue = queue_of(compute, batch=100, delay=0.05, workers=2)
 
     async def submitted():
         return [queue.queue.submit([Chunk("a", [i], [1])])[0] for i in range(1, 40)]
