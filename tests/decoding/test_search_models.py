@@ -6,10 +6,8 @@ import tensorflow as tf
 from searching import search
 from small_models import both, small_decoder_only, small_rnn, small_transformer
 
-from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.decoding import compaction, scoring, strategies
 from seq2seq_cli.decoding.hypotheses import Hypotheses
-from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.models.ensemble import Ensemble
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.vocabularies import Vocabularies
@@ -48,7 +46,7 @@ def config(request):
 
 @pytest.fixture(scope="module")
 def one(model, config):
-    return search(model, attention=True, **config)
+    return search(model, attention=True, compiled=True, **config)
 
 
 def assert_equal(found, expected):
@@ -83,7 +81,8 @@ class TestEveryModelAndStrategy:
         expected = one(SOURCE, LENGTHS)
         monkeypatch.setattr(compaction, "_STAY", 1.0)  # whoever is done leaves at once
         monkeypatch.setattr(compaction, "_CAPACITY_STEP", 3)
-        assert_equal(search(model, attention=True, **config)(SOURCE, LENGTHS), expected)
+        compacted = search(model, attention=True, compiled=True, **config)
+        assert_equal(compacted(SOURCE, LENGTHS), expected)
 
     def test_a_prefix_is_followed_and_scored(self, model, one):
         prefix = np.array([[9, 14], [20, PAD], [PAD, PAD], [7, 7], [8, 8], [EOS, PAD]], np.int32)
@@ -99,7 +98,7 @@ class TestEveryModelAndStrategy:
 
     @pytest.mark.few_cases(2)
     def test_compiled_equals_not_compiled(self, model, config, one):
-        plain = Search(model, DecodingConfig(length_penalty=0.0, **config), True, False)
+        plain = search(model, attention=True, **config)
         assert_equal(one(SOURCE, LENGTHS), plain(SOURCE, LENGTHS))
 
     def test_minimum_and_maximum_lengths_are_respected(self, one):
@@ -114,16 +113,18 @@ class TestEveryModelAndStrategy:
 
 @pytest.fixture(scope="module")
 def greedy(model):
-    return search(model, attention=True)
+    """What greedy decoding finds."""
+    return search(model, attention=True)(SOURCE, LENGTHS)
 
 
 @pytest.fixture(scope="module")
 def beam(model):
-    return search(model, attention=True, **BEAM)
+    """What a beam finds."""
+    return search(model, attention=True, **BEAM)(SOURCE, LENGTHS)
 
 
 def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model, greedy):
-    ids = greedy(SOURCE, LENGTHS).ids_BNT.numpy()[:, 0]
+    ids = greedy.ids_BNT.numpy()[:, 0]
     begun = np.concatenate([np.full((6, 1), BOS), ids[:, :-1]], axis=1).astype(np.int32)
     logits = model((SOURCE, tf.constant(begun))).numpy()
     logits[..., [PAD, BOS]] = -np.inf
@@ -135,15 +136,14 @@ def test_greedy_follows_the_most_probable_token_of_teacher_forcing(model, greedy
 def test_a_beam_of_one_equals_greedy(model, greedy):
     one = search(model, attention=True)
     one._choose = strategies.beam
-    assert_equal(one(SOURCE, LENGTHS), greedy(SOURCE, LENGTHS))
+    assert_equal(one(SOURCE, LENGTHS), greedy)
 
 
 def test_attention_is_given_for_each_token_over_the_source(beam):
-    found = beam(SOURCE, LENGTHS)
-    sums = found.attention_BNTS.numpy().sum(-1)
-    np.testing.assert_allclose(sums, found.ids_BNT.numpy() != PAD, atol=1e-5)
+    sums = beam.attention_BNTS.numpy().sum(-1)
+    np.testing.assert_allclose(sums, beam.ids_BNT.numpy() != PAD, atol=1e-5)
     on_padding = np.where(SOURCE.numpy() == PAD, 1, 0)[:, np.newaxis, np.newaxis]
-    assert (found.attention_BNTS.numpy() * on_padding).max() == 0
+    assert (beam.attention_BNTS.numpy() * on_padding).max() == 0
 
 
 def test_no_ngram_occurs_twice():
@@ -206,7 +206,7 @@ def test_the_highest_logits_are_found_in_blocks(vocabulary):
 @pytest.mark.few_cases(1)
 def test_an_ensemble_of_one_model_twice_equals_the_model(model, beam):
     twice = search(Ensemble([model, model]), attention=True, **BEAM)
-    assert_equal(twice(SOURCE, LENGTHS), beam(SOURCE, LENGTHS))
+    assert_equal(twice(SOURCE, LENGTHS), beam)
 
 
 def test_ensembles_average_probabilities():
