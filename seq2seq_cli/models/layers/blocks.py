@@ -12,7 +12,7 @@ from seq2seq_cli.models.layers.linear import Affine, joined
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.regularisation import MakeDropout
 from seq2seq_cli.models.layers.relative_positions import Turn
-from seq2seq_cli.models.layers.residual import Residual, Step, one_by_one, side_by_side
+from seq2seq_cli.models.layers.residual import Branch, Residual, one_by_one, side_by_side
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.compute import computing, current
 from seq2seq_cli.models.ops.products import dense
@@ -198,7 +198,7 @@ class Block(keras.layers.Layer):
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, self.feed_forward.maps(), training), None
 
-        steps: list[Step] = [(self.self_residual, attend_to_itself)]
+        steps: list[Branch] = [(self.self_residual, attend_to_itself)]
         if memory is not None:
             steps.append((self.cross_residual, partial(attend_to_memory, memory)))
         steps.append((self.feed_forward_residual, feed_forward))
@@ -276,7 +276,7 @@ class Block(keras.layers.Layer):
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, maps), None
 
-        steps: list[Step] = [(self.self_residual, attend_to_itself)]
+        steps: list[Branch] = [(self.self_residual, attend_to_itself)]
         if self.has_cross:
             steps.append((self.cross_residual, attend_to_memory))
         steps.append((self.feed_forward_residual, feed_forward))

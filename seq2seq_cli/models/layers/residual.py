@@ -57,19 +57,21 @@ class Residual(keras.layers.Layer):
         return self.norm(self.dropout.add(x, outputs, training)), found
 
 
-Step = tuple[Residual, Sublayer]
+Branch = tuple[Residual, Sublayer]
 
 
-def one_by_one(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
+def one_by_one(branches: Sequence[Branch], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
     """Apply the sublayers in sequence. Return the last x, and the other results of each."""
     results = []
-    for residual, f in steps:
+    for residual, f in branches:
         x, found = residual.around(f, x, training)
         results.append(found)
     return x, results
 
 
-def side_by_side(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[tf.Tensor, list]:
+def side_by_side(
+    branches: Sequence[Branch], x: tf.Tensor, training: bool
+) -> tuple[tf.Tensor, list]:
     """Apply the sublayers in parallel, to the same input. Return the same as `one_by_one`.
 
         x + dropout(f(norm(x))) + dropout(g(norm(x)))
@@ -78,9 +80,9 @@ def side_by_side(steps: Sequence[Step], x: tf.Tensor, training: bool) -> tuple[t
     with pathways", section 2, "Parallel Layers". The first residual connection holds the norm.
     Cross-attention is a third sublayer.
     """
-    normal = steps[0][0].norm(x, dtype=product_dtype(x.dtype))
+    normal = branches[0][0].norm(x, dtype=product_dtype(x.dtype))
     results = []
-    for residual, f in steps:
+    for residual, f in branches:
         outputs, found = f(normal)
         x = residual.dropout.add(x, outputs, training)
         results.append(found)
