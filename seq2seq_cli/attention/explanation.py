@@ -13,8 +13,7 @@ from seq2seq_cli.attention.neighbours import MOST_PAIRS, Index, Neighbour
 from seq2seq_cli.attention.reader import AttentionReader
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pairs import Pairs, PairsInMemory
-from seq2seq_cli.data.tokenizers.pair import spread
+from seq2seq_cli.data.pairs import Pairs, PairsInMemory, spread
 from seq2seq_cli.decoding.beam_tree import BeamTree
 from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.errors import DataError, DiskError, os_reason

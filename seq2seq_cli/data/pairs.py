@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from seq2seq_cli.data.splits import Pair
+
+Item = TypeVar("Item")
 
 
 class Tags(NamedTuple):
@@ -81,3 +83,9 @@ class PairsInMemory:
 def in_memory(pairs: Sequence[Pair]) -> PairsInMemory:
     """Return pairs in a list as a training side."""
     return PairsInMemory([source for source, _ in pairs], [target for _, target in pairs])
+
+
+def spread(items: Sequence[Item], at_most: int) -> list[Item]:
+    """Return at most `at_most` of the items, evenly spaced."""
+    taken = min(len(items), at_most)
+    return [items[i * len(items) // taken] for i in range(taken)]

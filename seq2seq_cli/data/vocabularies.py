@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.data.corpus import Corpus
-from seq2seq_cli.data.pairs import Pairs
-from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
+from seq2seq_cli.data.pairs import Pairs, spread
+from seq2seq_cli.data.tokenizers.pair import Tokenizers, train_tokenizers
 from seq2seq_cli.special_tokens import TO
 from seq2seq_cli.work import ShowWork, show_nothing, shown
 

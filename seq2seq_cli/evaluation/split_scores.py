@@ -1,6 +1,6 @@
 """The scores and attention of a run's model on its test split, for a report."""
 
-from seq2seq_cli.data.tokenizers.pair import spread
+from seq2seq_cli.data.pairs import spread
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.evaluation.analysis import score_output
 from seq2seq_cli.evaluation.metrics import Bootstrap

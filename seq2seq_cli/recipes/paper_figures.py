@@ -11,7 +11,7 @@ from pathlib import Path
 from seq2seq_cli.attention.figure import figure as map_figure
 from seq2seq_cli.attention.reader import AttentionReader
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.tokenizers.pair import spread
+from seq2seq_cli.data.pairs import spread
 from seq2seq_cli.decoding.loading import LoadedRun, load_run
 from seq2seq_cli.evaluation.breakdown import GroupScore, by_length, score_groups
 from seq2seq_cli.evaluation.test_sets import read_split
@@ -144,9 +144,9 @@ def _alignments(name: str, trained: _Trained) -> list[AnyResult]:
     loaded = trained.load(run)
     fingerprint = loaded.state.data_fingerprint
     data = trained.configs[run].data
-    of, _ = read_split(data, fingerprint, str(trained.folder / run), "test", trained.show)
-    medium = [text for text in of.sources if _SHORTEST <= len(text.split()) <= _LONGEST]
-    sentences = spread(medium or of.sources, SENTENCES)
+    test_set, _ = read_split(data, fingerprint, str(trained.folder / run), "test", trained.show)
+    medium = [text for text in test_set.sources if _SHORTEST <= len(text.split()) <= _LONGEST]
+    sentences = spread(medium or test_set.sources, SENTENCES)
     results: list[AnyResult] = []
     for number, read in enumerate(AttentionReader(loaded).read([(s, None) for s in sentences]), 1):
         assert read  # no sentence of a split is blank

@@ -6,8 +6,9 @@ import numpy as np
 
 from seq2seq_cli.attention.reader import tokens_of
 from seq2seq_cli.config.training import TrainingConfig
+from seq2seq_cli.data.pairs import spread
 from seq2seq_cli.data.splits import Pair
-from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.tokenizers.tokenizer import Tokenizer
 from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -28,7 +29,7 @@ class KeptAttention:
 
     def __init__(self, tokenizers: Tokenizers, pairs: Sequence[Pair], config: TrainingConfig):
         # Only a few are examined, since the dev split may be large.
-        some = spread(pairs, 8 * config.keep_attention_history) if pairs else []
+        some = spread(pairs, 8 * config.keep_attention_history)
         sources = token_ids(tokenizers.source, [source for source, _ in some])
         targets = token_ids(tokenizers.target, [target for _, target in some])
         fitting = [
@@ -36,7 +37,7 @@ class KeptAttention:
             for i, (source, target) in enumerate(zip(sources, targets, strict=True))
             if len(source) <= config.max_source_tokens and len(target) <= config.max_target_tokens
         ]
-        chosen = spread(fitting, config.keep_attention_history) if fitting else []
+        chosen = spread(fitting, config.keep_attention_history)
         self._pairs = [some[i] for i in chosen]
         self._ids = [sources[i] for i in chosen], [targets[i] for i in chosen]
         self._sides = [

@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.pairs import in_memory
+from seq2seq_cli.data.pairs import in_memory, spread
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.splits import Pair, group_references
-from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread
+from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.decoding.loading import load_reverse
 from seq2seq_cli.decoding.translator import Translator
@@ -194,7 +194,7 @@ class Validator:
         pairs = zip(self._sources, self._references, strict=True)
         counts = [(len(source.split()), len(wanted[0].split())) for source, wanted in pairs]
         chosen = [i for i, sides in enumerate(counts) if min(sides) >= 3 and max(sides) <= 12]
-        return spread(chosen, self.ATTENTION_SAMPLES) if chosen else []
+        return spread(chosen, self.ATTENTION_SAMPLES)
 
     def _faults(self, translations: list[str]) -> Faults:
         """Return the shares of faulty translations."""

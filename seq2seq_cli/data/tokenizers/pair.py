@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from seq2seq_cli.config.data import TokenizerConfig
 from seq2seq_cli.data.tokenizers.sentencepiece import SentencePiece, train_sentencepiece
@@ -29,7 +29,6 @@ _NAMES = {
     "words": "words",
     "bytes": "bytes",
 }
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -156,12 +155,6 @@ def train_tokenizers(
     return Tokenizers(
         _tokenizer(sources, config, "model"), _tokenizer(targets, config, "target_model")
     )
-
-
-def spread(items: Sequence[Item], at_most: int) -> list[Item]:
-    """Return at most `at_most` of the items, evenly spaced."""
-    taken = min(len(items), at_most)
-    return [items[i * len(items) // taken] for i in range(taken)]
 
 
 def _tokenizer(sentences: Iterable[str], config: TokenizerConfig, key: str) -> Tokenizer:

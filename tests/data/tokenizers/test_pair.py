@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq_cli.config.data import TokenizerConfig
-from seq2seq_cli.data.tokenizers.pair import Tokenizers, spread, train_tokenizers
+from seq2seq_cli.data.tokenizers.pair import Tokenizers, train_tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.special_tokens import BOS, EOS, PAD, UNK
 
@@ -221,14 +221,6 @@ def test_an_index_of_another_kind_is_named(by_kind, tmp_path):
         (tmp_path / "tokenizer.json").write_text(json.dumps(index))
         with pytest.raises(CheckpointError, match=r"tokenizer\.json: missing or damaged: unknown"):
             Tokenizers.load(tmp_path)
-
-
-@given(st.integers(0, 300), st.integers(1, 300))
-def test_spread_selects_evenly_and_at_most_the_given_number(size, at_most):
-    taken = spread(range(size), at_most)
-    assert len(taken) == min(size, at_most)
-    gaps = {b - a for a, b in itertools.pairwise(taken)}
-    assert not gaps or (min(gaps) >= 1 and max(gaps) - min(gaps) <= 1)
 
 
 def test_unknown_is_its_special_id(by_kind):
