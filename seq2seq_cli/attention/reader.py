@@ -14,7 +14,13 @@ from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.tokenizers.tokenizer import Tokenizer
 from seq2seq_cli.decoding.alignment import align, word_indices
 from seq2seq_cli.decoding.constraints import exclude_special_tokens
-from seq2seq_cli.decoding.encoding import batches, encode_sentences, memory_errors, padded
+from seq2seq_cli.decoding.encoding import (
+    batches,
+    cut_sides,
+    encode_sentences,
+    memory_errors,
+    padded,
+)
 from seq2seq_cli.decoding.translator import Translation
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.special_tokens import BOS, EOS
@@ -125,8 +131,7 @@ class AttentionReader:
                 target = np.array(ids, np.int32)
             else:
                 text, target, target_cut = pairs[i][1] or "", targets[i].ids[0], targets[i].cut
-            sides = {"source": source.cut, "translation": target_cut}
-            cut = tuple(side for side, is_cut in sides.items() if is_cut)
+            cut = cut_sides(source.cut, target_cut)
             encoded[i] = _Pair((pairs[i][0], text), source.ids[0], target, cut)
         return encoded
 

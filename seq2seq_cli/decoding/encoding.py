@@ -46,6 +46,12 @@ def encode_sentences(
     ]
 
 
+def cut_sides(source: bool, target: bool) -> tuple[str, ...]:
+    """Return the sides of a pair, "source" and "translation", that were cut."""
+    sides = {"source": source, "translation": target}
+    return tuple(side for side, is_cut in sides.items() if is_cut)
+
+
 def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]:
     """Return the ids (int32) of each text, EOS at the end."""
     ids = tokenizer.tokenize(tf.constant([canonical(text) for text in texts], tf.string))

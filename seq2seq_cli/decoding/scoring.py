@@ -15,6 +15,7 @@ from seq2seq_cli.decoding.constraints import exclude_special_tokens
 from seq2seq_cli.decoding.encoding import (
     EncodedSentence,
     batches,
+    cut_sides,
     encode_sentences,
     memory_errors,
     padded_batch,
@@ -135,8 +136,7 @@ class Scorer:
     ) -> Score:
         by_token = log_probability_T[: target.length]
         pieces = self._tokenizers.target.pieces(target.ids[0].tolist())
-        sides = {"source": source.cut, "translation": target.cut}
-        cut = tuple(side for side, is_cut in sides.items() if is_cut)
+        cut = cut_sides(source.cut, target.cut)
         return Score(float(by_token.sum()), pieces, by_token.tolist(), cut)
 
 
