@@ -1,12 +1,13 @@
-"""Progress: long functions report it, and commands show it."""
+"""Progress and warnings: long functions report them, and commands show them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 EVERY = 4096
 """Number of items between two calls of the function that shows progress."""
 
 Item = TypeVar("Item")
+Warn = Callable[[str], None]  # takes a warning as one sentence
 
 
 class ShowWork(Protocol):

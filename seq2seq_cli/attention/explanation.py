@@ -17,7 +17,7 @@ from seq2seq_cli.data.pairs import Pairs, PairsInMemory, spread
 from seq2seq_cli.decoding.beam_tree import BeamTree
 from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.errors import DataError, DiskError, os_reason
-from seq2seq_cli.work import ShowWork, show_nothing
+from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
 if TYPE_CHECKING:
     from seq2seq_cli.config.decoding import DecodingConfig
@@ -206,7 +206,7 @@ def training_index(
     data: DataConfig,
     fingerprint: str,
     folder: Path,
-    warn: Callable[[str], None],
+    warn: Warn,
     show: ShowWork = show_nothing,
     to: str | None = None,
 ) -> Index | None:

@@ -1,6 +1,6 @@
 """Rebuilds the models of trained runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +19,7 @@ from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.naming import find_run
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import State
-
-Warn = Callable[[str], None]
+from seq2seq_cli.work import Warn
 
 
 class LoadedRun(NamedTuple):

@@ -1,7 +1,7 @@
 """The content of a report about a run, from the files of its folder except the weights."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from seq2seq_cli.evaluation.metrics import MetricScore
 from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.summary import RunSummary, changed_keys, summarise
+from seq2seq_cli.work import Warn
 
 POINTS = 1000
 """Points of a curve; those of longer runs are thinned out."""
@@ -102,9 +103,7 @@ class RunReport:
     test: SplitScores | None = None
 
 
-def gather(
-    run: Run, test: SplitScores | None = None, warn: Callable[[str], None] = lambda text: None
-) -> RunReport:
+def gather(run: Run, test: SplitScores | None = None, warn: Warn = lambda text: None) -> RunReport:
     """Return the content of a report about a run.
 
     Args:

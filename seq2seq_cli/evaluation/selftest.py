@@ -16,7 +16,7 @@ from seq2seq_cli.models.textbook import textbook_outputs
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.vocabularies import Vocabularies
-from seq2seq_cli.work import ShowWork, show_nothing
+from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
 TOLERANCE = 1e-3
 """The maximum deviation. It is well above the rounding of float32.
@@ -44,7 +44,7 @@ class Check:
         return self.deviation <= TOLERANCE
 
 
-def check_run(run: Run, warn: Callable[[str], None], show: ShowWork = show_nothing) -> list[Check]:
+def check_run(run: Run, warn: Warn, show: ShowWork = show_nothing) -> list[Check]:
     """Check a run's model at its best checkpoint.
 
     Args:

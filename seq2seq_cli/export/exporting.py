@@ -3,7 +3,6 @@
 import json
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from seq2seq_cli.export.saved_model import SavedModel
 from seq2seq_cli.runs.bundles import SUFFIX
 from seq2seq_cli.runs.disk import disk_errors, publish
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.work import ShowWork, show_nothing
+from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
 FORMATS: dict[str, Format] = {
     each.name: each for each in (Bundle(), CTranslate2(), SavedModel(), LiteRT())
@@ -80,7 +79,7 @@ def export(
     command: str,
     quantization: str | None = None,
     data: DataConfig | None = None,
-    warn: Callable[[str], None] = print,
+    warn: Warn = print,
     show: ShowWork = show_nothing,
 ) -> Export:
     """Export a run completely or not at all.

@@ -4,7 +4,7 @@ Sennrich et al. (2016), "Improving neural machine translation models with monoli
 sampling, Edunov et al. (2018), "Understanding back-translation at scale".
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seq2seq_cli.config import Config
@@ -25,7 +25,7 @@ from seq2seq_cli.recipes.synthetic import (
 )
 from seq2seq_cli.recipes.work_folder import check_new, work_folder
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.work import ShowWork, show_nothing
+from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
 
 def back_translate(
@@ -33,7 +33,7 @@ def back_translate(
     configs: Sequence[Config],
     text: MonolingualText,
     output: Path,
-    warn: Callable[[str], None],
+    warn: Warn,
     show: ShowWork = show_nothing,
 ) -> SyntheticCorpus:
     """Translate monolingual text, and write pairs of a translation and its original sentence.

@@ -3,7 +3,7 @@
 Kim and Rush (2016), "Sequence-level knowledge distillation", sections 3.2 and 3.3.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from pathlib import Path
 
@@ -30,14 +30,14 @@ from seq2seq_cli.recipes.synthetic import (
 from seq2seq_cli.recipes.training_side import read_training_side
 from seq2seq_cli.recipes.work_folder import check_new, work_folder
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.work import ShowWork, show_nothing
+from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
 
 def distill(
     teachers: Sequence[Run],
     configs: Sequence[Config],
     output: Path,
-    warn: Callable[[str], None],
+    warn: Warn,
     data: str | None = None,
     closest: bool = False,
     show: ShowWork = show_nothing,

@@ -35,7 +35,7 @@ from seq2seq_cli.recipes.training_side import read_training_side
 from seq2seq_cli.recipes.work_folder import check_new, work_folder, writing
 from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.work import ShowWork, show_nothing
+from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
 
 class Translated(NamedTuple):
@@ -60,7 +60,7 @@ def diversify(
     forward: Sequence[tuple[Run, Config]],
     backward: Sequence[tuple[Run, Config]],
     output: Path,
-    warn: Callable[[str], None],
+    warn: Warn,
     data: str | None = None,
     show: ShowWork = show_nothing,
 ) -> SyntheticCorpus:

@@ -30,7 +30,7 @@ from seq2seq_cli.recipes.paper_results import (
 from seq2seq_cli.runs.disk import disk_errors, write_durably
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Notice, OnEvent, showing_phases
-from seq2seq_cli.work import ShowWork
+from seq2seq_cli.work import ShowWork, Warn
 
 REPORT = "figures.md"
 SENTENCES = 4
@@ -66,7 +66,7 @@ class _Trained:
     folder: Path
     rows: dict[str, list[Row]]
     configs: dict[str, Config]
-    warn: Callable[[str], None]
+    warn: Warn
     show: ShowWork
 
     def load(self, run: str) -> LoadedRun:

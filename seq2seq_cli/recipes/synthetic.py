@@ -14,13 +14,13 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.mixing import LEAKS
 from seq2seq_cli.data.splits import Pair, pair_keys, shares_a_sentence
-from seq2seq_cli.decoding.loading import LoadedRun, Warn, load_reverse
+from seq2seq_cli.decoding.loading import LoadedRun, load_reverse
 from seq2seq_cli.decoding.translator import Translation, Translator
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.pairs_log import PairsLog
 from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.work import ShowWork
+from seq2seq_cli.work import ShowWork, Warn
 
 TOO_LONG = "too long"
 NOT_TRANSLATED = "without a complete translation"

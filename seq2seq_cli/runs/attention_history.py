@@ -1,7 +1,6 @@
 """The attention of a few dev sentences at each validation. Each validation has a small file."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -10,6 +9,7 @@ from pydantic.dataclasses import dataclass
 from seq2seq_cli.runs import files
 from seq2seq_cli.runs.disk import disk_errors, make_durably, write_durably
 from seq2seq_cli.runs.state import STRICT
+from seq2seq_cli.work import Warn
 
 _NAME = re.compile(r"step-(\d+)\.json")
 _PARTIAL = re.compile(r"\.step-.*\.partial")
@@ -86,7 +86,7 @@ class AttentionHistory:
             make_durably(self._folder)
             write_durably(path, _SNAPSHOT.dump_json(snapshot))
 
-    def read(self, warn: Callable[[str], None] = lambda text: None) -> list[Snapshot]:
+    def read(self, warn: Warn = lambda text: None) -> list[Snapshot]:
         """Return the snapshots in the order of their updates.
 
         A file is left out if it is damaged, or has other sentences than the newest one.

@@ -1,6 +1,6 @@
 """Averages the weights of several checkpoints into a new run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -13,6 +13,7 @@ from seq2seq_cli.runs.arrays import open_arrays
 from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.naming import new_run, run_path
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.work import Warn
 
 
 @dataclass
@@ -32,9 +33,7 @@ class Tensor:
         return self.value
 
 
-def choose_checkpoints(
-    run: Run, number: int, best: bool, warn: Callable[[str], None]
-) -> list[Checkpoint]:
+def choose_checkpoints(run: Run, number: int, best: bool, warn: Warn) -> list[Checkpoint]:
     """Return the last or the best checkpoints of a run.
 
     Args:

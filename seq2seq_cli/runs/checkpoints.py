@@ -19,6 +19,7 @@ from seq2seq_cli.errors import CheckpointError, os_reason
 from seq2seq_cli.runs import files
 from seq2seq_cli.runs.arrays import Spec, open_arrays
 from seq2seq_cli.runs.state import STRICT, State
+from seq2seq_cli.work import Warn
 
 MODEL, OPTIMIZER, AVERAGE, STATE, MANIFEST = (
     "model.safetensors",
@@ -239,7 +240,7 @@ class Checkpoint:
         return CheckpointError(f"{self.path}: damaged: {name} is unreadable: {reason}")
 
 
-def newest_valid(root: Path, warn: Callable[[str], None]) -> Checkpoint:
+def newest_valid(root: Path, warn: Warn) -> Checkpoint:
     """Return the newest valid checkpoint, from which training can continue.
 
     Args:
@@ -259,9 +260,7 @@ def newest_valid(root: Path, warn: Callable[[str], None]) -> Checkpoint:
     return newest
 
 
-def best_valid(
-    root: Path, warn: Callable[[str], None], stored: Sequence[Checkpoint] = ()
-) -> Checkpoint:
+def best_valid(root: Path, warn: Warn, stored: Sequence[Checkpoint] = ()) -> Checkpoint:
     """Return the checkpoint with the highest dev BLEU, or the newest if none was validated.
 
     Its weights are valid. The file of the optimizer may be damaged.
@@ -294,7 +293,7 @@ def _first_valid(
     stored: Iterable[Checkpoint],
     verify: Callable[[Checkpoint], None],
     errors: list[CheckpointError],
-    warn: Callable[[str], None],
+    warn: Warn,
 ) -> Checkpoint:
     """Return the first checkpoint that passes `verify`. Warn of `errors` and of failures."""
     for checkpoint in stored:

@@ -3,7 +3,6 @@
 import os
 import re
 import unicodedata
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from seq2seq_cli.runs.bundles import is_bundle, unpack
 from seq2seq_cli.runs.checkpoints import Checkpoint
 from seq2seq_cli.runs.disk import check_writable, disk_errors, make_durably
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.work import Warn
 
 RUNS = Path("runs")
 _UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # control characters, undecoded bytes, line separators
@@ -106,7 +106,7 @@ def new_run(name: str | None, label: str) -> Run:
                 return Run(path)
 
 
-def find_run(name: str | None, warn: Callable[[str], None] = lambda text: None) -> Run:
+def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
     """Return the run called `name`, or the run with the newest checkpoint.
 
     Args:
@@ -128,7 +128,7 @@ def find_run(name: str | None, warn: Callable[[str], None] = lambda text: None) 
     return Run(path)
 
 
-def find_changeable_run(name: str | None, warn: Callable[[str], None] = lambda text: None) -> Run:
+def find_changeable_run(name: str | None, warn: Warn = lambda text: None) -> Run:
     """Return the run that `find_run` finds, which the caller will change.
 
     Raises:
@@ -142,7 +142,7 @@ def find_changeable_run(name: str | None, warn: Callable[[str], None] = lambda t
     return find_run(name, warn)
 
 
-def _newest_run(warn: Callable[[str], None]) -> Run:
+def _newest_run(warn: Warn) -> Run:
     """Return the run with the newest checkpoint.
 
     Raises:

@@ -1,6 +1,6 @@
 """The folder of a training run: config, tokenizers, checkpoints, metrics and logs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,8 @@ from seq2seq_cli.runs.lock import LOCK, is_locked, locked
 from seq2seq_cli.runs.metrics_log import MetricsLog
 from seq2seq_cli.runs.saving import Saved
 from seq2seq_cli.runs.state import State
+from seq2seq_cli.work import Warn
 
-Warn = Callable[[str], None]
 COMPUTATION = "computation.json"
 _CONFIG = "config.toml"
 # Names in the folder of a run that ended before its config was written.

@@ -2,17 +2,17 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.work import Warn
 
 BEST, LAST, ALL = "best", "last", "all"
 
 
-def select(run: Run, name: str, warn: Callable[[str], None]) -> list[Checkpoint]:
+def select(run: Run, name: str, warn: Warn) -> list[Checkpoint]:
     """Return the checkpoints that a name selects, the earliest first.
 
     Args:
@@ -52,7 +52,7 @@ def _paths(run: Run) -> list[Path]:
     return checkpoint_folders(run.checkpoints)[::-1]
 
 
-def _is_valid(checkpoint: Checkpoint, warn: Callable[[str], None]) -> bool:
+def _is_valid(checkpoint: Checkpoint, warn: Warn) -> bool:
     try:
         checkpoint.verify_weights()
     except CheckpointError as error:

@@ -7,21 +7,19 @@ workers first connect to the chief's port. These connections stay open.
 import importlib.metadata
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 from seq2seq_cli.errors import UsageError, WorkerError
 from seq2seq_cli.runtime.channel import Channel, Message
 from seq2seq_cli.runtime.cluster import Cluster
 from seq2seq_cli.runtime.peers import Peers
+from seq2seq_cli.work import Warn
 
 SAYING = 10.0
 """Seconds between two messages about the workers that are missing."""
 _PAUSE = 0.5  # s; the maximum delay of a signal
 _ANSWER = 2.0  # s; the timeout of an answer
 _PACKAGES = ("s2s", "tensorflow", "keras")
-
-Warn = Callable[[str], None]
 
 
 class Wait:

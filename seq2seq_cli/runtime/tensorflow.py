@@ -3,14 +3,15 @@
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from seq2seq_cli.flags import set_flag
 from seq2seq_cli.runtime.xla_cache import cache_problem, xla_cache_folder
+from seq2seq_cli.work import Warn
 
 
-def import_tensorflow(warn: Callable[[str], None] | None = lambda text: None) -> None:
+def import_tensorflow(warn: Warn | None = lambda text: None) -> None:
     """Import TensorFlow and tensorflow-text without the log lines of their C++ code.
 
     If an import fails, the log lines are shown.
@@ -29,7 +30,7 @@ def import_tensorflow(warn: Callable[[str], None] | None = lambda text: None) ->
         tf.config.list_physical_devices()  # the search for a GPU also prints
 
 
-def _keep_compiled(warn: Callable[[str], None]) -> None:
+def _keep_compiled(warn: Warn) -> None:
     cache = xla_cache_folder()
     # With a cache folder that is not writable, XLA would not compile at all.
     if reason := cache_problem(cache):

@@ -3,7 +3,7 @@
 import importlib.metadata
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from seq2seq_cli.training.average import AveragedWeight
 from seq2seq_cli.training.logs import record_changes
 from seq2seq_cli.training.setup import Setup
 from seq2seq_cli.training.step import Updater
+from seq2seq_cli.work import Warn
 
 _PACKAGES = ("s2s", "tensorflow", "keras", "tensorflow-text", "sentencepiece")
 
@@ -41,7 +42,7 @@ class Checkpointer:
 
     saved_step = 0
 
-    def __init__(self, run: Run, setup: Setup, updater: Updater, warn: Callable[[str], None]):
+    def __init__(self, run: Run, setup: Setup, updater: Updater, warn: Warn):
         self._run = run
         self._config = setup.config.training
         self._corpus = setup.corpus

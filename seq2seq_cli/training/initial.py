@@ -1,6 +1,6 @@
 """Training that starts from the weights of another run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from seq2seq_cli.config import Config
@@ -12,6 +12,7 @@ from seq2seq_cli.runs.naming import find_run
 from seq2seq_cli.runs.resuming import REGULARISATION
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.special_tokens import TO
+from seq2seq_cli.work import Warn
 
 _VOCABULARY_KEYS = ("kind", "vocabulary_size", "vocabularies", "model", "target_model")
 
@@ -52,7 +53,7 @@ def initial_tokenizers(config: Config, tags: Sequence[str] = ()) -> Tokenizers:
     return tokenizers
 
 
-def load_initial_weights(config: Config, model: Seq2Seq, warn: Callable[[str], None]) -> None:
+def load_initial_weights(config: Config, model: Seq2Seq, warn: Warn) -> None:
     """Give a model the weights of `training.initial_run`, at its best checkpoint.
 
     Raises:

@@ -2,13 +2,14 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from seq2seq_cli.errors import RunInterruptedError
+from seq2seq_cli.work import Warn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -24,7 +25,7 @@ class StopRequest:
 
 
 @contextmanager
-def stop_requested(warn: Callable[[str], None]) -> Iterator[StopRequest]:
+def stop_requested(warn: Warn) -> Iterator[StopRequest]:
     """Record SIGINT, SIGTERM and SIGHUP, so that the loop can end after its update.
 
     A second signal ends the process at once, without cleaning up. Only the main thread receives

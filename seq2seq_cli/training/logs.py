@@ -1,6 +1,6 @@
 """The logs of training: metrics.jsonl, TensorBoard's logs and trackers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +10,7 @@ from seq2seq_cli.training.diagnosis import Diagnosis, Diagnostician
 from seq2seq_cli.training.events import Notice, OnEvent, Progress, Result, Summary, Validation
 from seq2seq_cli.training.tensorboard import TensorBoardLog
 from seq2seq_cli.training.trackers import Trackers
+from seq2seq_cli.work import Warn
 
 
 def record_start(run: Run, summary: Summary) -> None:
@@ -43,9 +44,7 @@ class Logs:
             fails.
     """
 
-    def __init__(
-        self, run: Run, updates: int, trackers: Sequence[str], warn: Callable[[str], None]
-    ):
+    def __init__(self, run: Run, updates: int, trackers: Sequence[str], warn: Warn):
         self._run = run
         run.go_back_to(updates, warn)
         entries = run.metrics()

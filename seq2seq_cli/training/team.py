@@ -21,6 +21,7 @@ from seq2seq_cli.training.events import Event, Notice, OnEvent
 from seq2seq_cli.training.exchange import Exchange, Given, Share, digest
 from seq2seq_cli.training.requirements import check_workers
 from seq2seq_cli.training.setup import Setup
+from seq2seq_cli.work import Warn
 
 ComputeShare = Callable[[int, int], list[Any]]
 """Computes the items w, w + W, w + 2W, … of a list, given a worker w and the number of workers W.
@@ -59,7 +60,7 @@ class Team(ABC):
         """Let the others make the update that this worker makes next."""
 
     @abstractmethod
-    def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
+    def compare(self, saved: Sequence[Given], warn: Warn) -> None:
         """Make sure that all workers have the same state."""
 
     @abstractmethod
@@ -73,7 +74,7 @@ class Team(ABC):
         """
 
     @abstractmethod
-    def signal(self, warn: Callable[[str], None]) -> int:
+    def signal(self, warn: Warn) -> int:
         """Return the signal that another worker has received, or 0; warn of the first one."""
 
 
@@ -96,14 +97,14 @@ class Alone(Team):
     def announce(self, batches: Sequence[Batch], number: int, learning_rate: float) -> None:
         """Do nothing."""
 
-    def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
+    def compare(self, saved: Sequence[Given], warn: Warn) -> None:
         """Do nothing."""
 
     def compute(self, name: str, averaged: bool, compute_share: ComputeShare) -> list[Any]:
         """Compute all items here."""
         return compute_share(0, 1)
 
-    def signal(self, warn: Callable[[str], None]) -> int:
+    def signal(self, warn: Warn) -> int:
         """Return 0."""
         return 0
 
@@ -172,7 +173,7 @@ class Chief(Team):
         """Let the others make an update, and check that they use the same batches."""
         self._peers.tell(update=number, learning_rate=learning_rate, batches=digest_of(batches))
 
-    def compare(self, saved: Sequence[Given], warn: Callable[[str], None]) -> None:
+    def compare(self, saved: Sequence[Given], warn: Warn) -> None:
         """Send all workers the state of this one, if the state of any worker differs."""
         self._peers.tell(compare=True)
         mine = digest(variable.numpy() for variable in saved)
@@ -200,7 +201,7 @@ class Chief(Team):
             items[worker :: self.size] = share
         return items
 
-    def signal(self, warn: Callable[[str], None]) -> int:
+    def signal(self, warn: Warn) -> int:
         """Return the signal that another worker has received, or 0; warn of the first one."""
         if self._peers.signal_number and not self._warned:
             self._warned = True

@@ -13,6 +13,7 @@ from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.entries import Entry
 from seq2seq_cli.training.mlflow_tracker import MLflowTracker
 from seq2seq_cli.training.wandb_tracker import WandbTracker
+from seq2seq_cli.work import Warn
 
 TRACKERS = "trackers.json"
 _SENT_ONCE = ("training", "validation")
@@ -75,7 +76,7 @@ class Trackers:
         run: Run,
         names: Sequence[str],
         entries: Sequence[Entry],
-        warn: Callable[[str], None],
+        warn: Warn,
     ):
         self._path = run.path / TRACKERS
         self._warn = warn

@@ -2,7 +2,6 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from seq2seq_cli.training.attention_figures import AttentionFigures, attention_f
 from seq2seq_cli.training.kept_attention import KeptAttention
 from seq2seq_cli.training.loss import cross_entropy
 from seq2seq_cli.training.team import ALONE, Team
-from seq2seq_cli.work import ShowWork, show_nothing
+from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
 VALIDATING = "Validating"
 
@@ -86,7 +85,7 @@ class Validator:
         model: Seq2Seq,
         tokenizers: Tokenizers,
         dev: list[Pair],
-        warn: Callable[[str], None],
+        warn: Warn,
         team: Team = ALONE,
     ):
         self.shares = {"losses": self._losses, "translations": self._translations}
