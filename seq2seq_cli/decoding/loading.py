@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import DataConfig
@@ -10,6 +10,7 @@ from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizer, Tokenizers
 from seq2seq_cli.decoding.reranking import Reranker
 from seq2seq_cli.decoding.scoring import Scorer
+from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models import build_model
@@ -69,29 +70,43 @@ class LoadedRun(NamedTuple):
         self,
         config: DecodingConfig | None = None,
         reverse: "LoadedRun | None" = None,
-        **options: Any,
+        *,
+        alignments: bool = False,
+        replace_unknown: bool = False,
+        compiled: bool = True,
+        prefix: str = "",
+        search: Search | None = None,
     ) -> Translator:
-        """Return a translator with the model; the options are those of Translator.
+        """Return a translator with the model.
 
         Args:
             config: the options of the search; None for the run's `[decoding]`.
             reverse: the run that re-ranks; None to load that of `config.rerank`, if it is set.
-            options: for Translator.
+            alignments: see Translator.
+            replace_unknown: the same.
+            compiled: the same, also for the run that re-ranks.
+            prefix: the same.
+            search: the same.
 
         Raises:
             CheckpointError: if the run that re-ranks cannot be loaded.
             UsageError: if it is not of the opposite direction; see Translator for others.
         """
-        config = config or self.decoding
+        config, rerank = config or self.decoding, None
         if config.rerank:
             reverse = reverse or load_reverse(config.rerank, self.languages, self.warn)
-            options["rerank"] = reverse.reranker(config, options.get("compiled", True))
+            rerank = reverse.reranker(config, compiled)
         return Translator(
             self.model,
             self.tokenizers,
             config,
+            alignments=alignments,
+            replace_unknown=replace_unknown,
+            compiled=compiled,
             member_tokenizers=self.member_tokenizers,
-            **options,
+            prefix=prefix,
+            search=search,
+            rerank=rerank,
         )
 
     def reranker(self, config: DecodingConfig, compiled: bool = True) -> Reranker:
