@@ -13,7 +13,7 @@ from seq2seq_cli.data.monolingual import MonolingualText
 from seq2seq_cli.decoding.loading import load_ensemble
 from seq2seq_cli.recipes.pairs_log import PairsLog, publish
 from seq2seq_cli.recipes.synthetic import (
-    Choice,
+    PairChoice,
     Sentence,
     SyntheticCorpus,
     languages_of,
@@ -73,7 +73,7 @@ def back_translate(
             loaded = load_ensemble(runs, warn, configs, checkpoints)
             translator = loaded.translator(decoding, reverse)
             stage = shown_stage(show, "Translating", text.count)
-            translate_into(log, translator, _sentences(text), Choice(backward=True), stage)
+            translate_into(log, translator, _sentences(text), PairChoice(backward=True), stage)
         position = log.position
         publish(log.path, output)
     return SyntheticCorpus(

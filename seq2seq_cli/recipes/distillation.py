@@ -17,7 +17,7 @@ from seq2seq_cli.decoding.loading import load_ensemble
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.pairs_log import PairsLog, publish
 from seq2seq_cli.recipes.synthetic import (
-    Choice,
+    PairChoice,
     Sentence,
     SyntheticCorpus,
     languages_of,
@@ -84,7 +84,7 @@ def distill(
         log = PairsLog(folder / "pairs.tsv")
         if not log.position.is_complete:
             sources, references = group_references(corpus.train)
-            choice = Choice(
+            choice = PairChoice(
                 held_out=pair_keys([*corpus.dev, *corpus.test]),
                 choose=closest_to_reference if closest else _best,
             )

@@ -21,7 +21,7 @@ from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.pairs_log import PairsLog, publish, tsv_line
 from seq2seq_cli.recipes.synthetic import (
-    Choice,
+    PairChoice,
     SyntheticCorpus,
     checkpoint_in_words,
     languages_of,
@@ -148,7 +148,7 @@ def _translate(
     """Complete the log of a stage, which has the translations of each distinct sentence."""
     sentences = list(dict.fromkeys(pair[stage.side] for pair in corpus.train))
     shown = shown_stage(show, f"Translating: {stage.name}", len(sentences))
-    choice = Choice(backward=stage.side == 1)
+    choice = PairChoice(backward=stage.side == 1)
     translate_into(log, translator, sentences_of(sentences), choice, shown)
 
 

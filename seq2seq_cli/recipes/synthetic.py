@@ -74,7 +74,7 @@ class SyntheticCorpus:
         return "[[data.sources]]\n" + tomli_w.dumps(source)
 
 
-class Choice(NamedTuple):
+class PairChoice(NamedTuple):
     """The choice of pairs from a sentence and its translations.
 
     Attributes:
@@ -112,7 +112,7 @@ def translate_into(
     log: PairsLog,
     translator: Translator,
     sentences: Iterable[Sentence],
-    choice: Choice,
+    choice: PairChoice,
     show: Callable[[int], None],
 ) -> None:
     """Translate the sentences that a log does not have yet, and complete it.

@@ -38,12 +38,12 @@ def read_training_side(
         DataError: if a corpus cannot be read, or is not the one that its run was trained on.
         UsageError: if a run was trained on dev or test pairs of the first.
     """
-    (first, found), *others = data_to_read(runs, configs, data)
-    corpus = read_same_corpus(found, first.data_fingerprint(), str(first.path), show)
+    (first, first_data), *others = data_to_read(runs, configs, data)
+    corpus = read_same_corpus(first_data, first.data_fingerprint(), str(first.path), show)
     held_out = [*corpus.dev, *corpus.test]
     for run, config in others:
         other = read_same_corpus(config, run.data_fingerprint(), str(run.path), show)
-        turned = config.source_language != found.source_language
+        turned = config.source_language != first_data.source_language
         count = _count_common(held_out, other, turned)
         if count:
             raise UsageError(
@@ -70,12 +70,12 @@ def data_to_read(
         data: the new location of the first run's corpus, and of other runs' if they have the same
             files; None if it has not moved.
     """
-    first, found = runs[0], configs[0].data
-    tables = [config.data for config in configs]
+    first, first_data = runs[0], configs[0].data
+    tables, moved = [config.data for config in configs], _corpora(first_data)
     return [
-        (run, table if data is None or _corpora(table) != _corpora(found) else table.moved_to(data))
+        (run, table if data is None or _corpora(table) != moved else table.moved_to(data))
         for number, (run, table) in enumerate(zip(runs, tables, strict=True))
-        if number == 0 or not _has_same_split(run, table, first, found)
+        if number == 0 or not _has_same_split(run, table, first, first_data)
     ]
 
 
@@ -94,14 +94,14 @@ def _in_target_language(pairs: Pairs) -> Pairs:
     return PairsInMemory(*pairs.take(np.flatnonzero(~np.array(others)[numbers])))
 
 
-def _has_same_split(run: Run, data: DataConfig, first: Run, found: DataConfig) -> bool:
+def _has_same_split(run: Run, data: DataConfig, first: Run, first_data: DataConfig) -> bool:
     """Return whether it is certain that two runs have the same splits, without reading them."""
     fingerprint = run.data_fingerprint()
     return (
         fingerprint is not None
         and fingerprint == first.data_fingerprint()
-        and all(getattr(data, key) == getattr(found, key) for key in _SPLIT)
-        and _kinds(data) == _kinds(found)
+        and all(getattr(data, key) == getattr(first_data, key) for key in _SPLIT)
+        and _kinds(data) == _kinds(first_data)
     )
 
 

@@ -13,7 +13,7 @@ from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.naming import RUNS
 from seq2seq_cli.runs.run import Run
 
-State = Literal["training", "interrupted", "done", "damaged"]
+RunState = Literal["training", "interrupted", "done", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class RunSummary:
     """
 
     name: str
-    state: State
+    state: RunState
     problem: str
     model: str
     attention: str
@@ -167,7 +167,7 @@ def _newest_state(run: Run) -> tuple[Checkpoint | None, str]:
 
 def _state(
     run: Run, entries: list[dict[str, Any]], problem: str, has_checkpoint: bool
-) -> tuple[State, str]:
+) -> tuple[RunState, str]:
     if run.is_locked():
         return "training", ""
     if problem:

@@ -12,7 +12,7 @@ from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes import synthetic
 from seq2seq_cli.recipes.pairs_log import PairsLog
 from seq2seq_cli.recipes.synthetic import (
-    Choice,
+    PairChoice,
     Sentence,
     SyntheticCorpus,
     languages_of,
@@ -26,7 +26,7 @@ SENTENCES = [Sentence(f"sentence {i}") for i in range(10)]
 
 def translated(path, translator, sentences=SENTENCES, choice=None) -> PairsLog:
     log = PairsLog(path)
-    translate_into(log, translator, iter(sentences), choice or Choice(), lambda done: None)
+    translate_into(log, translator, iter(sentences), choice or PairChoice(), lambda done: None)
     return log
 
 
@@ -52,7 +52,7 @@ def test_progress_counts_all_sentences_and_continues_after_an_interruption(tmp_p
         translated(tmp_path / "x.tsv", ScriptedTranslator(turned, 1))
     shown = []
     log = PairsLog(tmp_path / "x.tsv")
-    translate_into(log, ScriptedTranslator(turned), iter(SENTENCES), Choice(), shown.append)
+    translate_into(log, ScriptedTranslator(turned), iter(SENTENCES), PairChoice(), shown.append)
     assert shown == [4, 8, 10]
 
 
@@ -66,7 +66,7 @@ def test_cut_or_unfinished_translations_are_left_out_and_counted():
         Translation(""),
     ]
     sentences = [*(Sentence(f"s{i}") for i in range(5)), Sentence("", "empty")]
-    pairs, left_out = Choice().pairs(sentences, translations)
+    pairs, left_out = PairChoice().pairs(sentences, translations)
     assert pairs == [("s3", "good"), ("s4", "other")]
     assert left_out == {"too long": 1, "without a complete translation": 2, "empty": 1}
 
@@ -74,12 +74,12 @@ def test_cut_or_unfinished_translations_are_left_out_and_counted():
 def test_each_different_translation_of_a_sentence_gives_a_pair():
     found = [Translation(text, ids=(5, EOS)) for text in ("b", "c", "b")]
     translation = Translation("b", ids=(5, EOS), others=tuple(found))
-    pairs, _ = Choice(backward=True).pairs([Sentence("a")], [translation])
+    pairs, _ = PairChoice(backward=True).pairs([Sentence("a")], [translation])
     assert pairs == [("b", "a"), ("c", "a")]
 
 
 def test_no_pair_shares_a_sentence_with_the_held_out_pairs():
-    choice = Choice(held_out=pair_keys([("dev source", "dev target")]))
+    choice = PairChoice(held_out=pair_keys([("dev source", "dev target")]))
     sentences = [Sentence("Dev source."), Sentence("a"), Sentence("b")]
     translations = [Translation(text, ids=(5, EOS)) for text in ("x", "Dev TARGET", "y")]
     pairs, left_out = choice.pairs(sentences, translations)
