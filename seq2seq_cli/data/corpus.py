@@ -86,14 +86,14 @@ def read_corpus(config: DataConfig, show: ShowWork = show_nothing) -> Corpus:
     digest = given.digest()
     digest.update(keys[assigned.sides < REPEATED, PAIR].tobytes())
     corpus = Corpus(
-        _training_side(pairs, rows[TRAIN], corpora, counts),
-        given.dev if given.dev is not None else [pairs[row] for row in rows[DEV]],
-        given.test if given.test is not None else [pairs[row] for row in rows[TEST]],
-        describe(corpora),
-        digest.hexdigest(),
-        dict(+reader.dropped),
-        assigned.groups,
-        given.shared(keys[rows[TRAIN]]),
+        train=_training_side(pairs, rows[TRAIN], corpora, counts),
+        dev=given.dev if given.dev is not None else [pairs[row] for row in rows[DEV]],
+        test=given.test if given.test is not None else [pairs[row] for row in rows[TEST]],
+        description=describe(corpora),
+        fingerprint=digest.hexdigest(),
+        dropped=dict(+reader.dropped),
+        groups=assigned.groups,
+        shared=given.shared(keys[rows[TRAIN]]),
     )
     for name in ("train", "dev", "test"):
         if not len(getattr(corpus, name)):
@@ -180,15 +180,15 @@ def needs_tensorflow(config: DataConfig) -> bool:
 def _open_prepared(prepared: Prepared) -> Corpus:
     metadata = prepared.metadata
     return Corpus(
-        prepared.train,
-        prepared.dev,
-        prepared.test,
-        metadata["description"],
-        metadata["fingerprint"],
-        metadata["dropped"],
-        metadata["groups"],
-        metadata["shared"],
-        prepared.vocabulary,
+        train=prepared.train,
+        dev=prepared.dev,
+        test=prepared.test,
+        description=metadata["description"],
+        fingerprint=metadata["fingerprint"],
+        dropped=metadata["dropped"],
+        groups=metadata["groups"],
+        shared=metadata["shared"],
+        vocabulary=prepared.vocabulary,
     )
 
 

@@ -64,16 +64,16 @@ def statistics(config: DataConfig, show: ShowWork = show_nothing) -> Statistics:
     pairs = [pair for split in splits.values() for pair in split]
     train_words = [_words(pair[side] for pair in splits["train"]) for side in (0, 1)]
     return Statistics(
-        corpus.description,
-        corpus.fingerprint,
-        corpus.pairs,
-        corpus.groups,
-        corpus.dropped,
-        [
+        corpus=corpus.description,
+        fingerprint=corpus.fingerprint,
+        pairs=corpus.pairs,
+        groups=corpus.groups,
+        dropped=corpus.dropped,
+        sides=[
             _side(config.source_language, [source for source, _ in pairs]),
             _side(config.target_language, [target for _, target in pairs]),
         ],
-        [_split(name, split, train_words) for name, split in splits.items()],
+        splits=[_split(name, split, train_words) for name, split in splits.items()],
     )
 
 

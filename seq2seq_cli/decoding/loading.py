@@ -140,17 +140,16 @@ def load_run(
     checkpoint = checkpoint or run.best_checkpoint(warn)
     model = build_model(config.model, tokenizers.vocabularies, seed=None)
     checkpoint.restore(checkpoint.weights, model.trainable_variables)
-    name, state = checkpoint.path.name, checkpoint.state
     return LoadedRun(
-        (run.path,),
-        model,
-        tokenizers,
-        config.decoding,
-        name,
-        state,
-        config.data,
-        config.data.languages_to(None),
-        warn,
+        paths=(run.path,),
+        model=model,
+        tokenizers=tokenizers,
+        decoding=config.decoding,
+        checkpoint=checkpoint.path.name,
+        state=checkpoint.state,
+        data=config.data,
+        languages=config.data.languages_to(None),
+        warn=warn,
     )
 
 

@@ -9,7 +9,7 @@ from seq2seq_cli.decoding.translator import Translator
 from seq2seq_cli.runtime.memory import peak_memory
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DecodingSpeed:
     """Time and memory of translating the same sentences several times.
 
@@ -63,14 +63,14 @@ def measure_decoding(
     median = statistics.median(others)
     peak = peak_memory()
     return DecodingSpeed(
-        len(sentences),
-        tokens,
-        first,
-        median,
-        min(others),
-        max(others),
-        len(sentences) / median,
-        tokens / median,
-        peak / 1e6,
-        (peak - memory_before) / 1e6,
+        sentences=len(sentences),
+        tokens=tokens,
+        first_seconds=first,
+        seconds=median,
+        fastest_seconds=min(others),
+        slowest_seconds=max(others),
+        sentences_per_second=len(sentences) / median,
+        tokens_per_second=tokens / median,
+        peak_memory_mb=peak / 1e6,
+        memory_above_import_mb=(peak - memory_before) / 1e6,
     )

@@ -134,9 +134,12 @@ def score(
     """
     bleu, chrf = score_by(("BLEU", "chrF"), translations, references, tokenizer=tokenizer)
     return Scores(
-        *(bleu.score, bleu.signature, chrf.score, chrf.signature),
-        len(translations),
-        sum(len(r) for r in references),
+        bleu=bleu.score,
+        bleu_signature=bleu.signature,
+        chrf=chrf.score,
+        chrf_signature=chrf.signature,
+        sentences=len(translations),
+        references=sum(len(r) for r in references),
     )
 
 

@@ -71,7 +71,7 @@ class Sample:
     translations: list[tuple[int, str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunReport:
     """The content of a report about a run.
 
@@ -119,18 +119,18 @@ def gather(run: Run, test: SplitScores | None = None, warn: Warn = lambda text: 
         by_kind.setdefault(str(entry.get("kind")), []).append(entry)
     validations = by_kind.get("validation", [])
     return RunReport(
-        summary,
-        config.flat() if config else {},
-        changed_keys(config) if config else {},
-        by_kind.get("start", [{}])[0],
-        thinned(by_kind.get("training", []), POINTS),
-        validations,
-        by_kind.get("diagnosis", []),
-        samples_of(validations),
-        evolutions(run.attention.read()),
-        _versions(run),
-        (config and training_command(config)) or _by_its_config(run),
-        test,
+        summary=summary,
+        config=config.flat() if config else {},
+        changed=changed_keys(config) if config else {},
+        start=by_kind.get("start", [{}])[0],
+        training=thinned(by_kind.get("training", []), POINTS),
+        validations=validations,
+        diagnoses=by_kind.get("diagnosis", []),
+        samples=samples_of(validations),
+        evolutions=evolutions(run.attention.read()),
+        versions=_versions(run),
+        command=(config and training_command(config)) or _by_its_config(run),
+        test=test,
     )
 
 

@@ -22,7 +22,7 @@ from seq2seq_cli.training.events import Heading, Notice, OnEvent, Phase, showing
 from seq2seq_cli.training.loop import train
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """The result of one variant.
 
@@ -117,16 +117,16 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
     weights = loaded.model.trainable_variables
     rates = [entry["pairs_per_second"] for entry in run.metrics() if "pairs_per_second" in entry]
     row = Row(
-        name,
-        scores.bleu,
-        scores.chrf,
-        result.best_dev_bleu or 0.0,
-        statistics.median(rates),
-        sum(math.prod(variable.shape) for variable in weights),
-        result.step,
-        result.seconds,
-        scores.bleu_signature,
-        scores.chrf_signature,
+        name=name,
+        bleu=scores.bleu,
+        chrf=scores.chrf,
+        dev_bleu=result.best_dev_bleu or 0.0,
+        pairs_per_second=statistics.median(rates),
+        parameters=sum(math.prod(variable.shape) for variable in weights),
+        steps=result.step,
+        seconds=result.seconds,
+        bleu_signature=scores.bleu_signature,
+        chrf_signature=scores.chrf_signature,
     )
     write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
     return row

@@ -52,14 +52,29 @@ def summarise_checkpoints(run: Run) -> list[CheckpointSummary]:
         best = best_valid(run.checkpoints, lambda text: None, stored).path
     found = [
         CheckpointSummary(
-            path.name, step_of(path), bleu, folder_size(path), problem, path == best, path == last
+            name=path.name,
+            update=step_of(path),
+            dev_bleu=bleu,
+            size=folder_size(path),
+            problem=problem,
+            is_best=path == best,
+            is_last=path == last,
         )
         for path, bleu, problem in read
     ]
     for path in set_aside(run.checkpoints):
         problem = "damaged: renamed when training continued from an earlier one"
-        size = folder_size(path)
-        found.append(CheckpointSummary(path.name, step_of(path), None, size, problem, False, False))
+        found.append(
+            CheckpointSummary(
+                name=path.name,
+                update=step_of(path),
+                dev_bleu=None,
+                size=folder_size(path),
+                problem=problem,
+                is_best=False,
+                is_last=False,
+            )
+        )
     return found
 
 

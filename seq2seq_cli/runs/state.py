@@ -36,7 +36,16 @@ class Position:
     @classmethod
     def at_start(cls) -> "Position":
         """Return the position of a new training run."""
-        return cls(0, 0, 0, 0.0, None, None, None, 0)
+        return cls(
+            step=0,
+            epoch=0,
+            batch=0,
+            seconds=0.0,
+            last_dev_bleu=None,
+            best_dev_bleu=None,
+            best_step=None,
+            validations_since_best=0,
+        )
 
     def validated(self, bleu: float) -> bool:
         """Add a validation with this dev BLEU, and return whether it is the best."""

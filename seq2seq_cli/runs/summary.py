@@ -16,7 +16,7 @@ from seq2seq_cli.runs.run import Run
 RunState = Literal["training", "interrupted", "done", "damaged"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """A run in figures.
 
@@ -70,18 +70,18 @@ def summarise(run: Run) -> RunSummary:
     step = max([entry["step"] for entry in entries], default=last.state.step if last else 0)
     seconds = [entry["seconds"] for entry in entries if "seconds" in entry]
     return RunSummary(
-        run_name(run),
-        state,
-        problem,
-        config.model.label if config else "",
-        _attention(config) if config else "",
-        _data(config) if config else "",
-        step,
-        max(seconds, default=0.0) / 60,
-        best["dev_bleu"] if best else None,
-        best["step"] if best else None,
-        folder_size(run.path),
-        last.state.saved_at if last else "",
+        name=run_name(run),
+        state=state,
+        problem=problem,
+        model=config.model.label if config else "",
+        attention=_attention(config) if config else "",
+        data=_data(config) if config else "",
+        steps=step,
+        minutes=max(seconds, default=0.0) / 60,
+        best_dev_bleu=best["dev_bleu"] if best else None,
+        best_step=best["step"] if best else None,
+        size=folder_size(run.path),
+        changed=last.state.saved_at if last else "",
     )
 
 

@@ -302,12 +302,12 @@ class Trainer:
         """Record that training has ended, and return its result."""
         position = self.position
         result = Result(
-            str(self._run.path),
-            reason,
-            position.step,
-            position.seconds,
-            position.best_step,
-            position.best_dev_bleu,
+            run=str(self._run.path),
+            reason=reason,
+            step=position.step,
+            seconds=position.seconds,
+            best_step=position.best_step,
+            best_dev_bleu=position.best_dev_bleu,
         )
         recorder.logs.end(result)
         return result
