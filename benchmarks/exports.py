@@ -40,8 +40,8 @@ def main() -> None:
     for name in arguments.runs:
         run = find_run(name)
         loaded = load_run(run, print)
-        of, _ = read_split(loaded.data, loaded.state.data_fingerprint, name, "dev")
-        sentences = of.sources[: arguments.sentences + 1]
+        dev, _ = read_split(loaded.data, loaded.state.data_fingerprint, name, "dev")
+        sentences = dev.sources[: arguments.sentences + 1]
         for kind in arguments.formats:
             for row in rows(run, loaded, kind, sentences, arguments.trials):
                 print(f"| {run.path.name} | {kind} | {row} |", flush=True)

@@ -136,17 +136,20 @@ def compare(
     from seq2seq_cli.evaluation.significance import Resampling
 
     with work_progress(not quiet) as show:
-        by = find_set(found, set_options, quiet, show)
-        outputs = outputs_of(found, by, set_options, show)
+        compared_set = find_set(found, set_options, quiet, show)
+        outputs = outputs_of(found, compared_set, set_options, show)
         show("Testing significance")
         resampling, metrics = Resampling(resamples, trials, seed), metric or list(Metric)
         names = list(dict.fromkeys(each.value for each in metrics))
-        compared = comparison.compare(by.sentences, outputs, by.words, resampling, names)
+        compared = comparison.compare(
+            compared_set.sentences, outputs, compared_set.words, resampling, names
+        )
     _show(compared, markdown, latex, as_json)
     if html:
         from seq2seq_cli.evaluation.pages.comparison import comparison_page
 
-        write_file(html, comparison_page(compared, by.sentences, outputs).encode(), "--html")
+        page = comparison_page(compared, compared_set.sentences, outputs)
+        write_file(html, page.encode(), "--html")
 
 
 def _check_options(systems: list[str], formats: list[bool]) -> None:

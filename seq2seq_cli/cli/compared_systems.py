@@ -146,11 +146,12 @@ def find_set(
     saved = next((system.saved for system in systems if system.saved), None)
     split = choice.split if choice.is_split else ""
     if saved and choice.is_split and not options.run:
-        of, _ = read_translations(saved)
-        split = next((each.value for each in Split if of.name.split(" ")[0] == each.value), "")
+        test_set, _ = read_translations(saved)
+        first_word = test_set.name.split(" ")[0]
+        split = next((each.value for each in Split if first_word == each.value), "")
         if not (found and split):
             words = count_words(read_text(choice.training_file)) if choice.training_file else None
-            return ComparedSet(of, words, str(saved), split)
+            return ComparedSet(test_set, words, str(saved), split)
         choice = replace(choice, split=split)
     corpus = _corpus(found, options) if found else None
     if split and not corpus:
@@ -165,13 +166,13 @@ def find_set(
     if corpus and (split or not choice.training_file):
         uses_models = any(system.run for system in systems)
         corpus = _at_hand(corpus, bool(split), uses_models, quiet)
-    of, words = chosen_set(choice, corpus, languages, True, show)
-    owner = corpus.run if split and corpus else of.name
-    return ComparedSet(of, words, owner, split, corpus)
+    test_set, words = chosen_set(choice, corpus, languages, True, show)
+    owner = corpus.run if split and corpus else test_set.name
+    return ComparedSet(test_set, words, owner, split, corpus)
 
 
 def outputs_of(
-    systems: Sequence[System], by: ComparedSet, options: SetOptions, show: ShowWork
+    systems: Sequence[System], compared_set: ComparedSet, options: SetOptions, show: ShowWork
 ) -> "list[SystemOutput]":
     """Return the translations of a test set by each system; runs translate it now.
 
@@ -179,7 +180,7 @@ def outputs_of(
 
     Args:
         systems: the systems to compare.
-        by: the test set.
+        compared_set: the test set.
         options: those that select the sentences.
         show: shows how far each stage is.
 
@@ -190,19 +191,19 @@ def outputs_of(
     from seq2seq_cli.evaluation.systems import SystemOutput, read_translations
     from seq2seq_cli.evaluation.test_sets import read_hypotheses
 
-    of = by.sentences
+    test_set = compared_set.sentences
     outputs = []
     for system in systems:
         if system.saved:
             other, output = read_translations(system.saved)
-            check_same(of, by.owner, other, system.name)
+            check_same(test_set, compared_set.owner, other, system.name)
         elif system.lines:
-            lines = read_hypotheses(system.lines, len(of.sources))
+            lines = read_hypotheses(system.lines, len(test_set.sources))
             output = SystemOutput(system.name, lines, origin={"hypotheses": system.name})
         else:
             assert system.run
-            _check_split(system.run, by, options, show)
-            output = _translated(system, of, options.to, show)
+            _check_split(system.run, compared_set, options, show)
+            output = _translated(system, test_set, options.to, show)
         outputs.append(output)
     return outputs
 
@@ -235,21 +236,25 @@ def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Co
     return corpus
 
 
-def _check_split(found: FoundRuns, by: ComparedSet, options: SetOptions, show: ShowWork) -> None:
+def _check_split(
+    found: FoundRuns, compared_set: ComparedSet, options: SetOptions, show: ShowWork
+) -> None:
     """Check that a run has the same split, if the test set is a split."""
     from seq2seq_cli.evaluation.comparison import check_same
     from seq2seq_cli.evaluation.test_sets import read_split
 
     corpus = _corpus(found, options)
-    if not by.split or (by.corpus and replace(by.corpus, run=corpus.run) == corpus):
+    if not compared_set.split or (
+        compared_set.corpus and replace(compared_set.corpus, run=corpus.run) == corpus
+    ):
         return
-    given = corpus.data, corpus.fingerprint, corpus.run, by.split
+    given = corpus.data, corpus.fingerprint, corpus.run, compared_set.split
     other, _ = read_split(*given, show, options.to)
-    check_same(by.sentences, by.owner, other, corpus.run)
+    check_same(compared_set.sentences, compared_set.owner, other, corpus.run)
 
 
 def _translated(
-    system: System, of: "EvaluationSet", to: str | None, show: ShowWork
+    system: System, test_set: "EvaluationSet", to: str | None, show: ShowWork
 ) -> "SystemOutput":
     from seq2seq_cli.decoding.loading import load_run
     from seq2seq_cli.evaluation.test_split import system_output
@@ -259,4 +264,4 @@ def _translated(
     run, config = system.run.runs[0], system.run.configs[0]
     *_, checkpoint = select(run, system.checkpoint, warn)
     loaded = load_run(run, warn, config, checkpoint).towards(to)
-    return system_output(loaded, loaded.translator(), of, show)
+    return system_output(loaded, loaded.translator(), test_set, show)

@@ -140,11 +140,11 @@ def evaluate(
     device_used = "" if hypotheses else start_tensorflow(device or "auto")
     scoring = _Scoring(choice, wanted, (resamples, seed) if confidence else None, detailed)
     languages = _languages(corpus, source, target)
-    of, results = _score(scoring, found, corpus, hypotheses, languages, quiet)
+    scored_set, results = _score(scoring, found, corpus, hypotheses, languages, quiet)
     shown = results if details else [replace(scored, details=None) for scored in results]
-    _show(scoring, of, shown, device_used, as_json)
+    _show(scoring, scored_set, shown, device_used, as_json)
     # The scores have been printed, even if writing the files fails.
-    _write(of, results, output, save_translations, html)
+    _write(scored_set, results, output, save_translations, html)
 
 
 @dataclass(frozen=True)
@@ -180,21 +180,23 @@ def _score(
     bootstrap = Bootstrap(*scoring.interval) if scoring.interval else None
     results = []
     with work_progress(not quiet) as show:
-        of, words = chosen_set(scoring.choice, corpus, languages, scoring.detailed, show)
+        test_set, words = chosen_set(scoring.choice, corpus, languages, scoring.detailed, show)
         if hypotheses:
-            outputs = _given(hypotheses, of)
+            outputs = _given(hypotheses, test_set)
         else:
             assert found
-            outputs = _translated(found, scoring, of, corpus.to if corpus else None, show)
+            outputs = _translated(found, scoring, test_set, corpus.to if corpus else None, show)
         for system, calibration in outputs:
-            behind = find_details(of, system, words, calibration) if scoring.detailed else None
-            results.append(score_output(of, system, bootstrap, behind))
-    return of, results
+            behind = None
+            if scoring.detailed:
+                behind = find_details(test_set, system, words, calibration)
+            results.append(score_output(test_set, system, bootstrap, behind))
+    return test_set, results
 
 
 def _show(
     scoring: _Scoring,
-    of: "EvaluationSet",
+    test_set: "EvaluationSet",
     results: "list[ScoredOutput]",
     device: str,
     as_json: bool,
@@ -206,8 +208,8 @@ def _show(
         emit(Result(None, display.score_table(results)), as_json)
         results = [scored for scored in results if scored.details]
     for scored in results:
-        record = display.evaluation_record(scored, of, where, device)
-        emit(Result(record, display.drawn_evaluation(scored, of)), as_json)
+        record = display.evaluation_record(scored, test_set, where, device)
+        emit(Result(record, display.drawn_evaluation(scored, test_set)), as_json)
 
 
 def _check_files(
@@ -240,17 +242,17 @@ def _languages(
 
 
 def _given(
-    hypotheses: Path, of: "EvaluationSet"
+    hypotheses: Path, test_set: "EvaluationSet"
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
     from seq2seq_cli.evaluation.systems import SystemOutput
     from seq2seq_cli.evaluation.test_sets import read_hypotheses
 
-    lines = read_hypotheses(hypotheses, len(of.sources))
+    lines = read_hypotheses(hypotheses, len(test_set.sources))
     yield SystemOutput(str(hypotheses), lines, origin={"hypotheses": str(hypotheses)}), None
 
 
 def _translated(
-    found: FoundRuns, scoring: _Scoring, of: "EvaluationSet", to: str | None, show: "ShowWork"
+    found: FoundRuns, scoring: _Scoring, test_set: "EvaluationSet", to: str | None, show: "ShowWork"
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
     """Yield the translations of each checkpoint, with its calibration if details are requested."""
     from seq2seq_cli.evaluation.calibration import calibrate
@@ -262,11 +264,11 @@ def _translated(
     translator, scorer = first.translator(), first.scorer()
     results = results_of_training(found.runs[0]) if len(found.runs) == 1 else None
     for loaded in chain([first], at_checkpoints):
-        output = system_output(loaded, translator, of, show, results)
+        output = system_output(loaded, translator, test_set, show, results)
         calibration = None
         if scoring.detailed:
-            firsts = [references[0] for references in of.references]
-            pairs = list(zip(of.sources, firsts, strict=True))
+            firsts = [references[0] for references in test_set.references]
+            pairs = list(zip(test_set.sources, firsts, strict=True))
             calibration = calibrate(*scorer.predictions(pairs))
         yield output, calibration
 
@@ -298,7 +300,7 @@ def _at_checkpoints(
 
 
 def _write(
-    of: "EvaluationSet",
+    test_set: "EvaluationSet",
     results: "list[ScoredOutput]",
     output: Path | None,
     saved: Path | None,
@@ -307,14 +309,14 @@ def _write(
     system = results[0].output
     if output:
         with open_output(output) as write:
-            rows = zip(of.sources, system.translations, of.references, strict=True)
+            rows = zip(test_set.sources, system.translations, test_set.references, strict=True)
             for source, translation, references in rows:
                 write("\t".join([source, translation, *references]))
     if saved:
         from seq2seq_cli.evaluation.systems import to_jsonl
 
-        write_file(saved, to_jsonl(of, system).encode(), "--save-translations")
+        write_file(saved, to_jsonl(test_set, system).encode(), "--save-translations")
     if html:
         from seq2seq_cli.evaluation.pages.evaluation import evaluation_page
 
-        write_file(html, evaluation_page(of, results).encode(), "--html")
+        write_file(html, evaluation_page(test_set, results).encode(), "--html")

@@ -23,13 +23,13 @@ _SPLITS = ("dev", "test")
 
 
 def evaluation_record(
-    scored: "ScoredOutput", of: "EvaluationSet", where: dict[str, str], device: str
+    scored: "ScoredOutput", test_set: "EvaluationSet", where: dict[str, str], device: str
 ) -> dict[str, Any]:
     """Return the scores of a system, for JSON.
 
     Args:
         scored: the system's translations with their scores.
-        of: the test set.
+        test_set: the sentences and their references.
         where: the split, if it is one.
         device: of the model; empty if there is none.
     """
@@ -38,10 +38,10 @@ def evaluation_record(
     return {
         **origin,
         **where,
-        "test_set": of.name,
+        "test_set": test_set.name,
         **score_record(scored.scores),
-        "sentences": len(of.sources),
-        "references": sum(map(len, of.references)),
+        "sentences": len(test_set.sources),
+        "references": sum(map(len, test_set.references)),
         **search,
         **({"device": device} if device else {}),
         "outputs": asdict(scored.faults),
@@ -49,13 +49,15 @@ def evaluation_record(
     }
 
 
-def drawn_evaluation(scored: "ScoredOutput", of: "EvaluationSet") -> Group:
+def drawn_evaluation(scored: "ScoredOutput", test_set: "EvaluationSet") -> Group:
     """Return the scores of a system, and the details behind them if requested."""
-    references = sum(map(len, of.references))
-    label, name = (of.name, "") if of.name in _SPLITS else ("test set", f"{of.name}, ")
+    references = sum(map(len, test_set.references))
+    label, name = "test set", f"{test_set.name}, "
+    if test_set.name in _SPLITS:
+        label, name = test_set.name, ""
     rows = [
         ("run" if "run" in scored.output.origin else "hypotheses", scored.output.name),
-        (label, f"{name}{len(of.sources):,} sentences, {references:,} references"),
+        (label, f"{name}{len(test_set.sources):,} sentences, {references:,} references"),
         *score_rows(scored.scores),
         fault_row(scored.faults),
     ]

@@ -103,5 +103,5 @@ def _test_scores(tested: _Tested, to: str | None, show: "ShowWork") -> "SplitSco
 
     loaded = load_run(tested.run, warn, tested.config).towards(to)
     fingerprint, name = loaded.state.data_fingerprint, str(tested.run.path)
-    of, _ = read_split(tested.data, fingerprint, name, "test", show, to)
-    return split_scores(loaded, of, show)
+    test_set, _ = read_split(tested.data, fingerprint, name, "test", show, to)
+    return split_scores(loaded, test_set, show)

@@ -67,19 +67,19 @@ class ScoredOutput:
 
 
 def score_output(
-    of: EvaluationSet,
+    test_set: EvaluationSet,
     output: SystemOutput,
     bootstrap: Bootstrap | None = None,
     details: Details | None = None,
 ) -> ScoredOutput:
     """Score a system's translations of a test set. For `bootstrap` see score_by."""
-    scores = score_by(METRICS, output.translations, of.references, bootstrap)
-    faults = find_faults(of.sources, output.translations, of.references, output.cut)
+    scores = score_by(METRICS, output.translations, test_set.references, bootstrap)
+    faults = find_faults(test_set.sources, output.translations, test_set.references, output.cut)
     return ScoredOutput(output, scores, faults, details)
 
 
 def find_details(
-    of: EvaluationSet,
+    test_set: EvaluationSet,
     output: SystemOutput,
     training_words: Counter[str] | None = None,
     calibration: Calibration | None = None,
@@ -87,26 +87,26 @@ def find_details(
     """Return the details behind the scores.
 
     Args:
-        of: the test set.
+        test_set: the sentences and their references.
         output: the translations.
         training_words: the number of occurrences of each word in the training sources, if known.
         calibration: of the model's tokens, if known.
     """
-    translations, references = output.translations, of.references
-    rarity = by_rarest_word(of.sources, training_words) if training_words is not None else []
+    translations, references = output.translations, test_set.references
+    rarity = by_rarest_word(test_set.sources, training_words) if training_words is not None else []
     return Details(
-        score_groups(by_length(of.sources), translations, references),
+        score_groups(by_length(test_set.sources), translations, references),
         score_groups(rarity, translations, references),
-        worst_sentences(of, translations),
+        worst_sentences(test_set, translations),
         calibration,
     )
 
 
-def worst_sentences(of: EvaluationSet, translations: Sequence[str]) -> list[ScoredSentence]:
+def worst_sentences(test_set: EvaluationSet, translations: Sequence[str]) -> list[ScoredSentence]:
     """Return the WORST sentences by chrF, the lowest first; of equals the earlier one first."""
-    chrf = sentence_chrf(translations, of.references)
+    chrf = sentence_chrf(translations, test_set.references)
     order = np.argsort(chrf, kind="stable")[:WORST].tolist()
     return [
-        ScoredSentence(i + 1, chrf[i], of.sources[i], translations[i], of.references[i])
+        ScoredSentence(i + 1, chrf[i], test_set.sources[i], translations[i], test_set.references[i])
         for i in order
     ]

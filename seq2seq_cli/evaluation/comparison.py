@@ -66,7 +66,7 @@ class Difference:
     equal: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """The comparison of systems with the first of them, the baseline.
 
@@ -96,7 +96,7 @@ class Comparison:
 
 
 def compare(
-    of: EvaluationSet,
+    test_set: EvaluationSet,
     outputs: Sequence[SystemOutput],
     training_words: Counter[str] | None = None,
     resampling: Resampling | None = None,
@@ -105,40 +105,43 @@ def compare(
     """Compare systems that have translated the same sentences.
 
     Args:
-        of: the test set.
+        test_set: the sentences and their references.
         outputs: at least two, the baseline first.
         training_words: the number of occurrences of each word in the training sources, if known.
         resampling: the settings of the significance tests; None for sacreBLEU's defaults.
         metrics: names in METRICS.
     """
-    rarity = by_rarest_word(of.sources, training_words) if training_words is not None else []
+    rarity = by_rarest_word(test_set.sources, training_words) if training_words is not None else []
     baseline, *others = outputs
     return Comparison(
-        of.name,
-        len(of.sources),
-        sum(map(len, of.references)),
-        [output.name for output in outputs],
-        [output.minutes for output in outputs],
-        [output.command for output in outputs],
-        [output.trained_on for output in outputs],
-        compare_scores(of, outputs, resampling or Resampling(), metrics),
-        _compare_groups(by_length(of.sources), of, outputs),
-        _compare_groups(rarity, of, outputs),
-        [_difference(of, baseline, output) for output in others],
+        test_set=test_set.name,
+        sentences=len(test_set.sources),
+        references=sum(map(len, test_set.references)),
+        systems=[output.name for output in outputs],
+        minutes=[output.minutes for output in outputs],
+        commands=[output.command for output in outputs],
+        trained_on=[output.trained_on for output in outputs],
+        metrics=compare_scores(test_set, outputs, resampling or Resampling(), metrics),
+        by_length=_compare_groups(by_length(test_set.sources), test_set, outputs),
+        by_rarest_word=_compare_groups(rarity, test_set, outputs),
+        differences=[_difference(test_set, baseline, output) for output in others],
     )
 
 
-def check_same(of: EvaluationSet, name: str, other: EvaluationSet, other_name: str) -> None:
+def check_same(test_set: EvaluationSet, name: str, other: EvaluationSet, other_name: str) -> None:
     """Check that two systems have translated the same sentences.
 
     Raises:
         DataError: if not; it says what differs.
     """
     why = ""
-    if len(of.sources) != len(other.sources):
-        why = f"{name} has {len(of.sources):,} sentences, and {other_name} {len(other.sources):,}"
+    if len(test_set.sources) != len(other.sources):
+        why = (
+            f"{name} has {len(test_set.sources):,} sentences, and {other_name} "
+            f"{len(other.sources):,}"
+        )
     for kind in ("sources", "references"):
-        left, right = getattr(of, kind), getattr(other, kind)
+        left, right = getattr(test_set, kind), getattr(other, kind)
         pairs = enumerate(zip(left, right, strict=False))
         different = [i for i, (one, another) in pairs if one != another]
         if not why and different:
@@ -155,9 +158,9 @@ def check_same(of: EvaluationSet, name: str, other: EvaluationSet, other_name: s
 
 
 def _compare_groups(
-    groups: Sequence[Group], of: EvaluationSet, outputs: Sequence[SystemOutput]
+    groups: Sequence[Group], test_set: EvaluationSet, outputs: Sequence[SystemOutput]
 ) -> list[GroupComparison]:
-    by_system = [score_groups(groups, each.translations, of.references) for each in outputs]
+    by_system = [score_groups(groups, each.translations, test_set.references) for each in outputs]
     return [
         GroupComparison(
             scores[0].name,
@@ -169,27 +172,39 @@ def _compare_groups(
     ]
 
 
-def _difference(of: EvaluationSet, baseline: SystemOutput, output: SystemOutput) -> Difference:
-    before = np.array(sentence_chrf(baseline.translations, of.references))
-    after = np.array(sentence_chrf(output.translations, of.references))
+def _difference(
+    test_set: EvaluationSet, baseline: SystemOutput, output: SystemOutput
+) -> Difference:
+    before = np.array(sentence_chrf(baseline.translations, test_set.references))
+    after = np.array(sentence_chrf(output.translations, test_set.references))
     gain = after - before
 
     def sentences(order: np.ndarray) -> list[SentenceDifference]:
         return [
             SentenceDifference(
-                *(i + 1, of.sources[i], of.references[i]),
-                *(baseline.translations[i], output.translations[i]),
-                *(float(before[i]), float(after[i])),
+                number=i + 1,
+                source=test_set.sources[i],
+                references=test_set.references[i],
+                baseline=baseline.translations[i],
+                system=output.translations[i],
+                baseline_chrf=float(before[i]),
+                system_chrf=float(after[i]),
             )
             for i in order[:SENTENCES].tolist()
         ]
 
     best, worst = (np.argsort(sign * gain, kind="stable") for sign in (-1, 1))
     better, worse = int((gain > 0).sum()), int((gain < 0).sum())
+    ngrams_gained, ngrams_lost = ngram_differences(
+        baseline.translations, output.translations, test_set.references
+    )
     return Difference(
-        output.name,
-        sentences(best[:better]),
-        sentences(worst[:worse]),
-        *ngram_differences(baseline.translations, output.translations, of.references),
-        *(better, worse, len(gain) - better - worse),
+        system=output.name,
+        gained=sentences(best[:better]),
+        lost=sentences(worst[:worse]),
+        ngrams_gained=ngrams_gained,
+        ngrams_lost=ngrams_lost,
+        better=better,
+        worse=worse,
+        equal=len(gain) - better - worse,
     )

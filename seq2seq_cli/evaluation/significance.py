@@ -86,7 +86,7 @@ class MetricComparison:
 
 
 def compare_scores(
-    of: EvaluationSet,
+    test_set: EvaluationSet,
     outputs: Sequence[SystemOutput],
     resampling: Resampling,
     metrics: Sequence[str] = METRICS,
@@ -94,8 +94,8 @@ def compare_scores(
     """Score all systems by each metric, and test their differences from the first."""
     # sacreBLEU tells systems by their names; these may be equal.
     systems = [(str(k), output.translations) for k, output in enumerate(outputs)]
-    streams = reference_streams(of.references)
-    tokenizer = tokenizer_of(of.references)
+    streams = reference_streams(test_set.references)
+    tokenizer = tokenizer_of(test_set.references)
     found = []
     for name in metrics:
         results = {}
@@ -110,8 +110,12 @@ def compare_scores(
         baseline = float(resampled[0].score)
         rows = [
             SystemScore(
-                *(float(b.score), float(b.score) - baseline, float(b.mean), float(b.ci)),
-                *(b.p_value, r.p_value),
+                score=float(b.score),
+                difference=float(b.score) - baseline,
+                mean=float(b.mean),
+                half_width=float(b.ci),
+                bootstrap_p=b.p_value,
+                randomisation_p=r.p_value,
             )
             for b, r in zip(resampled, shuffled, strict=True)
         ]

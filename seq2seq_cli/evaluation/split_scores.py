@@ -13,32 +13,32 @@ MAPS = 3
 _SHORT, _LONG = 4, 12  # words of a sentence whose attention is shown
 
 
-def split_scores(loaded: LoadedRun, of: EvaluationSet, show: ShowWork) -> SplitScores:
+def split_scores(loaded: LoadedRun, test_set: EvaluationSet, show: ShowWork) -> SplitScores:
     """Translate and score a test set, and return the attention of a few sentences, too."""
-    output = system_output(loaded, loaded.translator(), of, show)
-    scored = score_output(of, output, Bootstrap())
+    output = system_output(loaded, loaded.translator(), test_set, show)
+    scored = score_output(test_set, output, Bootstrap())
     return SplitScores(
-        of.name,
-        loaded.checkpoint,
-        loaded.decoding.description,
-        len(of.sources),
-        scored.scores,
-        scored.faults,
-        attention_maps(loaded, of),
+        test_set=test_set.name,
+        checkpoint=loaded.checkpoint,
+        search=loaded.decoding.description,
+        sentences=len(test_set.sources),
+        scores=scored.scores,
+        faults=scored.faults,
+        maps=attention_maps(loaded, test_set),
     )
 
 
-def attention_maps(loaded: LoadedRun, of: EvaluationSet) -> list[AttentionMap]:
+def attention_maps(loaded: LoadedRun, test_set: EvaluationSet) -> list[AttentionMap]:
     """Return the attention of MAPS sentences, preferably of medium length.
 
     It is empty for a model without attention.
     """
     if not loaded.model.has_attention:
         return []
-    medium = [text for text in of.sources if _SHORT <= len(text.split()) <= _LONG]
+    medium = [text for text in test_set.sources if _SHORT <= len(text.split()) <= _LONG]
     translator = loaded.translator(alignments=True, compiled=False)
     return [
         AttentionMap(found.source_tokens, found.target_tokens, found.weights)
-        for each in translator.translate(spread(medium or of.sources, MAPS))
+        for each in translator.translate(spread(medium or test_set.sources, MAPS))
         if (found := each.alignment)
     ]

@@ -61,22 +61,22 @@ class SystemOutput:
         return self.origin.get("trained_on")
 
 
-def to_jsonl(of: EvaluationSet, output: SystemOutput) -> str:
+def to_jsonl(test_set: EvaluationSet, output: SystemOutput) -> str:
     """Return a test set and a system's translations of it as JSON Lines."""
-    records = _records(of, output)
+    records = _records(test_set, output)
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def _records(of: EvaluationSet, output: SystemOutput) -> Iterator[dict[str, Any]]:
+def _records(test_set: EvaluationSet, output: SystemOutput) -> Iterator[dict[str, Any]]:
     yield {
         "format": _FORMAT,
         "version": _VERSION,
         "name": output.name,
-        "test_set": of.name,
+        "test_set": test_set.name,
         "origin": output.origin,
     }
-    cut: Sequence[bool | None] = output.cut or [None] * len(of.sources)
-    rows = zip(of.sources, output.translations, of.references, cut, strict=True)
+    cut: Sequence[bool | None] = output.cut or [None] * len(test_set.sources)
+    rows = zip(test_set.sources, output.translations, test_set.references, cut, strict=True)
     for source, translation, references, was_cut in rows:
         yield {
             "source": source,
@@ -157,12 +157,12 @@ def read_translations(path: Path) -> tuple[EvaluationSet, SystemOutput]:
         raise _damaged(path, number, str(error)) from error
     if not rows:
         raise DataError(f"{path}: has no translation in it. Save the translations again")
-    of = EvaluationSet(
+    test_set = EvaluationSet(
         head.test_set, [row.source for row in rows], [row.references for row in rows]
     )
     cut = [row.cut for row in rows if row.cut is not None]
     known = cut if len(cut) == len(rows) else None
     translations = [row.translation for row in rows]
-    return of, SystemOutput(
+    return test_set, SystemOutput(
         head.name, translations, known, head.origin.model_dump(exclude_unset=True)
     )

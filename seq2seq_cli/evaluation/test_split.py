@@ -79,7 +79,7 @@ def results_of_training(run: Run) -> set[str]:
 def system_output(
     loaded: LoadedRun,
     translator: Translator,
-    of: EvaluationSet,
+    test_set: EvaluationSet,
     show: ShowWork = show_nothing,
     results: Collection[str] | None = None,
 ) -> SystemOutput:
@@ -88,11 +88,11 @@ def system_output(
     Args:
         loaded: the run.
         translator: its translator.
-        of: the test set.
+        test_set: the sentences and their references.
         show: see translate_sources.
         results: those of `results_of_training`, if they have been found already.
     """
-    translations, cut = translate_sources(translator, of.sources, show)
+    translations, cut = translate_sources(translator, test_set.sources, show)
     search = loaded.decoding.description
     origin: dict[str, Any] = {"run": loaded.name, "checkpoint": loaded.checkpoint}
     origin |= {"search": search, **_training(loaded, results)}
@@ -142,8 +142,16 @@ def evaluate(
         DataError: if the corpus cannot be read, or is not the one that the run was trained on.
     """
     trained_on = loaded.state.data_fingerprint
-    of, _ = read_split(data, trained_on, str(loaded.paths[0]), split, show)
-    scores, translations = evaluate_translator(loaded.translator(), of.sources, of.references, show)
+    test_set, _ = read_split(data, trained_on, str(loaded.paths[0]), split, show)
+    scores, translations = evaluate_translator(
+        loaded.translator(), test_set.sources, test_set.references, show
+    )
     return Evaluation(
-        loaded.name, loaded.checkpoint, split, scores, of.sources, translations, of.references
+        run=loaded.name,
+        checkpoint=loaded.checkpoint,
+        split=split,
+        scores=scores,
+        sources=test_set.sources,
+        translations=translations,
+        references=test_set.references,
     )

@@ -139,19 +139,19 @@ def _facts(
 ) -> tuple[Facts, list[str], dict[str, list[str]]]:
     """Return the facts of the card, the dev sentences, and the run's translations of them."""
     fingerprint = loaded.state.data_fingerprint
-    of, corpus = read_split(data, fingerprint, str(run.path), "dev", show)
-    sentences, references = of.sources[:SENTENCES], of.references[:SENTENCES]
+    dev, corpus = read_split(data, fingerprint, str(run.path), "dev", show)
+    sentences, references = dev.sources[:SENTENCES], dev.references[:SENTENCES]
     expected = form.expected(loaded, sentences)
     facts = Facts(
-        run.path.name.removesuffix(SUFFIX),
-        run.config(),
-        loaded.state,
-        loaded.languages,
-        corpus.description,
-        len(corpus.train),
-        {name: score(found, references) for name, found in expected.items()},
-        len(sentences),
-        command,
-        form.unsupported(loaded.decoding),
+        run=run.path.name.removesuffix(SUFFIX),
+        config=run.config(),
+        state=loaded.state,
+        languages=loaded.languages,
+        corpus=corpus.description,
+        pairs=len(corpus.train),
+        scores={name: score(found, references) for name, found in expected.items()},
+        sentences=len(sentences),
+        command=command,
+        unsupported=form.unsupported(loaded.decoding),
     )
     return facts, sentences, expected

@@ -30,7 +30,7 @@ def loaded(trained) -> LoadedRun:
 def test_maps_are_refused(loaded):
     with pytest.raises(UsageError, match=r"has no attention to show: .* model.attention = 'none'"):
         AttentionReader(loaded)
-    assert attention_maps(loaded, of=None) == []
+    assert attention_maps(loaded, test_set=None) == []
 
 
 @pytest.mark.parametrize("options", [{"alignments": True}, {"coverage_penalty": 0.2}])

@@ -162,10 +162,10 @@ def test_latex_is_a_table_and_names_are_escaped(compared):
 
 def test_significance_is_marked():
     references = [[f"palabra{i} otra{i} cosa{i} más{i}"] for i in range(20)]
-    of = EvaluationSet("x", [""] * 20, references)
+    test_set = EvaluationSet("x", [""] * 20, references)
     wrong = SystemOutput("wrong", [f"palabra{i} otra{i} x y" for i in range(20)])
     right = SystemOutput("right", [texts[0] for texts in references])
-    found = compare(of, [wrong, right], None, Resampling(100, 100))
+    found = compare(test_set, [wrong, right], None, Resampling(100, 100))
     assert found.by_rarest_word == []
     rows = to_markdown(found).split("\n")
     assert rows[3].count("\\*") == 4

@@ -26,10 +26,10 @@ SYSTEMS = [
 
 @pytest.fixture(scope="module")
 def found() -> dict:
-    of = EvaluationSet("x", [""] * 30, [[text] for text in REFERENCES])
+    test_set = EvaluationSet("x", [""] * 30, [[text] for text in REFERENCES])
     # Equal names are no problem.
     outputs = [SystemOutput("same", texts) for texts in SYSTEMS]
-    compared = compare_scores(of, outputs, Resampling(resamples=100, trials=300, seed=9))
+    compared = compare_scores(test_set, outputs, Resampling(resamples=100, trials=300, seed=9))
     return {each.metric: each for each in compared}
 
 

@@ -25,22 +25,22 @@ class Part:
 
 
 def comparison_page(
-    comparison: Comparison, of: EvaluationSet, outputs: Sequence[SystemOutput]
+    comparison: Comparison, test_set: EvaluationSet, outputs: Sequence[SystemOutput]
 ) -> str:
     """Return the page as HTML.
 
     Args:
         comparison: of the systems.
-        of: the test set.
+        test_set: the sentences and their references.
         outputs: of the systems, the baseline first.
     """
     letters = [chr(ord("A") + k) for k in range(len(outputs))]
     return _PAGE.render(
-        f"Comparison on {of.name}",
+        f"Comparison on {test_set.name}",
         comparison=comparison,
         letters=letters,
         level=LEVEL,
-        rows=list(_rows(of, outputs)),
+        rows=list(_rows(test_set, outputs)),
     )
 
 
@@ -55,15 +55,15 @@ def marked(text: str, other: str) -> list[Part]:
     ]
 
 
-def _rows(of: EvaluationSet, outputs: Sequence[SystemOutput]) -> Iterator[dict]:
-    chrf = [sentence_chrf(output.translations, of.references) for output in outputs]
-    for i, source in enumerate(of.sources):
+def _rows(test_set: EvaluationSet, outputs: Sequence[SystemOutput]) -> Iterator[dict]:
+    chrf = [sentence_chrf(output.translations, test_set.references) for output in outputs]
+    for i, source in enumerate(test_set.sources):
         texts = [output.translations[i] for output in outputs]
         gains = [each[i] - chrf[0][i] for each in chrf]
         yield {
             "number": i + 1,
             "source": source,
-            "references": of.references[i],
+            "references": test_set.references[i],
             "gain": max(gains[1:]),
             "loss": min(gains[1:]),
             "differs": len(set(texts)) > 1,

@@ -11,17 +11,17 @@ from seq2seq_cli.html.single_file import SingleFilePage
 _PAGE = SingleFilePage(Path(__file__).parent, "evaluation.html.j2", ["style.css"])
 
 
-def evaluation_page(of: EvaluationSet, results: Sequence[ScoredOutput]) -> str:
+def evaluation_page(test_set: EvaluationSet, results: Sequence[ScoredOutput]) -> str:
     """Return the page as HTML.
 
     Args:
-        of: the test set.
+        test_set: the sentences and their references.
         results: of one or more systems or checkpoints, with their details.
     """
     return _PAGE.render(
-        f"Scores on {of.name}",
-        sentences=len(of.sources),
-        references=sum(map(len, of.references)),
+        f"Scores on {test_set.name}",
+        sentences=len(test_set.sources),
+        references=sum(map(len, test_set.references)),
         results=results,
         marked=marked,
     )

@@ -17,14 +17,14 @@ ORIGIN = {"command": f"s2s train {HOSTILE}", "minutes": 4.16}
 def page_file(tmp_path_factory):
     sources = ["a", HOSTILE, "c", "d"]
     references = [["uno dos"], [HOSTILE], ["tres"], ["no"]]
-    of = EvaluationSet(f"small {HOSTILE}", sources, references)
+    test_set = EvaluationSet(f"small {HOSTILE}", sources, references)
     outputs = [
         SystemOutput(f"A {HOSTILE}", ["uno tres", "x", "tres", "no"]),
         SystemOutput("B", ["uno dos", HOSTILE, "cuatro", "no"], origin=ORIGIN),
     ]
-    compared = compare(of, outputs, None, Resampling(20, 20))
+    compared = compare(test_set, outputs, None, Resampling(20, 20))
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(comparison_page(compared, of, outputs), encoding="utf-8")
+    path.write_text(comparison_page(compared, test_set, outputs), encoding="utf-8")
     return path
 
 
@@ -80,10 +80,10 @@ def test_sentences_are_sorted_and_filtered(page):
 
 
 def test_gain_and_loss_of_several_systems_are_the_largest():
-    of = EvaluationSet("small", ["a"], [["uno dos tres"]])
+    test_set = EvaluationSet("small", ["a"], [["uno dos tres"]])
     texts = ["uno dos", "uno", "uno dos tres"]
     outputs = [SystemOutput(text, [text]) for text in texts]
-    (row,) = _rows(of, outputs)
+    (row,) = _rows(test_set, outputs)
     assert row["gain"] > 0 > row["loss"]
 
 
