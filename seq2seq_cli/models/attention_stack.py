@@ -10,7 +10,7 @@ from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Embeddings
 from seq2seq_cli.models.layers.normalisation import Norm
 from seq2seq_cli.models.layers.regularisation import dropout_maker
-from seq2seq_cli.models.layers.relative_positions import Distances
+from seq2seq_cli.models.layers.relative_positions import NO_DISTANCES, Distances, Relative
 from seq2seq_cli.models.ops.cache import KeysValues
 from seq2seq_cli.models.ops.products import dense, product_dtype, to_product_dtype
 from seq2seq_cli.models.seq2seq import Memory, Seq2Seq, State, Step, StepOutput
@@ -139,15 +139,23 @@ class AttentionStack(Seq2Seq):
             source_RS = tf.repeat(memory["mask"], rows // sentences, axis=0)
             written_1L = tf.range(capacity(state))[tf.newaxis] <= position
             seen_RX = written_1L if has_cross else join_masks(source_RS, written_1L)
-            turn = bias_RHX = None
+            relative = NO_DISTANCES
             if distances is not None:
                 query_R1, keys_RX = self.step_positions(position, capacity(state), memory, rows)
                 turn, bias = distances.turn(query_R1), distances.bias(query_R1, keys_RX)
-                bias_RHX = None if bias is None else tf.squeeze(bias, 2)
+                relative = Relative(turn, None if bias is None else tf.squeeze(bias, 2))
             for i, (block, maps) in enumerate(blocks):
                 cache, source = layer_cache(state, i), layer_cache(memory, i)
                 x, cache, weights_RHX = block.step(
-                    x, maps, cache, position, source, seen_RX, source_RS, in_place, turn, bias_RHX
+                    x,
+                    maps,
+                    cache,
+                    position,
+                    memory=source,
+                    self_mask_RX=seen_RX,
+                    memory_mask_RS=source_RS,
+                    in_place=in_place,
+                    relative=relative,
                 )
                 after |= cache_tensors(i, cache)
             logits_RV = tf.cast(dense(self.normalised(x), *logits_map), tf.float32)

@@ -8,7 +8,13 @@ from seq2seq_cli.models.layers.blocks import Block
 from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
 from seq2seq_cli.models.layers.normalisation import NORMS, Norm
-from seq2seq_cli.models.layers.relative_positions import Distances, make_distances
+from seq2seq_cli.models.layers.relative_positions import (
+    NO_DISTANCES,
+    Distances,
+    Relative,
+    make_distances,
+    relative_within,
+)
 from seq2seq_cli.models.masks import causal_mask, padding_mask
 from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
 from seq2seq_cli.vocabularies import Vocabularies
@@ -66,15 +72,12 @@ class DecoderOnly(AttentionStack):
         mask_BS = padding_mask(source_BS)
         positions_S = tf.range(tf.shape(source_BS)[1])
         x = self._embed(self.embeddings.embed_source(source_BS), positions_S, training)
-        turn = bias = None
-        if self.distances is not None:
-            turn = self.distances.turn(positions_S)
-            bias = self.distances.bias(positions_S, positions_S)
+        relative = relative_within(self.distances, positions_S)
         memory = {"mask": mask_BS, "length": tf.reduce_sum(tf.cast(mask_BS, tf.int32), axis=1)}
         weights = []
         for i, block in enumerate(self.blocks):
             depth = i if self.shares_layers else 0
-            found = block(x, mask_BS, training=training, turn=turn, bias=bias, depth=depth)
+            found = block(x, mask_BS, training=training, relative=relative, depth=depth)
             x, keys_values, weights_BHSS, _ = found
             memory |= cache_tensors(i, keys_values)
             weights.append(weights_BHSS)
@@ -105,10 +108,12 @@ class DecoderOnly(AttentionStack):
         source_BTS = tf.repeat(memory["mask"][:, tf.newaxis], length, axis=1)
         target_BTT = tf.repeat(causal_mask(length, length)[tf.newaxis], batch, axis=0)
         seen_BTX = tf.concat([source_BTS, target_BTT], axis=2)
-        turn = bias = None
+        relative = NO_DISTANCES
         if self.distances is not None:
-            turn = self.distances.turn(positions_BT[:, tf.newaxis])
-            bias = self.distances.bias(positions_BT, _after_source(positions_BT, memory))
+            relative = Relative(
+                self.distances.turn(positions_BT[:, tf.newaxis]),
+                self.distances.bias(positions_BT, _after_source(positions_BT, memory)),
+            )
         weights = []
         for i, block in enumerate(self.blocks):
             prefix = layer_cache(memory, i)
@@ -117,8 +122,7 @@ class DecoderOnly(AttentionStack):
                 seen_BTX,
                 prefix=prefix,
                 training=training,
-                turn=turn,
-                bias=bias,
+                relative=relative,
                 depth=i if self.shares_layers else 0,
             )
             x = found.outputs_BTD

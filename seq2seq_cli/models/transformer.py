@@ -9,7 +9,11 @@ from seq2seq_cli.models.layers.embeddings import Positions
 from seq2seq_cli.models.layers.initialisers import seed_generator
 from seq2seq_cli.models.layers.normalisation import NORMS, Norm
 from seq2seq_cli.models.layers.regularisation import LAYER_SITES, LayerDrop
-from seq2seq_cli.models.layers.relative_positions import Distances, make_distances
+from seq2seq_cli.models.layers.relative_positions import (
+    Distances,
+    make_distances,
+    relative_within,
+)
 from seq2seq_cli.models.masks import padding_mask
 from seq2seq_cli.models.ops.products import product_dtype, to_product_dtype
 from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
@@ -84,15 +88,12 @@ class Transformer(AttentionStack):
         positions_S = tf.range(tf.shape(source_BS)[1])
         x = self.source_positions.add_to(self.embeddings.embed_source(source_BS), positions_S)
         x = self.source_dropout(x, training=training)
-        turn = bias = None
-        if self.encoder_distances is not None:
-            turn = self.encoder_distances.turn(positions_S)
-            bias = self.encoder_distances.bias(positions_S, positions_S)
+        relative = relative_within(self.encoder_distances, positions_S)
         for i, (block, layer_drop) in enumerate(zip(self.encoder, self.layer_drops, strict=True)):
 
             def layer(x: tf.Tensor, block: Block = block, i: int = i) -> tf.Tensor:
                 depth = i if self.shares_layers else 0
-                found = block(x, mask_BS, training=training, turn=turn, bias=bias, depth=depth)
+                found = block(x, mask_BS, training=training, relative=relative, depth=depth)
                 weights.append(found.self_weights_BHTX)  # which only `attention_maps` reads
                 return found.outputs_BTD
 
@@ -128,10 +129,7 @@ class Transformer(AttentionStack):
         """Return what `hidden` does, and what each block of the decoder gives."""
         positions_T, outputs = tf.range(tf.shape(target_BT)[1]), []
         x = self._embed_target(target_BT, positions_T, training)
-        turn = bias = None
-        if self.decoder_distances is not None:
-            turn = self.decoder_distances.turn(positions_T)
-            bias = self.decoder_distances.bias(positions_T, positions_T)
+        relative = relative_within(self.decoder_distances, positions_T)
         before = len(self.encoder) if self.shares_stacks else 0
         for i, block in enumerate(self.decoder):
             found = block(
@@ -140,8 +138,7 @@ class Transformer(AttentionStack):
                 memory=layer_cache(memory, i),
                 memory_mask_BS=memory["mask"],
                 training=training,
-                turn=turn,
-                bias=bias,
+                relative=relative,
                 depth=before + i if self.shares_layers else 0,
             )
             x = found.outputs_BTD

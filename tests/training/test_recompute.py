@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from conftest import tiny_config
 from small_batches import batch
 from small_models import small_decoder_only, small_transformer
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models.layers.blocks import Block
+from seq2seq_cli.models.layers.relative_positions import Relative
+from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.training.step import Updater
 
@@ -37,6 +40,22 @@ def test_gradients_are_those_without_it(name, shards):
     expected = gradients(MODELS[name](), False, shards)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_a_bias_of_distances_has_the_same_gradient():
+    block = small_transformer().encoder[0]
+    x = tf.random.stateless_normal([2, 3, block.self_attention.units], seed=[1, 2])
+    bias = tf.random.stateless_normal([block.self_attention.heads, 3, 3], seed=[3, 4])
+
+    def gradient(recompute: bool) -> np.ndarray:
+        with computing(recompute=recompute), tf.GradientTape() as tape:
+            tape.watch(bias)
+            outputs = block(x, training=True, relative=Relative(bias=bias)).outputs_BTD
+            loss = tf.reduce_sum(tf.sin(outputs))
+        return tape.gradient(loss, bias).numpy()
+
+    assert np.any(gradient(True))
+    np.testing.assert_allclose(gradient(True), gradient(False), atol=1e-6)
 
 
 def test_each_block_is_computed_twice_in_training_and_once_otherwise(monkeypatch):

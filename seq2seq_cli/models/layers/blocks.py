@@ -11,7 +11,7 @@ from seq2seq_cli.models.layers.feed_forward import FeedForward
 from seq2seq_cli.models.layers.linear import Affine, joined
 from seq2seq_cli.models.layers.multi_head_attention import MultiHeadAttention
 from seq2seq_cli.models.layers.regularisation import MakeDropout
-from seq2seq_cli.models.layers.relative_positions import Turn
+from seq2seq_cli.models.layers.relative_positions import NO_DISTANCES, Relative
 from seq2seq_cli.models.layers.residual import Branch, Residual, one_by_one, side_by_side
 from seq2seq_cli.models.ops.cache import KeysValues, attend_step
 from seq2seq_cli.models.ops.compute import computing, current
@@ -124,8 +124,7 @@ class Block(keras.layers.Layer):
         memory: KeysValues | None = None,
         memory_mask_BS: tf.Tensor | None = None,
         training: bool = False,
-        turn: Turn | None = None,
-        bias: tf.Tensor | None = None,
+        relative: Relative = NO_DISTANCES,
         depth: int = 0,
     ) -> BlockOutput:
         """Transform a sequence.
@@ -138,8 +137,7 @@ class Block(keras.layers.Layer):
             memory: keys and values of the cross-attention.
             memory_mask_BS: bool, False on padding of `memory`.
             training: whether to apply dropout.
-            turn: applied to queries and keys of the self-attention; see Distances.
-            bias: added to the scores of the self-attention; see Distances.
+            relative: the effect of distances on the self-attention.
             depth: the number of earlier applications of the block; see Compute.
         """
         transform = partial(
@@ -148,18 +146,19 @@ class Block(keras.layers.Layer):
             causal=causal,
             memory_mask_BS=memory_mask_BS,
             training=training,
-            turn=turn,
             depth=depth,
         )
         if not (training and current().recompute):
-            return transform(inputs_BTD, prefix, memory, bias)
-        given = (inputs_BTD, prefix, memory, bias)
+            return transform(inputs_BTD, prefix, memory, relative)
+        given = (inputs_BTD, prefix, memory, relative.bias)  # what needs a gradient
         there = [tensor for tensor in tf.nest.flatten(given) if tensor is not None]
 
         def again(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
             left = iter(tensors)
-            arguments = tf.nest.map_structure(lambda x: None if x is None else next(left), given)
-            found = transform(*arguments)
+            *inputs, bias = tf.nest.map_structure(
+                lambda x: None if x is None else next(left), given
+            )
+            found = transform(*inputs, relative._replace(bias=bias))
             return found.outputs_BTD, *found.keys_values
 
         outputs_BTD, *keys_values = recomputed(again, *there)
@@ -170,24 +169,24 @@ class Block(keras.layers.Layer):
         inputs_BTD: tf.Tensor,
         prefix: KeysValues | None,
         memory: KeysValues | None,
-        bias: tf.Tensor | None,
+        relative: Relative,
         *,
         attention_mask: tf.Tensor | None,
         causal: bool,
         memory_mask_BS: tf.Tensor | None,
         training: bool,
-        turn: Turn | None,
         depth: int,
     ) -> BlockOutput:
         """Return the result of `call`, which has the same arguments."""
 
         def attend_to_itself(x: tf.Tensor) -> tuple:
             query, own = self.self_attention.project_self(x)
-            if turn is not None:
-                query, own = turn(query), own._replace(keys_BHSD=turn(own.keys_BHSD))
+            if relative.turn is not None:
+                query = relative.turn(query)
+                own = own._replace(keys_BHSD=relative.turn(own.keys_BHSD))
             seen = own if prefix is None else prefix.join(own)
             outputs, weights = self.self_attention.combine(
-                query, seen, attention_mask, causal, training, bias
+                query, seen, attention_mask, causal, training, relative.bias
             )
             return outputs, (own, weights)
 
@@ -227,8 +226,7 @@ class Block(keras.layers.Layer):
         self_mask_RX: tf.Tensor,
         memory_mask_RS: tf.Tensor,
         in_place: bool,
-        turn: Turn | None = None,
-        bias_RHX: tf.Tensor | None = None,
+        relative: Relative = NO_DISTANCES,
     ) -> tuple[tf.Tensor, KeysValues, tf.Tensor]:
         """Transform one position of each of R = B K rows, K for each sentence.
 
@@ -244,8 +242,7 @@ class Block(keras.layers.Layer):
                 cache. R may be 1.
             memory_mask_RS: bool, False on padding of `memory`.
             in_place: whether to overwrite the cache.
-            turn: see `call`.
-            bias_RHX: see `call`; for the same keys as `self_mask_RX`. R may be 1.
+            relative: see `call`; its bias_RHX is for the same keys as `self_mask_RX`. R may be 1.
 
         Returns:
             The inputs of the next block; the new cache; and weights_RHS over the memory; without a
@@ -260,11 +257,11 @@ class Block(keras.layers.Layer):
             query, keys, values = (
                 tf.reshape(x, [-1, x.shape[1] // width, width]) for x in projected
             )
-            if turn is not None:
-                query, keys = turn(query), turn(keys)
+            if relative.turn is not None:
+                query, keys = relative.turn(query), relative.turn(keys)
             own = cache.write(KeysValues(keys, values), position, in_place)
             prefix = None if self.has_cross else memory
-            heads_RHD, weights = attend_step(query, self_mask_RX, prefix, own, bias_RHX)
+            heads_RHD, weights = attend_step(query, self_mask_RX, prefix, own, relative.bias)
             return dense(tf.reshape(heads_RHD, [-1, units]), *maps["self_output"]), (own, weights)
 
         def attend_to_memory(x: tf.Tensor) -> tuple:

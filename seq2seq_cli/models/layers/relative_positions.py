@@ -5,7 +5,7 @@ Cross-attention has no positions of its own. The encoder's outputs depend on the
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -15,6 +15,22 @@ from seq2seq_cli.models.layers.initialisers import normal
 
 BUCKETS, MOST_DISTANCE = 32, 128  # of RelativeBias, as in T5
 Turn = Callable[[tf.Tensor], tf.Tensor]
+
+
+class Relative(NamedTuple):
+    """The effect of distances on the self-attention of each block of a stack.
+
+    Attributes:
+        turn: applied to queries and keys; see Distances.turn.
+        bias: added to the scores; see Distances.bias.
+    """
+
+    turn: Turn | None = None
+    bias: tf.Tensor | None = None
+
+
+NO_DISTANCES = Relative()
+"""Of positions that are added to the embeddings."""
 
 
 class Distances(keras.layers.Layer):
@@ -173,6 +189,18 @@ def buckets(number: int) -> list[int]:
 def _distances(queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
     """Return key minus query, TS or BTS."""
     return keys[..., tf.newaxis, :] - queries[..., tf.newaxis]
+
+
+def relative_within(distances: Distances | None, positions: tf.Tensor) -> Relative:
+    """Return the effect of distances on a sequence that attends to itself.
+
+    Args:
+        distances: those of the stack, if it has any.
+        positions: int32, T.
+    """
+    if distances is None:
+        return NO_DISTANCES
+    return Relative(distances.turn(positions), distances.bias(positions, positions))
 
 
 def make_distances(
