@@ -196,7 +196,7 @@ class Attention:
             weights = (by_head if pieces else merged(by_head, queries, keys)).max(axis=0)
         else:
             weights = by_head.mean(axis=0) if head == MEAN else by_head[int(head) - 1]
-            if kind not in self.maps:
+            if kind not in self.maps:  # as AttentionMaps.to_source, but in float64, for any head
                 weights = _scaled_to_one(weights)
             weights = weights if pieces else merged(weights, queries, keys)
         title = view_title(kind, (layer, layers), (head, heads))

@@ -16,7 +16,7 @@ from seq2seq_cli.models.layers.relative_positions import (
     relative_within,
 )
 from seq2seq_cli.models.masks import causal_mask, padding_mask
-from seq2seq_cli.models.seq2seq import AttentionMaps, Memory
+from seq2seq_cli.models.seq2seq import AttentionMaps, Memory, scaled_mean
 from seq2seq_cli.vocabularies import Vocabularies
 
 
@@ -161,9 +161,7 @@ class DecoderOnly(AttentionStack):
     def attention_to_source(self, weights_RHX: tf.Tensor, memory: Memory) -> tf.Tensor:
         """See AttentionStack.attention_to_source."""
         source_length = tf.shape(memory["mask"])[1]
-        over_source_RS = tf.reduce_mean(weights_RHX[:, :, :source_length], axis=1)
-        total_R1 = tf.reduce_sum(over_source_RS, axis=1, keepdims=True)
-        return tf.math.divide_no_nan(over_source_RS, total_R1)
+        return scaled_mean(weights_RHX[:, :, :source_length])
 
     def _embed(self, vectors: tf.Tensor, positions: tf.Tensor, training: bool) -> tf.Tensor:
         return self.dropout(self.positions.add_to(vectors, positions), training=training)

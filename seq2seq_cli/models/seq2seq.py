@@ -52,6 +52,25 @@ class AttentionMaps(NamedTuple):
     logits_BTV: tf.Tensor
     maps: dict[str, list[tf.Tensor]]
 
+    def to_source(self, source_length: int) -> tf.Tensor:
+        """Return weights_BTS of the last layer, which `decode_step` reports; there is attention.
+
+        They are the mean over the heads. That of a stack is the part over the source, scaled to sum
+        to 1.
+
+        Args:
+            source_length: the length S of the source, padding included.
+        """
+        if "cross" in self.maps:
+            return tf.reduce_mean(self.maps["cross"][-1], axis=1)
+        return scaled_mean(self.maps["stack"][-1][:, :, source_length:, :source_length])
+
+
+def scaled_mean(weights: tf.Tensor) -> tf.Tensor:
+    """Return the mean over the heads, BHTS or BHS, scaled to sum to 1 over S; 0 where all are 0."""
+    mean = tf.reduce_mean(weights, axis=1)
+    return tf.math.divide_no_nan(mean, tf.reduce_sum(mean, axis=-1, keepdims=True))
+
 
 Step = Callable[[tf.Tensor, State, Memory], StepOutput]
 

@@ -44,12 +44,8 @@ def reference_attention(model: Seq2Seq, source_BS: np.ndarray, target_BT: np.nda
     The arguments are those of `attention_figures`; the model has attention.
     """
     inputs_BT = np.pad(target_BT[:, :-1], [(0, 0), (1, 0)], constant_values=BOS)
-    maps = model.attention_maps(tf.constant(source_BS), tf.constant(inputs_BT)).maps
-    if "cross" in maps:
-        return tf.reduce_mean(maps["cross"][-1], axis=1).numpy()
-    length = source_BS.shape[1]
-    part_BTS = tf.reduce_mean(maps["stack"][-1][:, :, length:, :length], axis=1)
-    return tf.math.divide_no_nan(part_BTS, tf.reduce_sum(part_BTS, axis=2, keepdims=True)).numpy()
+    maps = model.attention_maps(tf.constant(source_BS), tf.constant(inputs_BT))
+    return maps.to_source(source_BS.shape[1]).numpy()
 
 
 def figures_of(
