@@ -12,6 +12,7 @@ from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.evaluation.faults import Faults
 from seq2seq_cli.evaluation.metrics import MetricScore
 from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
+from seq2seq_cli.runs.metrics_log import DIAGNOSIS, START, TRAINING, VALIDATION, of_kind
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.summary import RunSummary, changed_keys, summarise
 from seq2seq_cli.work import Warn
@@ -114,18 +115,15 @@ def gather(run: Run, test: SplitScores | None = None, warn: Warn = lambda text: 
     summary = summarise(run)
     config = run.config() if summary.model else None
     entries = run.metrics(warn)
-    by_kind: dict[str, list[dict[str, Any]]] = {}
-    for entry in entries:
-        by_kind.setdefault(str(entry.get("kind")), []).append(entry)
-    validations = by_kind.get("validation", [])
+    validations = of_kind(entries, VALIDATION)
     return RunReport(
         summary=summary,
         config=config.flat() if config else {},
         changed=changed_keys(config) if config else {},
-        start=by_kind.get("start", [{}])[0],
-        training=thinned(by_kind.get("training", []), POINTS),
+        start=(of_kind(entries, START) or [{}])[0],
+        training=thinned(of_kind(entries, TRAINING), POINTS),
         validations=validations,
-        diagnoses=by_kind.get("diagnosis", []),
+        diagnoses=of_kind(entries, DIAGNOSIS),
         samples=samples_of(validations),
         evolutions=evolutions(run.attention.read()),
         versions=_versions(run),

@@ -28,6 +28,7 @@ from seq2seq_cli.recipes.paper_results import (
     table,
 )
 from seq2seq_cli.runs.disk import disk_errors, write_durably
+from seq2seq_cli.runs.metrics_log import VALIDATION, of_kind
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Notice, OnEvent, showing_phases
 from seq2seq_cli.work import ShowWork, Warn
@@ -174,7 +175,7 @@ def _models(name: str, trained: _Trained) -> list[AnyResult]:
 
 def _perplexity(run: Run) -> float:
     """Return the perplexity of a token of the dev split, at the best validation."""
-    validations = [entry for entry in run.metrics() if entry["kind"] == "validation"]
+    validations = of_kind(run.metrics(), VALIDATION)
     return math.exp(max(validations, key=lambda entry: entry["dev_bleu"])["dev_loss"])
 
 

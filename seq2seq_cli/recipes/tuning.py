@@ -13,6 +13,7 @@ from seq2seq_cli.recipes.trials import Trial, TrialFile, best_of
 from seq2seq_cli.recipes.tuning_plot import plot
 from seq2seq_cli.runs.disk import disk_errors, make_durably, write_durably
 from seq2seq_cli.runs.lock import locked
+from seq2seq_cli.runs.metrics_log import VALIDATION, of_kind
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Event, Heading, Notice, OnEvent, Result, Validation
 from seq2seq_cli.training.loop import train
@@ -201,7 +202,7 @@ def _with_figures(trial: Trial, run: Run) -> Trial:
 
 
 def _validations(run: Run) -> list[dict[str, Any]]:
-    return [entry for entry in run.metrics() if entry.get("kind") == "validation"]
+    return of_kind(run.metrics(), VALIDATION)
 
 
 def _write(trials: list[Trial], base: Config, space: Space, folder: Path) -> None:

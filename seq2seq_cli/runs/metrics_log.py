@@ -1,12 +1,21 @@
 """The metrics of training: the file metrics.jsonl, with a JSON object in each line."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from seq2seq_cli.runs import files
 from seq2seq_cli.runs.disk import disk_errors, write_durably
+
+# The kinds of entries.
+START, CHANGES, TRAINING, VALIDATION = "start", "changes", "training", "validation"
+DIAGNOSIS, END = "diagnosis", "end"
+
+
+def of_kind(entries: Iterable[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
+    """Return the entries of some kinds, in order. An entry without a kind is of none."""
+    return [entry for entry in entries if entry.get("kind") in kinds]
 
 
 class MetricsLog:
@@ -81,7 +90,7 @@ class MetricsLog:
         """
         with disk_errors(self._path):
             entries = self.entries(warn)
-            kept = [e for e in entries if e["step"] <= step and e.get("kind") != "end"]
+            kept = [e for e in entries if e["step"] <= step and e.get("kind") != END]
             text = "".join(json.dumps(entry) + "\n" for entry in kept)
             write_durably(self._path, text.encode())
             self._is_complete = True

@@ -10,6 +10,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.model import DEFAULT_KIND
 from seq2seq_cli.errors import CheckpointError, S2SError
 from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
+from seq2seq_cli.runs.metrics_log import END, START, VALIDATION, of_kind
 from seq2seq_cli.runs.naming import RUNS
 from seq2seq_cli.runs.run import Run
 
@@ -64,7 +65,7 @@ def summarise(run: Run) -> RunSummary:
     config, problem = _config(run)
     last, damage = _newest_state(run)
     problem = problem or damage
-    validations = [entry for entry in entries if entry.get("kind") == "validation"]
+    validations = of_kind(entries, VALIDATION)
     best = max(validations, key=lambda entry: entry["dev_bleu"], default=None)
     state, problem = _state(run, entries, problem, has_checkpoint=last is not None)
     step = max([entry["step"] for entry in entries], default=last.state.step if last else 0)
@@ -96,8 +97,8 @@ def trained_on(run: Run) -> str:
     Args:
         run: the run.
     """
-    start = next((entry for entry in run.metrics() if entry.get("kind") == "start"), {})
-    computation = start.get("computation")
+    starts = of_kind(run.metrics(), START)
+    computation = starts[0].get("computation") if starts else None
     if not isinstance(computation, dict):
         return ""
     found = [str(computation[key]) for key in ("device", "precision") if key in computation]
@@ -174,7 +175,7 @@ def _state(
         return "damaged", problem
     if has_checkpoint and not entries:  # training always writes entries
         return "done", "an average of checkpoints"
-    ends = [entry for entry in entries if entry.get("kind") == "end"]
+    ends = of_kind(entries, END)
     if ends:
         return "done", str(ends[-1].get("reason", ""))
     shares = [entry["share_done"] for entry in entries if "share_done" in entry]

@@ -13,6 +13,7 @@ import numpy as np
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.errors import CheckpointError
 from seq2seq_cli.runs import checkpoints, saving
+from seq2seq_cli.runs.metrics_log import START, of_kind
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runs.state import Position, State
 from seq2seq_cli.training.average import AveragedWeight
@@ -185,7 +186,7 @@ def data_difference(run: Run, corpus: Corpus) -> str:
         run: has the figures of its corpus in metrics.jsonl.
         corpus: the current one.
     """
-    starts = [entry for entry in run.metrics() if entry.get("kind") == "start"]
+    starts = of_kind(run.metrics(), START)
     before = starts[0] if starts else {}
     figures = {"pairs": corpus.pairs, "dev_pairs": len(corpus.dev), "test_pairs": len(corpus.test)}
     counts = {"pairs": "pairs", "dev_pairs": "dev pairs", "test_pairs": "test pairs"}

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from seq2seq_cli.runs.metrics_log import DIAGNOSIS, TRAINING, VALIDATION
 from seq2seq_cli.training.entries import Entry
 
 UPDATES = 500
@@ -56,9 +57,9 @@ class History:
 
     def add(self, entry: Entry) -> None:
         """Add an entry of metrics.jsonl; those of other kinds are left out."""
-        if entry.get("kind") == "training":
+        if entry.get("kind") == TRAINING:
             self.progress.append(entry)
-        elif entry.get("kind") == "validation":
+        elif entry.get("kind") == VALIDATION:
             self.validations.append(entry)
 
 
@@ -74,7 +75,7 @@ class Diagnostician:
         self._told: set[str] = set()
         for entry in earlier:
             self._history.add(entry)
-            if entry.get("kind") == "diagnosis":
+            if entry.get("kind") == DIAGNOSIS:
                 self._told.add(str(entry.get("name")))
         self._history.resumed = len(self._history.progress)
 

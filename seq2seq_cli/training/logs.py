@@ -5,6 +5,15 @@ from dataclasses import asdict
 from typing import Any
 
 from seq2seq_cli.runs.attention_history import Snapshot
+from seq2seq_cli.runs.metrics_log import (
+    CHANGES,
+    DIAGNOSIS,
+    END,
+    START,
+    TRAINING,
+    VALIDATION,
+    of_kind,
+)
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.diagnosis import Diagnosis, Diagnostician
 from seq2seq_cli.training.events import Notice, OnEvent, Progress, Result, Summary, Validation
@@ -15,11 +24,11 @@ from seq2seq_cli.work import Warn
 
 def record_start(run: Run, summary: Summary) -> None:
     """Record the figures of the coming training run, unless they are recorded."""
-    if any(entry.get("kind") == "start" for entry in run.metrics()):
+    if of_kind(run.metrics(), START):
         return
     values = {name: value for name, value in vars(summary).items() if name != "config"}
     values["computation"] = asdict(summary.computation)
-    run.append_metrics({"kind": "start", "step": 0, **values})
+    run.append_metrics({"kind": START, "step": 0, **values})
 
 
 def record_changes(run: Run, step: int, changes: Sequence[str]) -> None:
@@ -30,7 +39,7 @@ def record_changes(run: Run, step: int, changes: Sequence[str]) -> None:
         step: updates made before.
         changes: a clause for each.
     """
-    run.append_metrics({"kind": "changes", "step": step, "changes": list(changes)})
+    run.append_metrics({"kind": CHANGES, "step": step, "changes": list(changes)})
 
 
 class Logs:
@@ -55,7 +64,7 @@ class Logs:
 
     def end(self, result: Result) -> None:
         """Record how training ended."""
-        entry = {"kind": "end", "step": result.step, "seconds": result.seconds}
+        entry = {"kind": END, "step": result.step, "seconds": result.seconds}
         self._run.append_metrics({**entry, "reason": result.reason})
         self._trackers.close(ended=True)
 
@@ -65,11 +74,11 @@ class Logs:
 
     def diagnose(self, found: Diagnosis) -> None:
         """Record a problem of training."""
-        self._append({"kind": "diagnosis", **asdict(found)})
+        self._append({"kind": DIAGNOSIS, **asdict(found)})
 
     def write(self, event: Progress | Validation) -> dict[str, Any]:
         """Record all figures of an event, and return the entry of metrics.jsonl."""
-        kind = "validation" if isinstance(event, Validation) else "training"
+        kind = VALIDATION if isinstance(event, Validation) else TRAINING
         entry = {"kind": kind, **asdict(event)}
         self._append(entry)
         return entry

@@ -197,12 +197,12 @@ class Block(keras.layers.Layer):
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, self.feed_forward.maps(), training), None
 
-        steps: list[Branch] = [(self.self_residual, attend_to_itself)]
+        branches: list[Branch] = [(self.self_residual, attend_to_itself)]
         if memory is not None:
-            steps.append((self.cross_residual, partial(attend_to_memory, memory)))
-        steps.append((self.feed_forward_residual, feed_forward))
+            branches.append((self.cross_residual, partial(attend_to_memory, memory)))
+        branches.append((self.feed_forward_residual, feed_forward))
         with computing(depth=depth):
-            x, ((own, weights), *cross, _) = self.through(steps, inputs_BTD, training)
+            x, ((own, weights), *cross, _) = self.through(branches, inputs_BTD, training)
         return BlockOutput(x, own, weights, cross[0] if cross else None)
 
     def maps(self) -> dict[str, Affine]:
@@ -273,9 +273,9 @@ class Block(keras.layers.Layer):
         def feed_forward(x: tf.Tensor) -> tuple:
             return self.feed_forward.transform(x, maps), None
 
-        steps: list[Branch] = [(self.self_residual, attend_to_itself)]
+        branches: list[Branch] = [(self.self_residual, attend_to_itself)]
         if self.has_cross:
-            steps.append((self.cross_residual, attend_to_memory))
-        steps.append((self.feed_forward_residual, feed_forward))
-        x, ((own, weights), *cross, _) = self.through(steps, inputs_RD, False)
+            branches.append((self.cross_residual, attend_to_memory))
+        branches.append((self.feed_forward_residual, feed_forward))
+        x, ((own, weights), *cross, _) = self.through(branches, inputs_RD, False)
         return x, own, cross[0] if cross else weights
