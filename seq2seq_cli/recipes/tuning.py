@@ -1,7 +1,7 @@
 """`s2s recipe tune`: a search for the values of config keys with the best dev BLEU."""
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,27 +65,15 @@ def tune(
         make_durably(folder)
     with locked(folder, "is tuning here", "give another folder"):
         file = TrialFile(folder, _asked(base, space, seed))
-        for number in range(trials):
-            if number < len(file.trials) and file.trials[number].state != "running":
-                continue
-            trial = _begun(file, number, base, space, seed)
-            if trial is None:
-                on_event(Notice("The space has no more values that were not tried"))
-                break
-            values = ", ".join(f"{key} = {value}" for key, value in trial.values.items())
-            on_event(Heading(f"Trial {number} of {trials}: {values}"))
-            file.put(trial)
-            trial = _ended(trial, file, base, space, folder, on_event, device)
-            file.put(trial)
-            on_event(Notice(f"{trial.name} {trial.state}: {trial.reason}"))
-            _write(file.trials, base, space, folder)
+        tuning = _Tuning(base, space, folder, file, on_event, seed, device)
+        tuning.run(trials)
         if file.trials and all(trial.state == "failed" for trial in file.trials):
             reasons = "\n".join(f"  {trial.name}: {trial.reason}" for trial in file.trials)
             raise UsageError(
                 f"{folder}: all trials failed:\n{reasons}\n"
                 "Change the space or the base config, and give another folder"
             )
-        _write(file.trials, base, space, folder)
+        tuning.write()
         return file.trials
 
 
@@ -100,77 +88,107 @@ def _asked(base: Config, space: Space, seed: int) -> dict[str, dict[str, Any]]:
     return {"space": dimensions, "config": fixed, "draws": {"seed": seed}}
 
 
-def _begun(file: TrialFile, number: int, base: Config, space: Space, seed: int) -> Trial | None:
-    """Return the trial that was interrupted, or a new one; None if there are no new values."""
-    if number < len(file.trials):
-        return file.trials[number]
+@dataclass(frozen=True)
+class _Tuning:
+    """What the trials of a call of `tune` have in common; see its arguments."""
 
-    def identities(values: dict[str, Any]) -> dict[str, Any]:
-        return {key: dimension.identity(values[key]) for key, dimension in space.items()}
+    base: Config
+    space: Space
+    folder: Path
+    file: TrialFile
+    on_event: OnEvent
+    seed: int
+    device: str
 
-    tried = [identities(trial.values) for trial in file.trials]
-    values: dict[str, Any] = {key: base.flat()[key] for key in space}
-    covered = all(space[key].covers(value) for key, value in values.items())
-    if covered and identities(values) not in tried:
-        return Trial(number, values)
-    optuna, study = _optuna(), _study(file.trials, space, seed + number)
-    draws = 0
-    while len(tried) < math.prod(dimension.size for dimension in space.values()):
-        if draws == _DRAWS:  # the estimator can prefer the same values again and again
-            study.sampler = optuna.samplers.RandomSampler(seed + number)
-        drawn = study.ask(_distributions(space))
-        if identities(drawn.params) not in tried:
-            return Trial(number, dict(drawn.params))
-        study.tell(drawn, state=optuna.trial.TrialState.FAIL)
-        draws += 1
-    return None
+    def run(self, trials: int) -> None:
+        """Make trials until there are `trials`, or the space has no more values."""
+        for number in range(trials):
+            if number < len(self.file.trials) and self.file.trials[number].state != "running":
+                continue
+            trial = self._begun(number)
+            if trial is None:
+                self.on_event(Notice("The space has no more values that were not tried"))
+                break
+            values = ", ".join(f"{key} = {value}" for key, value in trial.values.items())
+            self.on_event(Heading(f"Trial {number} of {trials}: {values}"))
+            self.file.put(trial)
+            trial = self._ended(trial)
+            self.file.put(trial)
+            self.on_event(Notice(f"{trial.name} {trial.state}: {trial.reason}"))
+            self.write()
 
+    def write(self) -> None:
+        """Write the plot of the trials so far, and the config of the best one."""
+        with disk_errors(self.folder):
+            write_durably(self.folder / PLOT, plot(self.file.trials, self.space))
+            if best := best_of(self.file.trials):
+                config = changed_config(self.base, best.values, "[space]").to_toml()
+                head = f"# {best.name} of s2s recipe tune: dev BLEU {best.dev_bleu:.2f}\n"
+                write_durably(self.folder / BEST, (head + config).encode())
 
-def _ended(
-    trial: Trial,
-    file: TrialFile,
-    base: Config,
-    space: Space,
-    folder: Path,
-    on_event: OnEvent,
-    device: str,
-) -> Trial:
-    """Train, and return the finished trial."""
-    run = Run(folder / trial.name)
-    others = [each for each in file.trials if each.number != trial.number]
-    study = _study(others, space, 0)
-    study.enqueue_trial(trial.values)
-    asked = study.ask(_distributions(space))
-    reported: list[float] = []
+    def _begun(self, number: int) -> Trial | None:
+        """Return the trial that was interrupted, or a new one; None if there are no new values."""
+        trials, space = self.file.trials, self.space
+        if number < len(trials):
+            return trials[number]
 
-    def watch(event: Event) -> None:
-        on_event(event)
-        if not isinstance(event, Validation):
-            return
-        entries = _validations(run)  # those before an interruption, too
-        for entry in entries[len(reported) :]:
-            asked.report(entry["dev_bleu"], len(reported))
-            reported.append(entry["dev_bleu"])
-        if asked.should_prune():
-            raise _StoppedError
+        def identities(values: dict[str, Any]) -> dict[str, Any]:
+            return {key: dimension.identity(values[key]) for key, dimension in space.items()}
 
-    try:
-        config = changed_config(base, trial.values, "[space]")
-        path = str(run.path.absolute())
-        result = train(config, watch, run if run.has_config else None, path, device)
-    except _StoppedError:
-        reason = f"dev BLEU {max(reported):.1f} is below the median of the completed trials"
-        return replace(_with_figures(trial, run), state="stopped", reason=reason)
-    except DivergedError as error:
-        return replace(_with_figures(trial, run), state="failed", reason=str(error))
-    except UsageError as error:  # values that contradict each other, or do not fit in memory
-        return replace(trial, state="failed", reason=str(error))
-    except RunInterruptedError as error:
-        number = error.exit_code - 128
-        raise RunInterruptedError(
-            f"Stopped in {trial.name}, which is saved. The same command continues it", number
-        ) from error
-    return _done(trial, run, result)
+        tried = [identities(trial.values) for trial in trials]
+        values: dict[str, Any] = {key: self.base.flat()[key] for key in space}
+        covered = all(space[key].covers(value) for key, value in values.items())
+        if covered and identities(values) not in tried:
+            return Trial(number, values)
+        optuna, study = _optuna(), _study(trials, space, self.seed + number)
+        draws = 0
+        while len(tried) < math.prod(dimension.size for dimension in space.values()):
+            if draws == _DRAWS:  # the estimator can prefer the same values again and again
+                study.sampler = optuna.samplers.RandomSampler(self.seed + number)
+            drawn = study.ask(_distributions(space))
+            if identities(drawn.params) not in tried:
+                return Trial(number, dict(drawn.params))
+            study.tell(drawn, state=optuna.trial.TrialState.FAIL)
+            draws += 1
+        return None
+
+    def _ended(self, trial: Trial) -> Trial:
+        """Train, and return the finished trial."""
+        run = Run(self.folder / trial.name)
+        others = [each for each in self.file.trials if each.number != trial.number]
+        study = _study(others, self.space, 0)
+        study.enqueue_trial(trial.values)
+        asked = study.ask(_distributions(self.space))
+        reported: list[float] = []
+
+        def watch(event: Event) -> None:
+            self.on_event(event)
+            if not isinstance(event, Validation):
+                return
+            entries = _validations(run)  # those before an interruption, too
+            for entry in entries[len(reported) :]:
+                asked.report(entry["dev_bleu"], len(reported))
+                reported.append(entry["dev_bleu"])
+            if asked.should_prune():
+                raise _StoppedError
+
+        try:
+            config = changed_config(self.base, trial.values, "[space]")
+            path = str(run.path.absolute())
+            result = train(config, watch, run if run.has_config else None, path, self.device)
+        except _StoppedError:
+            reason = f"dev BLEU {max(reported):.1f} is below the median of the completed trials"
+            return replace(_with_figures(trial, run), state="stopped", reason=reason)
+        except DivergedError as error:
+            return replace(_with_figures(trial, run), state="failed", reason=str(error))
+        except UsageError as error:  # values that contradict each other, or do not fit in memory
+            return replace(trial, state="failed", reason=str(error))
+        except RunInterruptedError as error:
+            number = error.exit_code - 128
+            raise RunInterruptedError(
+                f"Stopped in {trial.name}, which is saved. The same command continues it", number
+            ) from error
+        return _done(trial, run, result)
 
 
 def _done(trial: Trial, run: Run, result: Result) -> Trial:
@@ -203,16 +221,6 @@ def _with_figures(trial: Trial, run: Run) -> Trial:
 
 def _validations(run: Run) -> list[dict[str, Any]]:
     return of_kind(run.metrics(), VALIDATION)
-
-
-def _write(trials: list[Trial], base: Config, space: Space, folder: Path) -> None:
-    """Write the plot of the trials so far, and the config of the best one."""
-    with disk_errors(folder):
-        write_durably(folder / PLOT, plot(trials, space))
-        if best := best_of(trials):
-            config = changed_config(base, best.values, "[space]").to_toml()
-            head = f"# {best.name} of s2s recipe tune: dev BLEU {best.dev_bleu:.2f}\n"
-            write_durably(folder / BEST, (head + config).encode())
 
 
 def _optuna() -> Any:
