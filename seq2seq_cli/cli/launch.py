@@ -214,15 +214,31 @@ def _wait(processes: "list[subprocess.Popen[bytes]]", end_together: bool) -> int
     """Wait for all workers, and end those that hang. Return the first exit code that is not 0."""
     code, first_end, is_terminated = 0, 0.0, False
     while None in (codes := [process.poll() for process in processes]):
-        code = code or next(filter(None, codes), 0)
+        code = code or _first_failure(codes)
         if code or (end_together and any(each is not None for each in codes)):
             first_end = first_end or time.monotonic()
-            waited = time.monotonic() - first_end
-            for process in processes:
-                if waited > _GRACE + _TERMINATION:
-                    process.kill()
-                elif waited > _GRACE and not is_terminated:
-                    process.terminate()
-            is_terminated = waited > _GRACE
+            is_terminated = _end(processes, time.monotonic() - first_end, is_terminated)
         time.sleep(_PAUSE)
-    return code or next(filter(None, codes), 0)
+    return code or _first_failure(codes)
+
+
+def _first_failure(codes: list[int | None]) -> int:
+    """Return the first exit code that is not 0, or 0."""
+    return next(filter(None, codes), 0)
+
+
+def _end(processes: "list[subprocess.Popen[bytes]]", waited: float, is_terminated: bool) -> bool:
+    """End the workers that hang, and return whether SIGTERM was sent; it is sent once.
+
+    Args:
+        processes: the workers; those that have ended get no signal.
+        waited: seconds since the others should end.
+        is_terminated: whether SIGTERM was sent already.
+    """
+    if waited > _GRACE + _TERMINATION:
+        for process in processes:
+            process.kill()
+    elif waited > _GRACE and not is_terminated:
+        for process in processes:
+            process.terminate()
+    return waited > _GRACE
