@@ -21,14 +21,12 @@ from seq2seq_cli.decoding.encoding import (
     memory_errors,
     padded,
 )
-from seq2seq_cli.decoding.translator import Translation
+from seq2seq_cli.decoding.translator import COMPILED_FROM, Translation
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.special_tokens import BOS, EOS
 
 if TYPE_CHECKING:
     from seq2seq_cli.decoding.loading import LoadedRun
-
-_WITHOUT_GRAPH = 8  # sentences
 
 
 class _Pair(NamedTuple):
@@ -121,7 +119,7 @@ class AttentionReader:
             for i in free:
                 texts[i] = pairs[i][0]
             translator = self._loaded.translator(
-                config, self._reverse, compiled=len(free) > _WITHOUT_GRAPH
+                config, self._reverse, compiled=len(free) >= COMPILED_FROM
             )
             own = dict(enumerate(translator.translate(texts)))
         encoded = {}

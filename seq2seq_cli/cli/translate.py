@@ -140,14 +140,15 @@ def translate(
     start_tensorflow(device or "auto")
 
     from seq2seq_cli.decoding.loading import load_ensemble
-    from seq2seq_cli.python.model import FEW
+    from seq2seq_cli.decoding.translator import COMPILED_FROM
 
     loaded = load_ensemble(found.runs, warn, found.configs).towards(to)
     asks = not sentences and not input_file and sys.stdin.isatty()
+    is_small = asks or (sentences and len(sentences) < COMPILED_FROM)
     translator = loaded.translator(
         alignments=alignments,
         replace_unknown=replace_unknown,
-        compiled=not asks and not (sentences and len(sentences) <= FEW),
+        compiled=not is_small,
         prefix=prefix,
     )
     if document and input_file and output:

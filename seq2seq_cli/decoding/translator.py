@@ -27,6 +27,9 @@ from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
 from seq2seq_cli.special_tokens import EOS, PAD
 
+COMPILED_FROM = 9
+"""Number of sentences from which the search is compiled, which takes a second or more."""
+
 
 @dataclass(frozen=True)
 class Translation:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from seq2seq_cli.decoding.translator import Translation, Translator
     from seq2seq_cli.python.options import Options
 
-FEW = 8
-"""Sentences that are translated before a graph is compiled, which takes a second or more."""
-
 _KEPT_TRANSLATORS = 8  # each may have its own graph
 _NAMED = 40  # characters of a text in a warning
 
@@ -207,9 +204,11 @@ class Model:
             raise ValueError(
                 f"there are {len(sources)} sources and {len(translations)} translations"
             )
+        from seq2seq_cli.decoding.translator import COMPILED_FROM
+
         self._scored += len(sources)
         with options_as_keywords():
-            scorer = self._scorer(self._scored > FEW, to)
+            scorer = self._scorer(self._scored >= COMPILED_FROM, to)
         found = scorer.score([*zip(sources, translations, strict=True)])
         texts = {"source": sources, "translation": translations}
         for number, each in enumerate(found):
@@ -265,8 +264,11 @@ class Model:
         return self._loaded.towards(to).scorer(compiled)
 
     def _translations(self, search: _Search, texts: list[str]) -> "list[Translation]":
+        from seq2seq_cli.decoding.translator import COMPILED_FROM
+
         self._searched[search] += len(texts)
-        found = self._translator(search, self._searched[search] > FEW).translate(texts)
+        compiled = self._searched[search] >= COMPILED_FROM
+        found = self._translator(search, compiled).translate(texts)
         for number, translation in enumerate(found):
             if translation.cut:
                 _warn_of_cut(f"sentence {number}", texts[number], search.decoding)
