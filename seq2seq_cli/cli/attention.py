@@ -139,11 +139,20 @@ def attention(
     """
     choice = Choice.of(kind, layer, head, pieces)
     given: dict[str, object] = {
-        **{"a sentence": sentences, "--target": target, "--input": input_file, "--run": run},
+        "a sentence": sentences,
+        "--target": target,
+        "--input": input_file,
+        "--run": run,
         "--to": to,
-        **{"--kind": kind is not Kind.cross, "--layer": layer, "--head": head != "mean"},
-        **{"--html": html, "--png": png, "--beam": beam, "--batch-tokens": batch_tokens},
-        **{"--set": settings, "--device": device},
+        "--kind": kind is not Kind.cross,
+        "--layer": layer,
+        "--head": head != "mean",
+        "--html": html,
+        "--png": png,
+        "--beam": beam,
+        "--batch-tokens": batch_tokens,
+        "--set": settings,
+        "--device": device,
     }
     check_evolution(evolution, {"--sentence": sentence, "--gif": gif}, given)
     if evolution is not None:
@@ -229,10 +238,17 @@ def _result(run: "ReadRun", number: int, choice: Choice) -> Result:
     layers, _ = found.shape(choice.kind)
     tokens = zip(found.target_tokens, found.log_probabilities.tolist(), strict=True)
     record = {
-        **{"run": run.name, "source": found.source, "translation": found.translation},
-        **{"log_probability": found.log_probability, "confidence": found.confidence},
-        **{"kind": choice.kind, "layer": choice.layer or layers, "head": choice.head},
-        **{"queries": view.queries, "keys": view.keys, "weights": view.weights.tolist()},
+        "run": run.name,
+        "source": found.source,
+        "translation": found.translation,
+        "log_probability": found.log_probability,
+        "confidence": found.confidence,
+        "kind": choice.kind,
+        "layer": choice.layer or layers,
+        "head": choice.head,
+        "queries": view.queries,
+        "keys": view.keys,
+        "weights": view.weights.tolist(),
         "tokens": [{"token": token, "log_probability": p} for token, p in tokens],
         "alignment": " ".join(f"{i}-{j}" for i, j in found.words),
     }

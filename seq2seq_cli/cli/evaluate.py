@@ -118,8 +118,13 @@ def evaluate(
     """Score a run on its leak-free test split or other sentences: BLEU, chrF, chrF++ and TER."""
     choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
-    flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
-    flags += decoding_flags(rerank=rerank, rerank_weight=rerank_weight)
+    flags = decoding_flags(
+        beam=beam,
+        length_penalty=length_penalty,
+        batch_tokens=batch_tokens,
+        rerank=rerank,
+        rerank_weight=rerank_weight,
+    )
     _check_files(output, save_translations, html, hypotheses, choice)
     if hypotheses:
         given = {"--set": settings, "--checkpoint": checkpoint, "--device": device}

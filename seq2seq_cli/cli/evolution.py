@@ -155,9 +155,12 @@ def _write(evolution: "Evolution", pictures: Pictures, quiet: bool) -> None:
 
 def _result(run: str, number: int, evolution: "Evolution") -> Result:
     record = {
-        **{"run": run, "sentence": number},
-        **{"source": evolution.source, "reference": evolution.reference},
-        **{"queries": evolution.queries, "keys": evolution.keys},
+        "run": run,
+        "sentence": number,
+        "source": evolution.source,
+        "reference": evolution.reference,
+        "queries": evolution.queries,
+        "keys": evolution.keys,
         "validations": [
             {"step": f.step, "dev_bleu": f.dev_bleu, "weights": f.weights.tolist()}
             for f in evolution.frames

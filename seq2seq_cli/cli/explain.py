@@ -124,8 +124,11 @@ def _result(run: str, explanation: "Explanation | None") -> Result:
 
     attention = explanation.attention
     record = {
-        **{"run": run, "source": attention.source, "translation": attention.translation},
-        **{"log_probability": attention.log_probability, "confidence": attention.confidence},
+        "run": run,
+        "source": attention.source,
+        "translation": attention.translation,
+        "log_probability": attention.log_probability,
+        "confidence": attention.confidence,
         **explanation.record(),
     }
     return Result(record, ExplanationDisplay(run, explanation))

@@ -81,7 +81,14 @@ def export(
     words += ["--quantization", chosen] if chosen else []
     with work_progress(not quiet) as show:
         made = exporting.export(
-            found.runs[0], out, to.value, shlex.join(words), chosen, table, warn, show
+            found.runs[0],
+            out,
+            kind=to.value,
+            command=shlex.join(words),
+            quantization=chosen,
+            data=table,
+            warn=warn,
+            show=show,
         )
     lines = [*map(str, made.agreements), f"{made.path}: written"]
     emit(Result(made.record(), "\n".join(lines)), as_json)

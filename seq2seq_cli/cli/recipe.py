@@ -133,10 +133,18 @@ def back_translate(
     check_files(False, input_file, output)
     check_new(output)
     flags = search_flags(
-        sample, seed, beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty
+        sample,
+        seed,
+        beam=beam,
+        n_best=n_best,
+        mbr=mbr,
+        length_penalty=length_penalty,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
     )
-    flags += decoding_flags(temperature=temperature, top_k=top_k, top_p=top_p)
-    flags += decoding_flags(max_length=max_length, batch_tokens=batch_tokens)
     found = find_runs(run, settings, *flags)
     with _interruptible(output), work_progress(not quiet) as show:
         from seq2seq_cli.data.monolingual import MonolingualText

@@ -228,9 +228,13 @@ def _run_table(summaries: "list[RunSummary]", width: int) -> "Table":
             table.add_column(name, justify="right", no_wrap=True)
     for each in summaries:
         cells = {
-            **{"run": each.name, "state": each.state, "model": each.model},
-            **{"attention": each.attention, "data": Path(each.data).name},
-            **{"steps": f"{each.steps:,}", "minutes": f"{each.minutes:.1f}"},
+            "run": each.name,
+            "state": each.state,
+            "model": each.model,
+            "attention": each.attention,
+            "data": Path(each.data).name,
+            "steps": f"{each.steps:,}",
+            "minutes": f"{each.minutes:.1f}",
             "BLEU": "-" if each.best_dev_bleu is None else f"{each.best_dev_bleu:.1f}",
             "size": console.size_text(each.size),
         }

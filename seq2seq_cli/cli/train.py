@@ -113,7 +113,15 @@ def train(
         from seq2seq_cli.training.team import ALONE, Chief
 
         team = Chief(cluster, peers) if cluster and peers else ALONE
-        result = train_model(resolved, display, resumed, run, device_used, accept_changes, team)
+        result = train_model(
+            resolved,
+            display,
+            resume=resumed,
+            name=run,
+            device=device_used,
+            accept_changes=accept_changes,
+            team=team,
+        )
     if not quiet:
         _show_end(result)
 

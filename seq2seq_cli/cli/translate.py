@@ -36,7 +36,6 @@ from seq2seq_cli.cli.options import (
     RunsOption,
     SetOption,
     ToOption,
-    decoding_flags,
     find_runs,
     start_tensorflow,
     warn,
@@ -131,11 +130,20 @@ def translate(
     if document and input_file:
         check_document(input_file, document)
     flags = search_flags(
-        sample, seed, beam=beam, n_best=n_best, mbr=mbr, length_penalty=length_penalty
+        sample,
+        seed,
+        beam=beam,
+        n_best=n_best,
+        mbr=mbr,
+        length_penalty=length_penalty,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
+        rerank=rerank,
+        rerank_weight=rerank_weight,
     )
-    flags += decoding_flags(temperature=temperature, top_k=top_k, top_p=top_p)
-    flags += decoding_flags(max_length=max_length, batch_tokens=batch_tokens)
-    flags += decoding_flags(rerank=rerank, rerank_weight=rerank_weight)
     found = find_runs(run, settings, *flags, to=to)
     start_tensorflow(device or "auto")
 
