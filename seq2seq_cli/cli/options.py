@@ -344,6 +344,7 @@ def warn(message: str) -> None:
     console.show_warning(message)
 
 
-def warn_of_cut(number: int, sides: str, limit: int) -> None:
+def warn_of_cut(number: int, sides: tuple[str, ...], limit: int) -> None:
     """Warn that one or both sides of line `number` were cut to `limit` tokens."""
-    warn(f"line {number}: cut the {sides} to {limit} tokens (decoding.max_source_tokens)")
+    cut = " and the ".join(sides)
+    warn(f"line {number}: cut the {cut} to {limit} tokens (decoding.max_source_tokens)")

@@ -74,8 +74,7 @@ def score(
 
     def show(number: int, pair: "Pair", scored: "Score") -> None:
         if scored.cut:
-            sides = " and the ".join(scored.cut)
-            warn_of_cut(number, sides, loaded.decoding.max_source_tokens)
+            warn_of_cut(number, scored.cut, loaded.decoding.max_source_tokens)
         emit(_result(pair, scored, tokens), as_json, write)
 
     with open_output(output) as write:

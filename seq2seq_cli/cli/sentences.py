@@ -87,7 +87,7 @@ def warn_of_cuts(attentions: "Sequence[Attention | None]", limit: int) -> None:
     """Warn about each line with a side that was cut to `limit` tokens."""
     for number, each in enumerate(attentions, start=1):
         if each and each.cut:
-            warn_of_cut(number, " and the ".join(each.cut), limit)
+            warn_of_cut(number, each.cut, limit)
 
 
 def check_written(input_file: Path | None, **paths: Path | None) -> bool:

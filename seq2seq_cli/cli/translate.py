@@ -197,7 +197,7 @@ class _Writer(NamedTuple):
     def __call__(self, number: int, source: str, translation: "Translation") -> None:
         """Write the translation of a sentence; `number` counts from 1."""
         if translation.cut:
-            warn_of_cut(number, "source", self.config.max_source_tokens)
+            warn_of_cut(number, ("source",), self.config.max_source_tokens)
         record = {"source": source, **_record(translation)}
         if self.config.n_best > 1:
             record["others"] = [_record(other) for other in translation.others]
