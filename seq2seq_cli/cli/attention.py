@@ -22,15 +22,14 @@ from seq2seq_cli.cli.options import (
     BatchTokensOption,
     BeamOption,
     DeviceOption,
-    FoundRuns,
     JsonOption,
     QuietOption,
     SetOption,
     ToOption,
     decoding_flags,
-    start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.resources import FoundRun, start_tensorflow
 from seq2seq_cli.cli.sentences import (
     HtmlOption,
     Pair,
@@ -203,29 +202,29 @@ def _write_figures(
 
 
 def read_runs(
-    found: Sequence[FoundRuns],
+    found: Sequence[FoundRun],
     pairs: Sequence[Pair],
     to: str | None,
     device: str | None,
     quiet: bool,
 ) -> "list[ReadRun]":
     """Let each run's model read the sentences, and warn of those that were cut."""
-    start_tensorflow(device or "auto")
+    start_tensorflow(device)
     from seq2seq_cli.attention.maps import ReadRun
     from seq2seq_cli.attention.reader import AttentionReader
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.decoding.loading import load_run
 
     read = []
-    for runs, configs in found:
-        loaded = load_run(runs[0], warn, configs[0]).towards(to)
+    for run, config in found:
+        loaded = load_run(run, warn, config).towards(to)
         shows = not quiet and len(pairs) > 1
-        stage = f"Reading with {runs[0].name}"
+        stage = f"Reading with {run.name}"
         with work_progress(shows) as show:
             progress = partial(show, stage, "sentences", total=len(pairs))
             attentions = AttentionReader(loaded).read(pairs, progress)
         warn_of_cuts(attentions, loaded.decoding.max_source_tokens)
-        read.append(ReadRun(runs[0].name, configs[0].model.description, attentions))
+        read.append(ReadRun(run.name, config.model.description, attentions))
     return read
 
 

@@ -25,11 +25,9 @@ from seq2seq_cli.cli.options import (
     config_layers,
     corpus_flags,
     decoding_flags,
-    find_data,
-    find_runs,
-    start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.resources import fetch_data, find_one, start_tensorflow
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
 
 if TYPE_CHECKING:
@@ -77,7 +75,7 @@ def bench_train(
         attention=attention,
     )
     resolved = load_config(*layers)
-    find_data(resolved.data, quiet)
+    fetch_data(resolved.data, quiet)
     # Lines, because a live display would slow down the trials.
     display = TrainingDisplay(quiet=quiet, is_live=False)
     display(Phase("Starting TensorFlow"))
@@ -151,22 +149,22 @@ def bench_decode(
 
     if input_file:
         check_input(input_file)
-    found = find_runs(
-        [run] if run else None,
+    found = find_one(
+        run or None,
         settings,
         *decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens),
     )
-    device_used = start_tensorflow(device or "auto")
+    device_used = start_tensorflow(device)
 
     from seq2seq_cli.runtime.memory import resident_memory
 
     memory = resident_memory()
 
-    from seq2seq_cli.decoding.loading import load_ensemble
+    from seq2seq_cli.decoding.loading import load_run
     from seq2seq_cli.decoding.speed import measure_decoding
 
-    chosen = _sentences(input_file, found.configs[0], quiet)[:sentences]
-    loaded = load_ensemble(found.runs, warn, found.configs)
+    chosen = _sentences(input_file, found.config, quiet)[:sentences]
+    loaded = load_run(found.run, warn, found.config)
     speed = measure_decoding(loaded.translator(), chosen, trials, memory, _told(quiet))
     beams = loaded.decoding.beam
     record = {"run": loaded.name, "beam": beams, "device": device_used, **asdict(speed)}

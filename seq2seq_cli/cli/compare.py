@@ -23,8 +23,8 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     ToOption,
     decoding_flags,
-    start_tensorflow,
 )
+from seq2seq_cli.cli.resources import start_tensorflow
 from seq2seq_cli.cli.test_sets import (
     ReferenceFileOption,
     SeedOption,
@@ -123,7 +123,7 @@ def compare(
                 "--source and --target are those of the compared runs. Leave them out, or give "
                 "--run"
             )
-        start_tensorflow(device or "auto")
+        start_tensorflow(device)
     else:
         given = {"--set": settings, "--device": device, "--data": None if run else data}
         if not run and not test_set:

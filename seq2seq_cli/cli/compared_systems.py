@@ -7,15 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seq2seq_cli.cli.options import (
-    Flag,
-    FoundRuns,
-    corpus_flags,
-    find_data,
-    find_plain_data,
-    find_runs,
-    warn,
-)
+from seq2seq_cli.cli.options import Flag, corpus_flags, warn
+from seq2seq_cli.cli.resources import FoundRun, fetch_data, find_one, start_tensorflow_to_read
 from seq2seq_cli.cli.test_sets import Corpus, SetChoice, Split, chosen_set
 from seq2seq_cli.errors import CheckpointError, S2SError, UsageError
 from seq2seq_cli.work import ShowWork
@@ -39,7 +32,7 @@ class System:
     name: str
     saved: Path | None = None
     lines: Path | None = None
-    run: FoundRuns | None = None
+    run: FoundRun | None = None
     checkpoint: str = "best"
 
 
@@ -72,7 +65,7 @@ def find_system(
     else:
         run, _, checkpoint = name.partition("@")
     try:
-        found = find_runs([run], settings, *flags, to=to)
+        found = find_one(run, settings, *flags, to=to)
     except CheckpointError as error:
         raise CheckpointError(f"{name}: no such file. {error}") from error
     return System(name, run=found, checkpoint=checkpoint or "best")
@@ -138,7 +131,7 @@ def find_set(
     choice, to = options.choice, options.to
     found = next((system.run for system in systems if system.run), None)
     if options.run:
-        found = find_runs([options.run], None, *corpus_flags(None, *options.languages), to=to)
+        found = find_one(options.run, None, *corpus_flags(None, *options.languages), to=to)
     if to and not found:
         raise UsageError(
             "--to applies only to runs, and there is none. Give --run, or leave out --to"
@@ -208,10 +201,10 @@ def outputs_of(
     return outputs
 
 
-def _corpus(found: FoundRuns, options: SetOptions) -> Corpus:
-    run, config = found.runs[0], found.configs[0].data
+def _corpus(found: FoundRun, options: SetOptions) -> Corpus:
+    config = found.config.data
     moved = config if options.data is None else config.moved_to(options.data)
-    return Corpus(moved, run.data_fingerprint(), str(run.path), options.to)
+    return Corpus(moved, found.run.data_fingerprint(), str(found.run.path), options.to)
 
 
 def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Corpus | None:
@@ -227,7 +220,9 @@ def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Co
         S2SError: if it is needed, but does not exist.
     """
     try:
-        (find_data if uses_models else find_plain_data)(corpus.data, quiet)
+        fetch_data(corpus.data, quiet)
+        if not uses_models:
+            start_tensorflow_to_read(corpus.data)
     except S2SError as error:
         if needed:
             raise
@@ -237,7 +232,7 @@ def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Co
 
 
 def _check_split(
-    found: FoundRuns, compared_set: ComparedSet, options: SetOptions, show: ShowWork
+    found: FoundRun, compared_set: ComparedSet, options: SetOptions, show: ShowWork
 ) -> None:
     """Check that a run has the same split, if the test set is a split."""
     from seq2seq_cli.evaluation.comparison import check_same
@@ -261,7 +256,7 @@ def _translated(
     from seq2seq_cli.runs.selection import select
 
     assert system.run
-    run, config = system.run.runs[0], system.run.configs[0]
+    run, config = system.run
     *_, checkpoint = select(run, system.checkpoint, warn)
     loaded = load_run(run, warn, config, checkpoint).towards(to)
     return system_output(loaded, loaded.translator(), test_set, show)

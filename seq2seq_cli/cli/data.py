@@ -18,10 +18,13 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
+)
+from seq2seq_cli.cli.resources import (
+    fetch_data,
     fetch_tatoeba,
-    find_plain_data,
-    find_text_data,
+    fetch_text_data,
     start_tensorflow,
+    start_tensorflow_to_read,
 )
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.errors import UsageError
@@ -69,7 +72,8 @@ def stats(
     from seq2seq_cli.data.statistics import statistics
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_plain_data(resolved.data, quiet)
+    fetch_data(resolved.data, quiet)
+    start_tensorflow_to_read(resolved.data)
     with work_progress(not quiet) as show:
         found = statistics(resolved.data, show)
     emit(Result(asdict(found), _drawn_statistics(found)), as_json)
@@ -101,7 +105,7 @@ def data_check(
     from seq2seq_cli.data.checking.check import check
 
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_text_data(resolved.data, quiet)
+    fetch_text_data(resolved.data, quiet)
     with work_progress(not quiet) as show:
         findings = check(resolved.data, fix, show)
     record = {**asdict(findings), "is_clean": findings.is_clean}
@@ -148,7 +152,7 @@ def prepare(
     if beam:
         import_beam()
     resolved = load_config(*config_layers(config, settings, *corpus_flags(data, source, target)))
-    find_text_data(resolved.data, quiet)
+    fetch_text_data(resolved.data, quiet)
     start_tensorflow("cpu")
 
     with work_progress(not quiet) as show:

@@ -14,7 +14,6 @@ from seq2seq_cli.cli.options import (
     BeamOption,
     DataOption,
     DeviceOption,
-    FoundRuns,
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
@@ -27,11 +26,14 @@ from seq2seq_cli.cli.options import (
     ToOption,
     corpus_flags,
     decoding_flags,
-    find_data,
-    find_plain_data,
+    warn,
+)
+from seq2seq_cli.cli.resources import (
+    FoundRun,
+    fetch_data,
     find_runs,
     start_tensorflow,
-    warn,
+    start_tensorflow_to_read,
 )
 from seq2seq_cli.cli.test_sets import (
     ConfidenceOption,
@@ -137,12 +139,14 @@ def evaluate(
     detailed = details or bool(html)
     if run or not hypotheses or choice.is_split:
         found = find_runs(run, settings, *corpus_flags(None, source, target), *flags, to=to)
-        corpus = _corpus(found, data, to)
+        corpus = _corpus(found[0], data, to)
         if choice.is_split or (detailed and not training_file):
-            (find_plain_data if hypotheses else find_data)(corpus.data, quiet)
+            fetch_data(corpus.data, quiet)
+            if hypotheses:
+                start_tensorflow_to_read(corpus.data)
     elif to:
         raise UsageError("--to needs a run. Give --run, or leave out --to")
-    device_used = "" if hypotheses else start_tensorflow(device or "auto")
+    device_used = "" if hypotheses else start_tensorflow(device)
     scoring = _Scoring(choice, wanted, (resamples, seed) if confidence else None, detailed)
     languages = _languages(corpus, source, target)
     scored_set, results = _score(scoring, found, corpus, hypotheses, languages, quiet)
@@ -171,7 +175,7 @@ class _Scoring:
 
 def _score(
     scoring: _Scoring,
-    found: FoundRuns | None,
+    found: list[FoundRun] | None,
     corpus: Corpus | None,
     hypotheses: Path | None,
     languages: tuple[str, str] | None,
@@ -232,10 +236,10 @@ def _check_files(
         check_input(hypotheses, "--hypotheses")
 
 
-def _corpus(found: FoundRuns, data: str | None, to: str | None) -> Corpus:
-    run, config = found.runs[0], found.configs[0].data
+def _corpus(found: FoundRun, data: str | None, to: str | None) -> Corpus:
+    config = found.config.data
     moved = config if data is None else config.moved_to(data)
-    return Corpus(moved, run.data_fingerprint(), str(run.path), to)
+    return Corpus(moved, found.run.data_fingerprint(), str(found.run.path), to)
 
 
 def _languages(
@@ -257,7 +261,11 @@ def _given(
 
 
 def _translated(
-    found: FoundRuns, scoring: _Scoring, test_set: "EvaluationSet", to: str | None, show: "ShowWork"
+    found: list[FoundRun],
+    scoring: _Scoring,
+    test_set: "EvaluationSet",
+    to: str | None,
+    show: "ShowWork",
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
     """Yield the translations of each checkpoint, with its calibration if details are requested."""
     from seq2seq_cli.evaluation.calibration import calibrate
@@ -267,7 +275,7 @@ def _translated(
     first = next(at_checkpoints)
     # Both use the weights of the present checkpoint.
     translator, scorer = first.translator(), first.scorer()
-    results = results_of_training(found.runs[0]) if len(found.runs) == 1 else None
+    results = results_of_training(found[0].run) if len(found) == 1 else None
     for loaded in chain([first], at_checkpoints):
         output = system_output(loaded, translator, test_set, show, results)
         calibration = None
@@ -279,7 +287,7 @@ def _translated(
 
 
 def _at_checkpoints(
-    found: FoundRuns, names: Sequence[str], to: str | None
+    found: list[FoundRun], names: Sequence[str], to: str | None
 ) -> "Iterator[LoadedRun]":
     """Yield a run's model at each of its checkpoints, or an ensemble at the best ones.
 
@@ -289,16 +297,17 @@ def _at_checkpoints(
     from seq2seq_cli.decoding.loading import at_checkpoint, load_ensemble, load_run
     from seq2seq_cli.runs.selection import select
 
-    run = found.runs[0]
-    if len(found.runs) > 1:
+    if len(found) > 1:
         if names != ["best"]:
             raise UsageError(
                 "--checkpoint is for one run, and several runs form an ensemble. Leave it out"
             )
-        yield load_ensemble(found.runs, warn, found.configs).towards(to)
+        runs, configs = zip(*found, strict=True)
+        yield load_ensemble(runs, warn, configs).towards(to)
         return
+    run, config = found[0]
     first, *others = [each for name in names for each in select(run, name, warn)]
-    loaded = load_run(run, warn, found.configs[0], first).towards(to)
+    loaded = load_run(run, warn, config, first).towards(to)
     yield loaded
     for checkpoint in others:
         yield at_checkpoint(loaded, checkpoint)

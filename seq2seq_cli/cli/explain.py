@@ -11,16 +11,15 @@ from seq2seq_cli.cli.options import (
     BatchTokensOption,
     BeamOption,
     DeviceOption,
-    FoundRuns,
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
     SetOption,
     ToOption,
     decoding_flags,
-    start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.resources import FoundRun, start_tensorflow
 from seq2seq_cli.cli.sentences import (
     SentencesArgument,
     ShownRunsOption,
@@ -65,7 +64,7 @@ def explain(
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = find_each_run(run, settings, flags, to)
     pairs = read_pairs(sentences, target, input_file)
-    start_tensorflow(device or "auto")
+    start_tensorflow(device)
 
     from seq2seq_cli.attention.maps import ReadRun
 
@@ -73,8 +72,8 @@ def explain(
     if html:
         runs = [
             ReadRun(
-                each.runs[0].name,
-                each.configs[0].model.description,
+                each.run.name,
+                each.config.model.description,
                 [explanation and explanation.attention for explanation in explanations],
                 [explanation and explanation.record() for explanation in explanations],
             )
@@ -85,11 +84,11 @@ def explain(
         return
     for number in range(len(pairs)):
         for each, explanations in zip(found, explained, strict=True):
-            emit(_result(each.runs[0].name, explanations[number]), as_json)
+            emit(_result(each.run.name, explanations[number]), as_json)
 
 
 def _explained(
-    found: FoundRuns, pairs: "list[Pair]", to: str | None, quiet: bool
+    found: FoundRun, pairs: "list[Pair]", to: str | None, quiet: bool
 ) -> "list[Explanation | None]":
     """Explain all sentences by one run."""
     import platformdirs
@@ -98,14 +97,14 @@ def _explained(
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.decoding.loading import load_run
 
-    config = found.configs[0]
-    loaded = load_run(found.runs[0], warn, config).towards(to)
+    run, config = found
+    loaded = load_run(run, warn, config).towards(to)
     folder = platformdirs.user_cache_path("s2s") / "training-pairs"
     with work_progress(not quiet) as show:
         fingerprint = loaded.state.data_fingerprint
         index = training_index(config.data, fingerprint, folder, warn, show, to)
     explainer = Explainer(loaded, loaded.decoding, index)
-    stage = f"Explaining with {found.runs[0].name}"
+    stage = f"Explaining with {run.name}"
     with work_progress(not quiet and len(pairs) > 1) as show:
         progress = partial(show, stage, "sentences", total=len(pairs))
         explanations = explainer.explain(pairs, progress)

@@ -16,11 +16,9 @@ from seq2seq_cli.cli.options import (
     SourceOption,
     TargetOption,
     corpus_flags,
-    find_data,
-    find_runs,
-    start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.resources import fetch_data, find_one, start_tensorflow
 
 
 class Kind(str, Enum):
@@ -66,10 +64,10 @@ def export(
     translations are equal than the format promises, nothing is written, and the exit code is 1.
     --data gives the new location of the run's corpus.
     """
-    found = find_runs([run], None, *corpus_flags(None, source, target))
-    table = found.configs[0].data
+    found = find_one(run, None, *corpus_flags(None, source, target))
+    table = found.config.data
     table = table if data is None else table.moved_to(data)
-    find_data(table, quiet)
+    fetch_data(table, quiet)
     start_tensorflow("cpu")
 
     from seq2seq_cli.cli.progress import work_progress
@@ -81,7 +79,7 @@ def export(
     words += ["--quantization", chosen] if chosen else []
     with work_progress(not quiet) as show:
         made = exporting.export(
-            found.runs[0],
+            found.run,
             out,
             kind=to.value,
             command=shlex.join(words),

@@ -18,9 +18,8 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    find_plain_data,
-    find_runs,
 )
+from seq2seq_cli.cli.resources import fetch_data, find_one, start_tensorflow_to_read
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,11 +56,12 @@ def export_split(
     elif config or settings:
         raise UsageError("--run has its own config; leave out --config and --set, or --run")
     else:
-        found = find_runs([run] if run else None, None, *flags)
-        corpus, name = found.configs[0].data, str(found.runs[0].path)
-        fingerprint = found.runs[0].data_fingerprint()
+        found = find_one(run or None, None, *flags)
+        corpus, name = found.config.data, str(found.run.path)
+        fingerprint = found.run.data_fingerprint()
     corpus = corpus if data is None else corpus.moved_to(data)
-    find_plain_data(corpus, quiet)
+    fetch_data(corpus, quiet)
+    start_tensorflow_to_read(corpus)
 
     from seq2seq_cli.data.corpus import read_same_corpus
 

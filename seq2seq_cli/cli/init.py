@@ -16,8 +16,8 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    find_data,
 )
+from seq2seq_cli.cli.resources import fetch_data
 from seq2seq_cli.errors import DiskError, UsageError, os_reason
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def init(
         raise UsageError(f"{path}: exists already. Remove it, or give another name")
     (given,) = config_layers(None, settings, *corpus_flags(data, source, target), model=model)
     config = load_config(given)
-    find_data(config.data, quiet)
+    fetch_data(config.data, quiet)
     with work_progress(not quiet) as show:
         corpus = read_corpus(config.data, show)
     pairs = len(corpus.train)

@@ -7,15 +7,8 @@ from typing import Annotated
 import typer
 
 from seq2seq_cli.cli.files import check_text
-from seq2seq_cli.cli.options import (
-    DeviceOption,
-    RunOption,
-    SetOption,
-    ToOption,
-    find_runs,
-    start_tensorflow,
-    warn,
-)
+from seq2seq_cli.cli.options import DeviceOption, RunOption, SetOption, ToOption, warn
+from seq2seq_cli.cli.resources import find_one, start_tensorflow
 from seq2seq_cli.errors import UsageError
 
 _USED = ("max_length", "max_length_ratio", "max_length_extra", "max_source_tokens")
@@ -39,15 +32,15 @@ def play(
         raise UsageError(
             "play needs a terminal; `s2s explain` prints the same information without one"
         )
-    found = find_runs([run] if run else None, settings, to=to)
+    found = find_one(run or None, settings, to=to)
     _check_used(settings or [])
-    start_tensorflow(device or "auto")
+    start_tensorflow(device)
 
     from seq2seq_cli.attention.growing import Grower
     from seq2seq_cli.cli.play_app import Play
     from seq2seq_cli.decoding.loading import load_run
 
-    loaded = load_run(found.runs[0], warn, found.configs[0]).towards(to)
+    loaded = load_run(found.run, warn, found.config).towards(to)
     Play(Grower(loaded), sentence).run()
 
 

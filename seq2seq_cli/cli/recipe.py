@@ -15,18 +15,15 @@ from seq2seq_cli.cli.options import (
     BatchTokensOption,
     BeamOption,
     DeviceOption,
-    Flag,
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
     RunsOption,
     SetOption,
     decoding_flags,
-    find_data,
-    find_runs,
-    start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.resources import FoundRun, fetch_data, find_one, find_runs, start_tensorflow
 from seq2seq_cli.cli.search_options import (
     MaxLengthOption,
     MBROption,
@@ -42,9 +39,7 @@ from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.errors import RunInterruptedError
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import Config
     from seq2seq_cli.recipes.synthetic import SyntheticCorpus
-    from seq2seq_cli.runs.run import Run
 
 recipe_app = typer.Typer(
     cls=CommandGroup,
@@ -150,11 +145,12 @@ def back_translate(
         from seq2seq_cli.data.monolingual import MonolingualText
 
         text = MonolingualText.read(input_file, skip_bad_lines, show)
-        start_tensorflow(device or "auto")
+        start_tensorflow(device)
 
         from seq2seq_cli.recipes import back_translation
 
-        made = back_translation.back_translate(*found, text, output, warn, show)
+        runs, configs = zip(*found, strict=True)
+        made = back_translation.back_translate(runs, configs, text, output, warn, show)
     emit(_result(made, tag="bt"), as_json)
 
 
@@ -184,13 +180,14 @@ def distill(
     check_new(output)
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
     found = find_runs(teacher, settings, *flags)
-    _find_corpora([*zip(*found, strict=True)], data, quiet)
+    _find_corpora(found, data, quiet)
     with _interruptible(output), work_progress(not quiet) as show:
-        start_tensorflow(device or "auto")
+        start_tensorflow(device)
 
         from seq2seq_cli.recipes import distillation
 
-        made = distillation.distill(*found, output, warn, data, closest, show)
+        runs, configs = zip(*found, strict=True)
+        made = distillation.distill(runs, configs, output, warn, data, closest, show)
     emit(_result(made), as_json)
 
 
@@ -219,11 +216,11 @@ def diversify(
     check_output(output)
     check_new(output)
     flags = decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens)
-    forward_runs = _find_each(forward, settings, flags)
-    backward_runs = _find_each(backward or [], settings, flags)
+    forward_runs = [find_one(name, settings, *flags) for name in forward]
+    backward_runs = [find_one(name, settings, *flags) for name in backward or []]
     _find_corpora([*forward_runs, *backward_runs], data, quiet)
     with _interruptible(output), work_progress(not quiet) as show:
-        start_tensorflow(device or "auto")
+        start_tensorflow(device)
 
         from seq2seq_cli.recipes import diversification
 
@@ -231,21 +228,13 @@ def diversify(
     emit(_result(made), as_json)
 
 
-def _find_each(
-    names: list[str], settings: list[str] | None, flags: list[Flag]
-) -> "list[tuple[Run, Config]]":
-    """Return each run with its config, which includes the options."""
-    found = [find_runs([name], settings, *flags) for name in names]
-    return [(each.runs[0], each.configs[0]) for each in found]
-
-
-def _find_corpora(found: "Sequence[tuple[Run, Config]]", data: str | None, quiet: bool) -> None:
+def _find_corpora(found: Sequence[FoundRun], data: str | None, quiet: bool) -> None:
     """Check that the corpora of the training side are there, before slow imports."""
     from seq2seq_cli.recipes.training_side import data_to_read
 
-    runs, configs = [run for run, _ in found], [config for _, config in found]
+    runs, configs = zip(*found, strict=True)
     for _, table in data_to_read(runs, configs, data):
-        find_data(table, quiet)
+        fetch_data(table, quiet)
 
 
 @contextmanager

@@ -16,15 +16,12 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     ToOption,
     corpus_flags,
-    find_data,
-    find_runs,
-    start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.resources import FoundRun, fetch_data, find_one, start_tensorflow
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from seq2seq_cli.cli.options import FoundRuns
     from seq2seq_cli.config import Config
     from seq2seq_cli.config.data import DataConfig
     from seq2seq_cli.evaluation.run_report import SplitScores
@@ -72,10 +69,10 @@ def make_report(
     tested = []
     if not no_test:
         flags = corpus_flags(None, source, target)
-        tested = [_tested(find_runs([str(run.path)], None, *flags, to=to), data) for run in found]
+        tested = [_tested(find_one(str(run.path), None, *flags, to=to), data) for run in found]
         for each in tested:
-            find_data(each.data, quiet)
-        start_tensorflow(device or "auto")
+            fetch_data(each.data, quiet)
+        start_tensorflow(device)
     with work_progress(not quiet) as show:
         tests = [_test_scores(each, to, show) for each in tested]
         reports = [gather(run, test, warn) for run, test in zip_longest(found, tests)]
@@ -91,8 +88,8 @@ class _Tested(NamedTuple):
     data: "DataConfig"
 
 
-def _tested(found: "FoundRuns", data: str | None) -> _Tested:
-    run, config = found.runs[0], found.configs[0]
+def _tested(found: FoundRun, data: str | None) -> _Tested:
+    run, config = found
     return _Tested(run, config, config.data if data is None else config.data.moved_to(data))
 
 

@@ -24,11 +24,10 @@ from seq2seq_cli.cli.options import (
     SetOption,
     ToOption,
     decoding_flags,
-    find_runs,
-    start_tensorflow,
     warn,
     warn_of_cut,
 )
+from seq2seq_cli.cli.resources import find_runs, start_tensorflow
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,12 +63,13 @@ def score(
     if source is not None and translation is None:
         raise UsageError(f"{source!r} has no translation to score; give it as a second argument")
     found = find_runs(run, settings, *decoding_flags(batch_tokens=batch_tokens), to=to)
-    start_tensorflow(device or "auto")
+    start_tensorflow(device)
 
     from seq2seq_cli.decoding.loading import load_ensemble
     from seq2seq_cli.decoding.scoring import score_lines
 
-    loaded = load_ensemble(found.runs, warn, found.configs).towards(to)
+    runs, configs = zip(*found, strict=True)
+    loaded = load_ensemble(runs, warn, configs).towards(to)
     scorer = loaded.scorer(compiled=source is None)
 
     def show(number: int, pair: "Pair", scored: "Score") -> None:

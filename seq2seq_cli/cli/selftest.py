@@ -15,9 +15,9 @@ from seq2seq_cli.cli.options import (
     RunOption,
     SetOption,
     config_layers,
-    start_tensorflow,
     warn,
 )
+from seq2seq_cli.cli.resources import start_tensorflow
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def selftest(
         raise UsageError("--run has its own config; leave out the other options")
     resolved = load_config(*layers)
     chosen = find_run(run, warn) if run is not None else None
-    start_tensorflow(device or "auto")
+    start_tensorflow(device)
 
     from seq2seq_cli.evaluation.selftest import check_fresh, check_run
 

@@ -9,7 +9,8 @@ import typer
 
 from seq2seq_cli.cli import completion
 from seq2seq_cli.cli.files import check_files, check_output, check_text, open_input, write_file
-from seq2seq_cli.cli.options import Flag, FoundRuns, find_runs, warn, warn_of_cut
+from seq2seq_cli.cli.options import Flag, warn, warn_of_cut
+from seq2seq_cli.cli.resources import FoundRun, find_one
 from seq2seq_cli.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def _pair(line: str) -> Pair:
 
 def find_each_run(
     names: list[str] | None, settings: list[str] | None, flags: list[Flag], to: str | None
-) -> list[FoundRuns]:
+) -> list[FoundRun]:
     """Return each run of `names` separately, or the newest, with the options in its config."""
-    return [find_runs([name] if name else None, settings, *flags, to=to) for name in names or [""]]
+    return [find_one(name or None, settings, *flags, to=to) for name in names or (None,)]
 
 
 def warn_of_cuts(attentions: "Sequence[Attention | None]", limit: int) -> None:

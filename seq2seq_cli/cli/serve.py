@@ -10,13 +10,8 @@ from typing import Annotated
 import typer
 
 from seq2seq_cli.cli import completion
-from seq2seq_cli.cli.options import (
-    DeviceOption,
-    SetOption,
-    find_runs,
-    start_tensorflow,
-    warn,
-)
+from seq2seq_cli.cli.options import DeviceOption, SetOption, warn
+from seq2seq_cli.cli.resources import find_one, start_tensorflow
 from seq2seq_cli.errors import DataError, UsageError, os_reason
 from seq2seq_cli.serving.limits import Limits
 
@@ -131,13 +126,12 @@ def serve(
     keys = read_keys(api_keys) if api_keys else []
     _check_beams(compile_beam or [], max_hypotheses)
     port = _check_address(host, port)
-    names: list[list[str] | None] = [[name] for name in runs] if runs else [None]
-    found = [find_runs(name, settings) for name in names]
-    _check_names([each.runs[0].path.name for each in found])
+    found = [find_one(name, settings) for name in runs or (None,)]
+    _check_names([each.run.path.name for each in found])
     # oneDNN keeps memory for each shape of a batch, and requests bring new shapes all the time.
     # Translating is no slower without it.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-    start_tensorflow(device or "auto")
+    start_tensorflow(device)
 
     from seq2seq_cli.cli import console
     from seq2seq_cli.decoding.loading import load_run
@@ -147,10 +141,7 @@ def serve(
     from seq2seq_cli.serving.server import serve as listen
     from seq2seq_cli.serving.service import Service
 
-    loaded = [
-        (load_run(each.runs[0], warn, each.configs[0]), each.configs[0].model.description)
-        for each in found
-    ]
+    loaded = [(load_run(run, warn, config), config.model.description) for run, config in found]
     engine = RunEngine(loaded, compile_beam or [], batch)
     service = Service(engine, limits, batch, delay / 1000, keys)
     app = make_app(service, allow_origin or [], access_log)

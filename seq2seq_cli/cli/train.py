@@ -23,9 +23,9 @@ from seq2seq_cli.cli.options import (
     TargetOption,
     config_layers,
     corpus_flags,
-    find_data,
     training_flags,
 )
+from seq2seq_cli.cli.resources import fetch_data
 from seq2seq_cli.cli.workers import find_cluster, follow_chief, led, started
 from seq2seq_cli.errors import UsageError
 
@@ -100,7 +100,7 @@ def train(
     else:
         resolved = load_config(*layers)
     check_startable(resumed, run)
-    find_data(resolved.data, quiet)
+    fetch_data(resolved.data, quiet)
     if dry_run:
         _show_plan(resolved, run, quiet)
         return

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seq2seq_cli.cli.options import find_data, start_tensorflow
+from seq2seq_cli.cli.resources import fetch_data, start_tensorflow
 
 if TYPE_CHECKING:
     from seq2seq_cli.cli.training_display import TrainingDisplay
@@ -37,7 +37,7 @@ def several_trainings(
     from seq2seq_cli.training.events import Phase
 
     check_writable(folder)
-    find_data(config.data, quiet)
+    fetch_data(config.data, quiet)
     with TrainingDisplay(quiet=quiet) as display:
         display(Phase("Starting TensorFlow"))
         # All train in this process, and XLA needs all threads for the one function it computes.

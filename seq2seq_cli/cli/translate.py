@@ -36,11 +36,10 @@ from seq2seq_cli.cli.options import (
     RunsOption,
     SetOption,
     ToOption,
-    find_runs,
-    start_tensorflow,
     warn,
     warn_of_cut,
 )
+from seq2seq_cli.cli.resources import find_runs, start_tensorflow
 from seq2seq_cli.cli.search_options import (
     MaxLengthOption,
     MBROption,
@@ -145,12 +144,13 @@ def translate(
         rerank_weight=rerank_weight,
     )
     found = find_runs(run, settings, *flags, to=to)
-    start_tensorflow(device or "auto")
+    start_tensorflow(device)
 
     from seq2seq_cli.decoding.loading import load_ensemble
     from seq2seq_cli.decoding.translator import COMPILED_FROM
 
-    loaded = load_ensemble(found.runs, warn, found.configs).towards(to)
+    runs, configs = zip(*found, strict=True)
+    loaded = load_ensemble(runs, warn, configs).towards(to)
     asks = not sentences and not input_file and sys.stdin.isatty()
     is_small = asks or (sentences and len(sentences) < COMPILED_FROM)
     translator = loaded.translator(

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from seq2seq_cli.cli.options import find_data, start_tensorflow, warn
+from seq2seq_cli.cli.options import warn
+from seq2seq_cli.cli.resources import fetch_data, start_tensorflow
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def follow_chief(cluster: "Cluster", layers: "list[Overrides]", quiet: bool) -> 
     seconds = _given(layers).wait_seconds
     with interruption_errors(), join(cluster, seconds, warn) as peers:
         config = _config_of_chief(peers.receive()[0]["config"], layers)
-        find_data(config.data, quiet)
+        fetch_data(config.data, quiet)
         with started(config, quiet, cluster) as (display, _):
             from seq2seq_cli.training.follower import follow
 

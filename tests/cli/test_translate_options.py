@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import invoke, tiny_config, toy_pairs
 
-from seq2seq_cli.cli.options import find_runs
+from seq2seq_cli.cli.resources import find_one
 from seq2seq_cli.cli.search_options import search_flags
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
@@ -184,6 +184,6 @@ def test_samples_take_the_place_of_the_beam_of_a_run(tmp_path):
     Run(tmp_path / "run").write(tiny_config("x", decoding__beam=5), {})
     for given in ([], ["decoding.sample=true"]):
         flags = search_flags(not given, 3, beam=None)
-        (config,) = find_runs([str(tmp_path / "run")], given, *flags).configs
+        config = find_one(str(tmp_path / "run"), given, *flags).config
         assert (config.decoding.sample, config.decoding.beam) == (True, 1)
         assert config.decoding.seed == 3

@@ -61,7 +61,7 @@ def test_the_command_line_reads_a_command_as_the_config(setting, workdir, monkey
     train = import_module("seq2seq_cli.cli.train")  # the package has a function of that name
     words = [*shlex.split(training_command(config))[1:], "--dry-run"]
     with (
-        mock.patch.object(train, "find_data"),
+        mock.patch.object(train, "fetch_data"),
         mock.patch.object(train, "_show_plan") as planned,
     ):
         invoke(*words)
