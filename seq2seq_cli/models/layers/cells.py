@@ -178,14 +178,40 @@ class UpperLayers(keras.layers.Layer):
             inputs_BTD = outputs_BTD + inputs_BTD if i else outputs_BTD
         return inputs_BTD
 
+    def kernels(self) -> Factors:
+        """Return the weights of the products of `step`, read once."""
+        kernels = {}
+        for i, cell in enumerate(self.cells):
+            kernels[f"upper_{i}"] = tf.convert_to_tensor(cell.kernel)
+            kernels[f"upper_recurrent_{i}"] = tf.convert_to_tensor(cell.recurrent_kernel)
+        return kernels
+
     def step(
-        self, inputs_BD: tf.Tensor, states: Tensors, masks: Tensors
+        self,
+        inputs_BD: tf.Tensor,
+        states: Tensors,
+        masks: Tensors,
+        kernels: Factors | None = None,
+        product: Product = product,
     ) -> tuple[tf.Tensor, Tensors]:
-        """Return the output and the next states at one position, with its slice of `masks`."""
+        """Return the output and the next states at one position.
+
+        Args:
+            inputs_BD: the output of the layer below.
+            states: before the position.
+            masks: the position's slice of `masks`.
+            kernels: has the result of the method `kernels`; None to read them here.
+            product: see `scan`.
+        """
+        kernels = self.kernels() if kernels is None else kernels
         after: Tensors = []
         for i, cell in enumerate(self.cells):
+            before = self._of(states, i)
             dropped_BD = inputs_BD * masks[i] if masks else inputs_BD
-            state = cell(cell.project(dropped_BD), self._of(states, i))
+            projected = product(LINEAR, dropped_BD, kernels[f"upper_{i}"], cell.gates)
+            projected = [*map(tf.add, projected, tf.split(cell.bias, cell.gates))]
+            recurrent = product(LINEAR, before[0], kernels[f"upper_recurrent_{i}"], cell.gates)
+            state = cell.update(projected, recurrent, before)
             inputs_BD = state[0] + inputs_BD if i else state[0]
             after += state
         return inputs_BD, after

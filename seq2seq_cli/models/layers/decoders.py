@@ -152,7 +152,8 @@ class LuongDecoder(Decoder):
 
     def kernels(self) -> Factors:
         """See Decoder.kernels."""
-        kernels = super().kernels() | {"attentional": self.attentional_kernel[-self.units :]}
+        kernels = super().kernels() | self.upper.kernels()
+        kernels["attentional"] = self.attentional_kernel[-self.units :]
         if self.feed_kernel is not None:
             kernels["feed"] = tf.convert_to_tensor(self.feed_kernel)
         return kernels
@@ -220,7 +221,7 @@ class LuongDecoder(Decoder):
             y = [*map(tf.add, y, product(LINEAR, fed_BD, factors["feed"], gates))]
         recurrent = product(LINEAR, state[0], factors["recurrent"], gates)
         first = self.cell.update(y, recurrent, state[:size])
-        states_BD, others = self.upper.step(first[0], state[size:], masks)
+        states_BD, others = self.upper.step(first[0], state[size:], masks, factors, product)
         weights_BS = self.attention(states_BD, factors, product, t_B1)
         (context_BD,) = product("bs,bsd->bd", weights_BS, factors["attentional_values"])
         (attentional_BD,) = product(LINEAR, states_BD, factors["attentional"])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from seq2seq_cli.models.dropout_key import DropoutKey
 from seq2seq_cli.models.layers.cells import CELLS, Cell, GRUCell, LSTMCell, UpperLayers, run_cell
 from seq2seq_cli.models.layers.regularisation import Dropout
+from seq2seq_cli.models.ops.scan import product
 
 ORACLES = {
     "gru": lambda units, **options: keras.layers.GRU(units, reset_after=True, **options),
@@ -119,3 +120,17 @@ def test_stepping_with_masks_drops_what_a_run_drops(variational):
     for t in range(5):
         output, states = upper.step(x[:, t], states, [mask[t] for mask in masks])
         np.testing.assert_allclose(output, expected[:, t], atol=1e-5)
+
+
+def test_a_step_multiplies_by_the_given_kernels_with_the_given_product():
+    upper = upper_layers(3)
+    kernels, multiplied = upper.kernels(), []
+
+    def counted(equation, x, factor, parts=1):
+        multiplied.append(id(factor))
+        return product(equation, x, factor, parts)
+
+    given = tf.ones([3, 4]), [tf.ones([3, 4])] * 4, []
+    output, _ = upper.step(*given, kernels, counted)
+    assert multiplied == [id(kernel) for kernel in kernels.values()]
+    np.testing.assert_array_equal(output, upper.step(*given)[0])
