@@ -155,10 +155,10 @@ class Block(keras.layers.Layer):
 
         def again(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
             left = iter(tensors)
-            *inputs, bias = tf.nest.map_structure(
+            x, before, attended, bias = tf.nest.map_structure(
                 lambda x: None if x is None else next(left), given
             )
-            found = transform(*inputs, relative._replace(bias=bias))
+            found = transform(x, before, attended, relative._replace(bias=bias))
             return found.outputs_BTD, *found.keys_values
 
         outputs_BTD, *keys_values = recomputed(again, *there)
