@@ -22,7 +22,7 @@ def read(tmp_path, text: str):
 def test_a_value_is_at_the_same_step_whatever_its_last_digit():
     steps = Range(0.0, 0.4, step=0.1)
     assert 3 * 0.1 != 0.3
-    assert steps.identity(3 * 0.1) == steps.place(0.3) == 3
+    assert steps.identity(3 * 0.1) == steps.identity(0.3) == 3
     assert Range(0.0, 0.4).identity(0.3) == 0.3
     assert Choice(("a", "b")).identity("a") == "a"
 
