@@ -89,7 +89,7 @@ def test_hovering_over_a_word_highlights_what_it_attends_to(shared, open_server)
     words(page, "query").nth(1).hover()
     weights = words(page, "key").evaluate_all("all => all.map((each) => each.dataset.weight)")
     assert weights[1] == max(weights, key=lambda each: int(each.split("\u202f")[0]))
-    assert "looked at “bc”" in page.locator(".detail").inner_text()
+    assert "looked at “\u2068bc\u2069”" in page.locator(".detail").inner_text()
 
 
 def test_an_alternative_continues_from_its_word(shared, open_server):
