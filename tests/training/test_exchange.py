@@ -67,7 +67,7 @@ def test_several_workers_make_the_updates_of_one(compiled, shards, rows, workers
     alone, added = updater(), Added()
     together = [updater(Share(worker, workers, added)) for worker in range(workers)]
     if not tolerance:
-        assert len(parts) <= alone.at_once
+        assert len(parts) <= config.parts_at_once(shards)
     for updater in together:
         updater.compile_for([(4, 6, 6)])  # which exchanges nothing
     for number in range(3):
