@@ -29,7 +29,7 @@ PHASES = {  # in what the signals come, at its which call, and the last update t
     "update": (Updater, "update", 3, 2),
     "validation": (Validator, "translate", 1, 2),
     "save": (checkpointing.saving, "_move", 3, 2),
-    "end": (loop.Trainer, "_result", 1, 6),
+    "end": (loop.Trainer, "_end", 1, 6),
 }
 STEPS = 6
 

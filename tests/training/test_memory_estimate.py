@@ -77,7 +77,7 @@ def test_parts_are_summed_and_the_weights_averaged():
 
 
 def test_frozen_weights_have_no_gradients():
-    frozen = {"training__freeze": ["encoder"], "training__initial_run": "initial"}
+    frozen = {"training__freeze": ["embeddings"], "training__initial_run": "initial"}
     found = estimate.__wrapped__(training__parts=4, **frozen)
     assert found.weights == estimate().weights
     assert 2 * found.gradients == found.optimizer - 12 < 2 * found.weights

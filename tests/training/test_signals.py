@@ -25,7 +25,7 @@ PHASES = {  # what a signal comes in, at its which call, and the last update tha
     "update": (Updater, "update", 2, 2),
     "validation": (Validator, "translate", 1, 4),  # the signal waits for the next update
     "save": (checkpointing.saving, "save", 1, 4),  # the same
-    "end": (loop.Trainer, "_result", 1, 6),
+    "end": (loop.Trainer, "_end", 1, 6),
 }
 
 

@@ -13,7 +13,7 @@ from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Phase, ignore
 from seq2seq_cli.training.loop import train
 from seq2seq_cli.training.team import Alone
-from seq2seq_cli.training.validation import VALIDATING, Translated, Validator
+from seq2seq_cli.training.validation import VALIDATING, Faults, Translated, Validator
 
 
 class Losing(Alone):
@@ -62,7 +62,7 @@ def test_a_shared_training_is_saved_and_continues_to_the_same_weights(
 ):
     def translate(self, show):
         show(VALIDATING)
-        return Translated(SCORES, [], {})
+        return Translated(SCORES, [], Faults())
 
     compute_nothing(monkeypatch)
     monkeypatch.setattr(Validator, "translate", translate)
