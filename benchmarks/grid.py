@@ -74,7 +74,7 @@ def unigram_entropy(data: TrainingData, steps: int) -> float:
 def loss_after(setup: Setup, steps: int) -> float:
     """Train a model, and return its mean loss over the last updates."""
     updater = setup.updater(Computation("float32", shards=1))
-    schedule = Schedule(setup.config.training, setup.data.parts_per_epoch)
+    schedule = Schedule(setup.config.training, setup.updates_per_epoch)
     losses, position = [], Position.at_start()
     for batch in itertools.islice(setup.data.batches(epoch=0), steps):
         rate = schedule.learning_rate(position)

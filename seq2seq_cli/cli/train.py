@@ -31,6 +31,7 @@ from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.config import Config
+    from seq2seq_cli.runtime.cluster import Cluster
     from seq2seq_cli.training.events import Result
 
 
@@ -102,7 +103,7 @@ def train(
     check_startable(resumed, run)
     fetch_data(resolved.data, quiet)
     if dry_run:
-        _show_plan(resolved, run, quiet)
+        _show_plan(resolved, run, quiet, cluster)
         return
     with (
         interruption_errors(),
@@ -126,15 +127,18 @@ def train(
         _show_end(result)
 
 
-def _show_plan(config: "Config", run: str | None, quiet: bool) -> None:
+def _show_plan(
+    config: "Config", run: str | None, quiet: bool, cluster: "Cluster | None"
+) -> None:
     """Print what training would do and need."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.training_display import plan_rows
 
-    with started(config, quiet) as (display, device_used):
+    with started(config, quiet, cluster) as (display, device_used):
         from seq2seq_cli.training.plan import plan
 
-        planned = plan(config, display, run, device_used)
+        workers = cluster.size if cluster else 1
+        planned = plan(config, display, run, device_used, workers)
     console.show_rows(plan_rows(planned))
 
 

@@ -86,11 +86,6 @@ class DecodingConfig(Table):
                 f"{self.beam} finds. To search for them, add decoding.beam = {self.n_best}; to "
                 "draw them, decoding.sample = true"
             )
-        if self.mbr == 1:
-            raise ValueError(
-                "decoding.mbr = 1 has nothing to choose from: there is one hypothesis. To compare "
-                "more, raise it to 16; to turn it off, set it to 0"
-            )
         if self.mbr > self.beam and not self.sample:
             raise ValueError(
                 f"decoding.mbr = {self.mbr} compares more hypotheses than a beam of {self.beam} "
@@ -121,11 +116,6 @@ class DecodingConfig(Table):
             raise ValueError(
                 f"decoding.min_length = {self.min_length} is more than "
                 f"decoding.max_length = {self.max_length}. Change one of them"
-            )
-        if self.max_length is None and self.min_length_ratio > self.max_length_ratio:
-            raise ValueError(
-                f"decoding.min_length_ratio = {self.min_length_ratio} is more than "
-                f"decoding.max_length_ratio = {self.max_length_ratio}. Change one of them"
             )
         return self
 

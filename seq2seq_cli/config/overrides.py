@@ -110,8 +110,10 @@ class Overrides(dict[str, Any]):
             UsageError: if they have one.
         """
         if "decoding.seed" in self and not samples:
+            origin = self.origins["decoding.seed"]
+            given = origin if origin.startswith("--set ") else "--seed"
             raise UsageError(
-                "--seed is for --sample; without sampling nothing is random. Leave it out"
+                f"{given} is for --sample; without sampling nothing is random. Leave it out"
             )
 
     def set_duration(self, key: str, text: str, origin: str) -> None:

@@ -129,17 +129,17 @@ class TrainingData:
         rows = self._batching.rows[found].tolist()
         return [(n, source, target) for n, (source, target) in zip(rows, sides, strict=True)]
 
-    def pairs_of(self, epoch: int, batch: int, batches: int = 1) -> list[Pair]:
-        """Return the pairs of some batches of an epoch.
+    def pairs_of(self, epoch: int, first_part: int, parts: int = 1) -> list[Pair]:
+        """Return the pairs of some parts of batches of an epoch.
 
         Args:
             epoch: the epoch, from 0.
-            batch: the first batch, from 0.
-            batches: their number.
+            first_part: the number of the first part, from 0.
+            parts: their number.
         """
         plan = self.plan(epoch)
-        first = plan.counts[:batch].sum()
-        rows = plan.indices[first : first + plan.counts[batch : batch + batches].sum()]
+        first = plan.counts[:first_part].sum()
+        rows = plan.indices[first : first + plan.counts[first_part : first_part + parts].sum()]
         return list(zip(*self._pairs.take(rows), strict=True))
 
     def batches(self, epoch: int, skip: int = 0) -> Iterator[Batch]:

@@ -8,7 +8,9 @@ import errno
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -199,12 +201,21 @@ class _Source:
 def _delete_others(folder: Path, entries: dict[str, _Entry]) -> None:
     """Delete the files that are not listed, such as the weights of an earlier version.
 
-    Another process may copy the same corpus now. Its partial files are kept.
+    Another process may copy the same corpus now. Its partial files are kept: those that have
+    changed lately.
     """
     for path in folder.rglob("*"):
-        is_kept = str(path.relative_to(folder)) in entries or path.name.endswith(_PARTIAL)
-        if os.path.isfile(path) and not is_kept:
+        is_listed = str(path.relative_to(folder)) in entries
+        if os.path.isfile(path) and not is_listed and not _is_being_copied(path):
             path.unlink(missing_ok=True)
+
+
+def _is_being_copied(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        # A copy ends with an error after _SECONDS without an answer.
+        silent = time.time() - path.stat().st_mtime
+        return path.name.endswith(_PARTIAL) and silent < 2 * _SECONDS
+    return False
 
 
 def _is_about_the_disk(error: Exception, path: Path) -> bool:

@@ -18,7 +18,6 @@ _FREE = {
     "training.trackers",
     "training.wait_seconds",
 }
-_ANY_GPU = (None, "auto", "gpu")  # devices that do not exclude the strategy mirrored
 # Tables and keys that must not differ. The checkpoints or the vocabulary would not fit, or the key
 # acts only at the start of training.
 _FITTING = {"tokenizer", "model"}
@@ -59,7 +58,7 @@ def resumed_config(
     if kinds and kinds[-1] != before.model.kind:  # another kind of model has other keys
         now, changed = before, {"model.kind": (before.model.kind, kinds[-1])}
     else:
-        now = run.config(_not_given(before, layers), *layers)
+        now = run.config(_default_device(layers), *layers)
         changed = changes(before, now)
     if raising:
         raised = raised_limits(before, now)
@@ -81,17 +80,15 @@ def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _not_given(before: Config, layers: Sequence[Overrides]) -> Overrides:
-    """Return the default of the stored device or strategy that the given other one excludes."""
+def _default_device(layers: Sequence[Overrides]) -> Overrides:
+    """Return the default device if the strategy in `layers` excludes the stored one."""
     given = Overrides()
     for layer in layers:
         given.set_all(layer)
-    defaults = Overrides()
+    default = Overrides()
     if given.get("training.strategy") == "mirrored":
-        defaults.set("training.device", "auto", "--strategy")
-    elif before.training.strategy == "mirrored" and given.get("training.device") not in _ANY_GPU:
-        defaults.set("training.strategy", "one", "--device")
-    return defaults
+        default.set("training.device", "auto", "--strategy")
+    return default
 
 
 def stored_config(before: Config, now: Config) -> Config:

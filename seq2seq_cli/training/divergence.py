@@ -47,8 +47,8 @@ class Update(NamedTuple):
 class HasBatches(Protocol):
     """An object that knows the pairs of each batch, such as TrainingData."""
 
-    def pairs_of(self, epoch: int, batch: int, batches: int = 1) -> list[Pair]:
-        """Return the pairs of some batches of an epoch."""
+    def pairs_of(self, epoch: int, first_part: int, parts: int = 1) -> list[Pair]:
+        """Return the pairs of some parts of batches of an epoch."""
 
 
 class DivergenceCheck:

@@ -61,8 +61,7 @@ def train(
         team: the workers; this process is the chief.
 
     Raises:
-        UsageError: if the training does not fit in memory, has too many shards, or has too few for
-            the workers.
+        UsageError: see `set_up`.
         DataError: if the corpus cannot be used.
         CheckpointError: if the checkpoints of `resume` are damaged, or from other data or versions.
         LockedError: if another process is training in the run's folder.
@@ -138,7 +137,6 @@ class Trainer:
         )
         self._counts = TokenCounts(setup.tokenizers)
         self._checkpointer = Checkpointer(run, setup, self.updater, self._warn)
-        self._began = time.monotonic()
 
     def restore(self, accept_changes: bool = False) -> None:
         """Restore the run's newest valid checkpoint; without any, start from the beginning.

@@ -68,7 +68,13 @@ class Plan:
         return min(budget, self.times.compilation + self.updates * self.times.update)
 
 
-def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str = "") -> Plan:
+def plan(
+    config: Config,
+    on_event: OnEvent,
+    name: str | None = None,
+    device: str = "",
+    workers: int = 1,
+) -> Plan:
     """Set training up like `train`, and measure a few updates, but make no run.
 
     Args:
@@ -76,12 +82,13 @@ def plan(config: Config, on_event: OnEvent, name: str | None = None, device: str
         on_event: receives a Phase as each part begins.
         name: of the run; None for the next number.
         device: a description of it, for the summary.
+        workers: number of workers that share the shards.
 
     Raises:
-        UsageError: if training does not fit in memory, or has too many shards.
+        UsageError: see `set_up`.
         DataError: if the corpus cannot be used.
     """
-    setup = set_up(config, on_event)
+    setup = set_up(config, on_event, workers=workers)
     on_event(Phase("Choosing the precision"))
     computation = choose_computation(config.training, setup.model, device)
     summary = setup.summary(Run(next_path(name, config.model.label)), computation)

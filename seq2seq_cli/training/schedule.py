@@ -23,8 +23,8 @@ class Schedule:
                                                       section 4, with a linear decay
 
     Cosine and linear also fall during the warm-up, so they are slightly below the peak at its end.
-    Only the warm-up counts time from the first update. A time budget, and so d, includes
-    compilation.
+    Only the warm-up leaves out the time that each process takes before its first update. A time
+    budget, and so d, includes it.
 
     Args:
         config: limits, patience, peak learning rate, schedule and warm-up.

@@ -118,7 +118,7 @@ def set_up(
         CheckpointError: if the initial run has no valid checkpoint.
     """
     check_trackers(config.training.trackers)
-    if resume is None:
+    if resume is None or not resume.config().training.r_drop:
         check_r_drop(config)
     corpus, tokenizers = read_and_learn(config, on_event, resume)
     data = TrainingData.from_config(corpus, tokenizers, config, showing_phases(on_event))

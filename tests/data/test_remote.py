@@ -3,6 +3,7 @@
 import errno
 import http.server
 import json
+import os
 import sys
 import threading
 from pathlib import Path
@@ -174,11 +175,14 @@ def test_the_partial_files_of_another_process_are_kept(address):
     copy = download_corpus(address, nothing)
     (copy / LISTING).unlink()
     theirs, stale = copy / ".features.json.1.partial", copy / "weights.npy"
-    theirs.touch()
-    stale.touch()
+    of_a_killed_process = copy / ".features.json.2.partial"
+    for path in (theirs, stale, of_a_killed_process):
+        path.touch()
+    os.utime(of_a_killed_process, (0, 0))
     download_corpus(address, nothing)
     assert theirs.exists()
     assert not stale.exists()
+    assert not of_a_killed_process.exists()
 
 
 @pytest.mark.parametrize("changed", [b"", b"{}", b"x" * 1000])

@@ -47,15 +47,11 @@ def test_the_device_is_not_stored_together_with_other_changes(tmp_path, corpus):
     )
 
 
-def test_the_given_device_or_strategy_takes_precedence_over_the_stored_other_one(tmp_path, corpus):
+def test_the_given_strategy_takes_precedence_over_the_stored_device(tmp_path, corpus):
     run = Run(tmp_path)
     run.write(tiny_config(corpus, training__device="gpu:0"), {})
     training = resumed_config(run, put("training.strategy", "mirrored")).training
     assert (training.device, training.strategy) == ("auto", "mirrored")
-    run.rewrite_config(tiny_config(corpus, training__strategy="mirrored", training__device="auto"))
-    training = resumed_config(run, put("training.device", "cpu")).training
-    assert (training.device, training.strategy) == ("cpu", "one")
-    assert resumed_config(run, put("training.device", "gpu")).training.strategy == "mirrored"
 
 
 def test_the_strategy_of_the_run_is_not_stored_with_a_change_that_excludes_it(tmp_path, corpus):

@@ -24,8 +24,8 @@ NAN, INF = float("nan"), float("inf")
 
 
 class FivePairs:
-    def pairs_of(self, epoch, batch, batches=1):
-        return [(f"{epoch}.{batch}.{batches} {n}", "x\x1b" * 50) for n in range(5)]
+    def pairs_of(self, epoch, first_part, parts=1):
+        return [(f"{epoch}.{first_part}.{parts} {n}", "x\x1b" * 50) for n in range(5)]
 
 
 def check(precision: str = "float32", **settings: object) -> DivergenceCheck:
