@@ -107,7 +107,7 @@ def test_only_options_are_named_as_keywords_and_no_parts_of_paths():
         ({"beam": 5000}, "^beam is 5000, but the target vocabulary has"),
         ({"n_best": 3}, "^translate(): n_best = 3 asks for more .* add beam = 3; .* sample = True"),
         ({"top_k": 2}, "only sampling uses top_k = 2. Add sample = True, or leave it out"),
-        ({"seed": 3}, "^seed is for sample; without"),
+        ({"seed": 3}, "^seed is for sample=True; without"),
         ({"replace_unknown": True}, "^replace_unknown copies whole words"),
         ({"max_length": 1, "prefix": "yo"}, "^prefix has .* max_length is 1"),
     ],

@@ -72,7 +72,8 @@ class Grower:
         """
         tokenizers, config = self._loaded.tokenizers, self._loaded.decoding
         ((source,), cut) = encode_sentences([tokenizers.source], [sentence], config)[0]
-        longest = int(length_limits(np.array(len(source)), config, len(prefix))[0])
+        limits = config.model_copy(update={"min_length": 0, "min_length_ratio": 0.0})
+        longest = int(length_limits(np.array(len(source)), limits, len(prefix))[0])
         memory = self._loaded.model.encode(tf.constant(source[np.newaxis]))
         state = self._loaded.model.initial_state(memory, longest)
         chosen: list[Alternative] = []

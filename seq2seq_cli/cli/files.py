@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import math
 import os
 import signal
 import stat
@@ -37,6 +38,11 @@ class Result(NamedTuple):
 
     record: Any
     shown: Any
+
+
+def finite(number: float | None) -> float | None:
+    """Return a number, or None for what JSON does not have: NaN and infinity."""
+    return None if number is None or not math.isfinite(number) else number
 
 
 def emit(result: Result, as_json: bool, write: Callable[[str], None] | None = None) -> None:

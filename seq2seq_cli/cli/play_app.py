@@ -165,7 +165,7 @@ class Play(App[None]):
         for number, growth in enumerate(self._grower.grow(sentence, prefix)):
             if stopped.is_set():
                 return
-            if growth.cut and number == 0:
+            if growth.cut and number == 0 and not prefix:
                 text = "The sentence is longer than decoding.max_source_tokens and was cut."
                 self.call_from_thread(self.notify, text, severity="warning")
             self.call_from_thread(self._show, growth, position, stopped)

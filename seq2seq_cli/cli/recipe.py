@@ -33,6 +33,7 @@ from seq2seq_cli.cli.search_options import (
     TemperatureOption,
     TopKOption,
     TopPOption,
+    check_seed,
     search_flags,
 )
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
@@ -141,6 +142,7 @@ def back_translate(
         batch_tokens=batch_tokens,
     )
     found = find_runs(run, settings, *flags)
+    check_seed(seed, found[0].config.decoding)
     with _interruptible(output), work_progress(not quiet) as show:
         from seq2seq_cli.data.monolingual import MonolingualText
 

@@ -49,7 +49,6 @@ def find_runs(
     first, *more = [find_run(name, warn) for name in names or (None,)]
     found = [FoundRun(first, first.config(options))]
     found += [FoundRun(run, run.config()) for run in more]
-    options.check_seed(found[0].config.decoding.sample)
     for run, config in found:
         try:
             config.data.languages_to(to)

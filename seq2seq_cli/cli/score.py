@@ -12,6 +12,7 @@ from seq2seq_cli.cli.files import (
     check_files,
     check_text,
     emit,
+    finite,
     open_input,
     open_output,
 )
@@ -94,8 +95,8 @@ def _result(pair: "Pair", scored: "Score", with_tokens: bool) -> Result:
     record: dict[str, Any] = {
         "source": pair[0],
         "translation": pair[1],
-        "log_probability": scored.log_probability,
-        "tokens": [{"token": t, "log_probability": p} for t, p in by_token],
+        "log_probability": finite(scored.log_probability),
+        "tokens": [{"token": t, "log_probability": finite(p)} for t, p in by_token],
     }
     columns = []
     if scored.log_probability is not None:

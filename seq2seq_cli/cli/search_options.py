@@ -5,6 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from seq2seq_cli.cli.options import Flag, decoding_flags
+from seq2seq_cli.config.decoding import DecodingConfig
+from seq2seq_cli.errors import UsageError
 
 NBestOption = Annotated[
     int | None,
@@ -38,3 +40,17 @@ MaxLengthOption = Annotated[
 def search_flags(sample: bool, seed: int | None, **values: Any) -> list[Flag]:
     """Return the flags of --sample, --seed and others, named like the keys of `[decoding]`."""
     return decoding_flags(sample=sample or None, seed=seed, **values)
+
+
+def check_seed(seed: int | None, decoding: DecodingConfig) -> None:
+    """Check that --seed is given only to a search that samples.
+
+    Args:
+        seed: the value of --seed.
+        decoding: the search, with all options.
+
+    Raises:
+        UsageError: if not.
+    """
+    if seed is not None and not decoding.sample:
+        raise UsageError("--seed is for --sample; without sampling nothing is random. Leave it out")

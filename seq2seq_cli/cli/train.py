@@ -127,9 +127,7 @@ def train(
         _show_end(result)
 
 
-def _show_plan(
-    config: "Config", run: str | None, quiet: bool, cluster: "Cluster | None"
-) -> None:
+def _show_plan(config: "Config", run: str | None, quiet: bool, cluster: "Cluster | None") -> None:
     """Print what training would do and need."""
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.training_display import plan_rows

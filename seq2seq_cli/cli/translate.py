@@ -1,6 +1,5 @@
 """The command that translates arguments, sentences typed at a prompt, or lines: translate."""
 
-import math
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -22,6 +21,7 @@ from seq2seq_cli.cli.files import (
     check_files,
     check_text,
     emit,
+    finite,
     open_output,
 )
 from seq2seq_cli.cli.options import (
@@ -49,6 +49,7 @@ from seq2seq_cli.cli.search_options import (
     TemperatureOption,
     TopKOption,
     TopPOption,
+    check_seed,
     search_flags,
 )
 from seq2seq_cli.cli.shards import WHOLE, Shard, open_lines
@@ -144,6 +145,7 @@ def translate(
         rerank_weight=rerank_weight,
     )
     found = find_runs(run, settings, *flags, to=to)
+    check_seed(seed, found[0].config.decoding)
     start_tensorflow(device)
 
     from seq2seq_cli.decoding.loading import load_ensemble
@@ -291,19 +293,14 @@ def _recalled(history: Path) -> Iterator[None]:
             readline.write_history_file(history)
 
 
-def _finite(number: float) -> float | None:
-    """Return a number, or None for what JSON does not have: NaN and infinity."""
-    return number if math.isfinite(number) else None
-
-
 def _record(translation: "Translation") -> dict[str, Any]:
     record: dict[str, Any] = {
         "translation": translation.text,
-        "score": _finite(translation.score),
-        "log_probability": _finite(translation.log_probability),
+        "score": finite(translation.score),
+        "log_probability": finite(translation.log_probability),
     }
     if translation.reverse_log_probability is not None:
-        record["reverse_log_probability"] = translation.reverse_log_probability
+        record["reverse_log_probability"] = finite(translation.reverse_log_probability)
     if alignment := translation.alignment:
         record["alignment"] = str(alignment)
         record["attention"] = {

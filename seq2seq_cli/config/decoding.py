@@ -49,8 +49,8 @@ class DecodingConfig(Table):
     no_repeat_ngram: int = Field(0, ge=0, le=100)
     """No sequence of this many tokens occurs twice in a translation; 0 turns the rule off."""
     max_length: int | None = Field(None, ge=1, le=100_000)
-    """Maximum number of tokens of a translation, EOS included, regardless of the source's length.
-    It replaces `max_length_ratio` and `max_length_extra`, and also limits the minimum lengths."""
+    """Maximum number of tokens of a translation, EOS included. It also limits the minimum lengths.
+    `max_length_ratio` may allow fewer."""
     max_length_ratio: float = Field(2.0, gt=0, le=100)
     """Maximum number of tokens of a translation: this times the source's tokens, plus
     `max_length_extra`. It is at least the minimum number, and the length of a prefix plus

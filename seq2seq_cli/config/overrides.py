@@ -100,22 +100,6 @@ class Overrides(dict[str, Any]):
         if self.get("decoding.sample") is True and "decoding.beam" not in self:
             self.set("decoding.beam", 1, self.origins["decoding.sample"])
 
-    def check_seed(self, samples: bool) -> None:
-        """Check that these values have no seed for a search without samples.
-
-        Args:
-            samples: whether the whole config asks for samples.
-
-        Raises:
-            UsageError: if they have one.
-        """
-        if "decoding.seed" in self and not samples:
-            origin = self.origins["decoding.seed"]
-            given = origin if origin.startswith("--set ") else "--seed"
-            raise UsageError(
-                f"{given} is for --sample; without sampling nothing is random. Leave it out"
-            )
-
     def set_duration(self, key: str, text: str, origin: str) -> None:
         """Set a number of seconds from a text such as 90s, 10m or 1.5h.
 

@@ -1,5 +1,6 @@
 """Encodes sentences as ids, in batches of similar length."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
@@ -89,16 +90,13 @@ def length_limits(
 
     Args:
         lengths: of the sources, in tokens with EOS.
-        config: has the ratios and the limits. `max_length` limits the minimum. Without it, the
-            maximum is at least the minimum.
+        config: has the ratios and the limits. The minimum raises the maximum by the ratio, but
+            `max_length` limits both.
         prefix: tokens that every translation begins with.
     """
     minimum = np.maximum(np.ceil(lengths * config.min_length_ratio), config.min_length)
-    if config.max_length is None:
-        maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
-        maximum = np.maximum(maximum, minimum)
-    else:
-        maximum = np.full_like(minimum, config.max_length)
+    maximum = np.floor(lengths * config.max_length_ratio) + config.max_length_extra
+    maximum = np.minimum(np.maximum(maximum, minimum), config.max_length or math.inf)
     maximum = np.maximum(maximum, prefix + 1)
     return maximum.astype(np.int32), np.minimum(minimum, maximum).astype(np.int32)
 

@@ -46,8 +46,8 @@ class Translation:
         ids: its tokens, EOS included unless it was cut at the maximum length.
         cut: whether the source was longer than `decoding.max_source_tokens` and was cut.
         alignment: of its words to those of the source, if the translator gives alignments.
-        others: the next best translations, at most `decoding.n_best` - 1. They have no others. Only
-            samples may have equal texts.
+        others: the next best translations, at most `decoding.n_best` - 1. They have no others.
+            Without `mbr` and `rerank`, a text may occur several times, in other segmentations.
     """
 
     text: str
@@ -225,8 +225,6 @@ class Translator:
             ]
             if self._config.mbr:
                 each = self._least_risk(each)
-            elif not self._config.sample:
-                each = distinct(each)  # a text may have several segmentations
             # None is found only where the model's numbers are not finite.
             best, *others = each or [Translation("", -math.inf, -math.inf)]
             translations.append(replace(best, others=tuple(others)))

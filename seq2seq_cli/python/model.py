@@ -26,7 +26,10 @@ _NAMED = 40  # characters of a text in a warning
 
 
 class ScoredTranslation(NamedTuple):
-    """A translation, and its log-probability in nats after the penalties of `[decoding]`."""
+    """A translation, and its log-probability in nats after the penalties of `[decoding]`.
+
+    The score of a blank sentence is NaN.
+    """
 
     text: str
     score: float
@@ -140,7 +143,7 @@ class Model:
         Returns:
             A translation for a string, and a list of translations for any other iterable. With
             `n_best`, each translation is replaced by a list of at most `n_best` translations, the
-            best first. The translation of a blank sentence is empty.
+            best first. The translation of a blank sentence is empty, and its score NaN.
 
         Raises:
             UsageError: if an option has a wrong value, or contradicts another.
@@ -247,18 +250,21 @@ class Model:
         if not sentence.strip():
             raise UsageError("a blank sentence has no tokens to attend to")
         with options_as_keywords():
-            found = self._reader(to).read([(sentence, translation)])[0]
+            found = self._reader(to, translates=translation is None).read(
+                [(sentence, translation)]
+            )[0]
         assert found is not None
         for side in found.cut:
             name, text = ("sentence", sentence) if side == "source" else (side, translation or "")
             _warn_of_cut(name, text, self.decoding)
         return found
 
-    def _reader(self, to: str | None) -> "AttentionReader":
+    def _reader(self, to: str | None, translates: bool) -> "AttentionReader":
         from seq2seq_cli.attention.reader import AttentionReader
 
         loaded = self._loaded.towards(to)
-        return AttentionReader(loaded, reverse=self._reverse_of(self.decoding, loaded))
+        reverse = self._reverse_of(self.decoding, loaded) if translates else None
+        return AttentionReader(loaded, reverse=reverse)
 
     def _new_scorer(self, compiled: bool, to: str | None) -> "Scorer":
         return self._loaded.towards(to).scorer(compiled)

@@ -82,7 +82,8 @@ def with_options(
         given.set(f"decoding.{key}", value, "translate()")
     given.sample_instead_of_beam()
     decoding = load_config(values, given).decoding
-    given.check_seed(decoding.sample)
+    if "seed" in options and not decoding.sample:
+        raise UsageError("seed is for sample=True; without sampling nothing is random")
     return decoding
 
 

@@ -76,8 +76,7 @@ class RunEngine:
             loaded = self._towards(work.run, work.target)
             if not loaded.model.has_attention:
                 return [None] * len(items)
-            reverse = self._reverse_of(work.decoding, loaded)
-            return AttentionReader(loaded, work.decoding, ALTERNATIVES, reverse).read(items)
+            return AttentionReader(loaded, work.decoding, ALTERNATIVES).read(items)
         # One part: the queue computes several batches at a time.
         return self._of(work).translate(items, first_number=work.first, parts=1)
 
@@ -108,17 +107,14 @@ class RunEngine:
     def _new_translator(self, work: Work) -> Translator:
         loaded, decoding = self._towards(work.run, work.target), work.decoding
         search = self._searches.get(work._replace(prefix=""))
+        rerank = decoding.rerank
         return loaded.translator(
             decoding,
-            reverse=self._reverse_of(decoding, loaded),
+            reverse=self._reverse(rerank, loaded.languages, loaded.warn) if rerank else None,
             prefix=work.prefix,
             search=search,
             compiled=search is not None,
         )
-
-    def _reverse_of(self, decoding: DecodingConfig, loaded: LoadedRun) -> LoadedRun | None:
-        rerank = decoding.rerank
-        return self._reverse(rerank, loaded.languages, loaded.warn) if rerank else None
 
     def _towards(self, run: str, target: str) -> LoadedRun:
         return self._loaded[run].towards(target)
