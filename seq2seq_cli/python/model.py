@@ -250,9 +250,8 @@ class Model:
         if not sentence.strip():
             raise UsageError("a blank sentence has no tokens to attend to")
         with options_as_keywords():
-            found = self._reader(to, translates=translation is None).read(
-                [(sentence, translation)]
-            )[0]
+            reader = self._reader(to, translates=translation is None)
+            (found,) = reader.read([(sentence, translation)])
         assert found is not None
         for side in found.cut:
             name, text = ("sentence", sentence) if side == "source" else (side, translation or "")
