@@ -125,12 +125,14 @@ def show_evolution(
 
 
 def _why_none(run: "Run") -> str:
+    from seq2seq_cli.runs.metrics_log import VALIDATION, of_kind
+
     if run.config().training.keep_attention_history == 0:
         return (
             "has no attention, because its training.keep_attention_history is 0. Train with "
             "--set training.keep_attention_history=3"
         )
-    if not any(entry.get("kind") == "validation" for entry in run.metrics()):
+    if not of_kind(run.metrics(), VALIDATION):
         return "has no attention yet. It is stored at each validation; wait for the first one"
     return (
         "has no attention of dev sentences, which training stores at each validation. Train "

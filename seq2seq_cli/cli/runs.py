@@ -300,12 +300,16 @@ def _difference_table(
 
 def _curves(runs: "dict[str, Run]") -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return loss and dev BLEU of each run over its updates."""
+    from seq2seq_cli.runs.metrics_log import TRAINING, VALIDATION, of_kind
+
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {"loss": {}, "dev BLEU": {}}
     for name, run in runs.items():
         entries = run.metrics(warn)
-        for title, key in (("loss", "loss"), ("dev BLEU", "dev_bleu")):
-            kind = "training" if key == "loss" else "validation"
-            chosen = [entry for entry in entries if entry.get("kind") == kind]
+        for title, key, kind in (
+            ("loss", "loss", TRAINING),
+            ("dev BLEU", "dev_bleu", VALIDATION),
+        ):
+            chosen = of_kind(entries, kind)
             curves[title][name] = [(entry["step"], entry[key]) for entry in chosen]
     return curves
 

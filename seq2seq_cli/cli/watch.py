@@ -92,18 +92,18 @@ def _frame(run: "Run", goes_on: bool) -> "RenderableType":
 
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.curves import drawn_curves
+    from seq2seq_cli.runs.metrics_log import DIAGNOSIS, END, TRAINING, of_kind
 
     entries = run.metrics()
-    last = [entry for entry in entries if entry.get("kind") in ("training", "end")][-1:]
-    problems = [entry for entry in entries if entry.get("kind") == "diagnosis"]
+    last = of_kind(entries, TRAINING, END)[-1:]
+    problems = of_kind(entries, DIAGNOSIS)
     state = "in training" if goes_on else "not in training"
     parts: list[RenderableType] = [Text(f"{run.path}: {state}", "bold")]
     parts += [Text(_line(entry)) for entry in last]
     parts += [Text(_line(entry), "yellow") for entry in problems]
     height = max(3, (console.stdout.height - len(parts) - 1) // len(_CURVES) - 4)
     for key, kind in _CURVES.items():
-        chosen = [entry for entry in entries if entry.get("kind") == kind]
-        points = [(entry["step"], entry[key]) for entry in chosen]
+        points = [(entry["step"], entry[key]) for entry in of_kind(entries, kind)]
         parts.append(drawn_curves(_TITLES[key], {"": points}, console.stdout, height))
     return Group(*parts)
 

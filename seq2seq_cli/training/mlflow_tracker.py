@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from seq2seq_cli.runs.metrics_log import DIAGNOSIS
 from seq2seq_cli.training.entries import SAMPLE, Entry, scalars
 
 FOLDER = Path("mlruns")
@@ -57,7 +58,7 @@ class MLflowTracker:
             rows = (zip(SAMPLE, sample, strict=True) for sample in entry["samples"])
             texts = ("".join(f"{name}: {text}\n" for name, text in row) for row in rows)
             self._client.log_text(self._id, "\n".join(texts), f"samples/step-{step:08d}.txt")
-        if entry.get("kind") == "diagnosis":
+        if entry.get("kind") == DIAGNOSIS:
             self._client.set_tag(self._id, f"diagnosis.{entry['name']}", entry["text"])
 
     def close(self, ended: bool) -> None:

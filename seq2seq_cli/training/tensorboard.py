@@ -11,6 +11,7 @@ from seq2seq_cli.attention.evolution import evolutions
 from seq2seq_cli.attention.heat_map_image import heat_map_image
 from seq2seq_cli.attention.themes import LIGHT
 from seq2seq_cli.runs.attention_history import Snapshot
+from seq2seq_cli.runs.metrics_log import DIAGNOSIS
 from seq2seq_cli.training.entries import SAMPLE, Entry, scalars
 
 _EVENTS = "events.out.tfevents.*"
@@ -90,7 +91,7 @@ class TensorBoardLog:
                 tf.summary.write(name, tf.constant(value), metadata=_SCALAR)
             for number, sample in enumerate(entry.get("samples", ())):
                 tf.summary.write(f"samples/{number}", _text(sample), metadata=_TEXT)
-            if entry.get("kind") == "diagnosis":
+            if entry.get("kind") == DIAGNOSIS:
                 tf.summary.write("diagnosis", tf.constant(entry["text"]), metadata=_TEXT)
 
     def _write_hyperparameters(self, config: Mapping[str, Any]) -> None:

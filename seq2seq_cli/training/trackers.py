@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.disk import write_durably
+from seq2seq_cli.runs.metrics_log import DIAGNOSIS, TRAINING, VALIDATION
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.entries import Entry
 from seq2seq_cli.training.mlflow_tracker import MLflowTracker
@@ -16,7 +17,7 @@ from seq2seq_cli.training.wandb_tracker import WandbTracker
 from seq2seq_cli.work import Warn
 
 TRACKERS = "trackers.json"
-_SENT_ONCE = ("training", "validation")
+_SENT_ONCE = (TRAINING, VALIDATION)
 
 
 class Tracker(Protocol):
@@ -119,7 +120,7 @@ class Trackers:
             sent[kind] = step
             self._keep()
             self._open[name].log(entry)
-        elif kind == "diagnosis":
+        elif kind == DIAGNOSIS:
             self._open[name].log(entry)
 
     def _keep(self) -> None:

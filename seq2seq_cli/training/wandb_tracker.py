@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from seq2seq_cli.runs.metrics_log import DIAGNOSIS
 from seq2seq_cli.training.entries import SAMPLE, Entry, scalars
 
 _PROJECT = "s2s"
@@ -51,7 +52,7 @@ class WandbTracker:
             row["samples"] = self._table(columns=list(SAMPLE), data=samples)
         if row:
             self._run.log({"step": entry["step"], **row})
-        if entry.get("kind") == "diagnosis":
+        if entry.get("kind") == DIAGNOSIS:
             self._run.summary[f"diagnosis/{entry['name']}"] = entry["text"]
 
     def close(self, ended: bool) -> None:
