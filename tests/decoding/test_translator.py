@@ -156,18 +156,6 @@ def test_unknown_words_are_copied_from_the_source():
     assert set(copied.text.split()) <= {"I", "see", "Tom's", "Boston", "cats", "."}
 
 
-def test_a_beam_gives_each_text_once(trained, monkeypatch):
-    loaded = load_run(Run(trained), fail)
-    target = type(loaded.tokenizers.target)
-    monkeypatch.setattr(target, "detokenize", lambda self, ids: ["same"] * len(ids))
-    config = DecodingConfig(beam=3, n_best=3)
-    (found,) = loaded.translator(config, compiled=False).translate([SENTENCE])
-    assert (found.text, found.others) == ("same", ())
-    samples = DecodingConfig(sample=True, n_best=3)
-    (found,) = loaded.translator(samples, compiled=False).translate([SENTENCE])
-    assert len(found.others) == 2
-
-
 @pytest.mark.parametrize(
     ("sentences", "sizes"),
     [(8, [8]), (20, [16, 4]), (100, [50, 50]), (300, [128, 128, 44])],
