@@ -12,11 +12,12 @@ from seq2seq_cli.vocabularies import Vocabularies
 
 VOCABULARIES = Vocabularies(300, 300)
 SHAPE = (32, 16, 15)
+SMALLEST = {"model__kind": "decoder_only", "model__layers": 1}
 
 
 @functools.cache
 def estimate(shape: tuple[int, int, int] = SHAPE, shards: int = 1, **settings) -> MemoryEstimate:
-    given = {"model__kind": "decoder_only", "model__layers": 1, **settings}
+    given = settings if "model__kind" in settings else SMALLEST | settings
     config = tiny_config("x", **given)
     return estimate_memory(config, VOCABULARIES, [shape], Computation("float32", shards))
 
