@@ -31,6 +31,7 @@ from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.config import Config
+    from seq2seq_cli.runs.run import Run
     from seq2seq_cli.runtime.cluster import Cluster
     from seq2seq_cli.training.events import Result
 
@@ -74,7 +75,6 @@ def train(
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.runs.naming import check_startable, find_changeable_run
     from seq2seq_cli.runs.resuming import resumed_config
-    from seq2seq_cli.training.interruption import interruption_errors
 
     if resume and dry_run:
         raise UsageError("--dry-run is for a new run; leave out --resume")
@@ -105,26 +105,39 @@ def train(
     if dry_run:
         _show_plan(resolved, run, quiet, cluster)
         return
+    result = _train(resolved, cluster, resumed, run, accept_changes, quiet)
+    if not quiet:
+        _show_end(result)
+
+
+def _train(
+    config: "Config",
+    cluster: "Cluster | None",
+    resumed: "Run | None",
+    name: str | None,
+    accept_changes: bool,
+    quiet: bool,
+) -> "Result":
+    """Train in this process, as the chief if there are other workers."""
+    from seq2seq_cli.training.interruption import interruption_errors
+
     with (
         interruption_errors(),
-        led(cluster, resolved) as peers,
-        started(resolved, quiet, cluster) as (display, device_used),
+        led(cluster, config) as peers,
+        started(config, quiet, cluster) as (display, device),
     ):
         from seq2seq_cli.training.loop import train as train_model
         from seq2seq_cli.training.team import ALONE, Chief
 
-        team = Chief(cluster, peers) if cluster and peers else ALONE
-        result = train_model(
-            resolved,
+        return train_model(
+            config,
             display,
             resume=resumed,
-            name=run,
-            device=device_used,
+            name=name,
+            device=device,
             accept_changes=accept_changes,
-            team=team,
+            team=Chief(cluster, peers) if cluster and peers else ALONE,
         )
-    if not quiet:
-        _show_end(result)
 
 
 def _show_plan(config: "Config", run: str | None, quiet: bool, cluster: "Cluster | None") -> None:

@@ -68,7 +68,7 @@ def evaluate_translator(
 
 
 def results_of_training(run: Run) -> set[str]:
-    """Return the names of the checkpoints that the whole training led to: the best, the newest.
+    """Return the names of the checkpoints of the whole training: the best and the newest.
 
     It reads the weights of the best one.
     """

@@ -154,7 +154,7 @@ def _check_sharing(
         enough = next(each for each in itertools.count(number) if computed(each) >= number)
         fewer = remedy.format(most) if most > 1 else "Use --strategy one"
         raise UsageError(
-            f"{number} {members} cannot share a batch of {most} shard{'s' * (most > 1)} "
+            f"{number} {members} cannot share a batch of {most} shard{'' if most == 1 else 's'} "
             f"(training.shards is {shards}, training.parts {config.parts}). {fewer}. A new run can "
             f"have more shards: --set training.shards={enough}"
         )
