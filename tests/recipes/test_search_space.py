@@ -123,3 +123,14 @@ def test_defaults_follow_the_values_of_a_trial():
     base = load_config(Overrides())
     assert base.model.encoder_units == 256
     assert changed_config(base, {"model.attention": "dot"}, "[space]").model.encoder_units == 192
+
+
+@pytest.mark.parametrize("kind", ["rnn", "transformer", "decoder_only"])
+@pytest.mark.parametrize("other", ["rnn", "transformer", "decoder_only"])
+def test_another_kind_of_model_has_its_own_defaults(kind, other):
+    def loaded(kind):
+        values = Overrides()
+        values.set("model.kind", kind, "--model")
+        return load_config(values)
+
+    assert changed_config(loaded(kind), {"model.kind": other}, "figure") == loaded(other)
