@@ -29,7 +29,7 @@ def is_file(path: Path) -> bool:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise DataError(
-            f"{path}: is a pipe or a device, but a corpus is read several times. Write the content "
+            f"{path}: is a pipe or a device, but the file is read several times. Write the content "
             "to a file and give the file"
         )
     return stat.S_ISREG(mode)

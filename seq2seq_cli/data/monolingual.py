@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from seq2seq_cli.data.files import is_file
 from seq2seq_cli.data.lines import BadLineError, open_text, read_lines
 from seq2seq_cli.errors import DataError
 from seq2seq_cli.work import ShowWork, show_nothing, shown
@@ -31,9 +32,10 @@ class MonolingualText:
         """Read a file to the end, so that its problems are known before the work begins.
 
         Raises:
-            DataError: if it cannot be read, has no sentence, or has a line that is not text and
-                bad lines are not skipped.
+            DataError: if it cannot be read, is a pipe, has no sentence, or has a line that is not
+                text and bad lines are not skipped.
         """
+        is_file(path)  # refuses a pipe, which has its lines only once
         digest, count, some = hashlib.sha256(), 0, False
         with open_text(path) as stream:
             found = read_lines(str(path), stream)

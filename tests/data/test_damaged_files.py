@@ -94,7 +94,7 @@ def make_dangling(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (os.mkfifo, "is a pipe or a device, but a corpus is read several times"),
+        (os.mkfifo, "is a pipe or a device, but the file is read several times"),
         (make_loop, "cannot be read: Too many levels of symbolic links"),
         (make_dangling, "is a symbolic link to nowhere, which does not exist"),
     ],

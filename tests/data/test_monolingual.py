@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import pytest
 
@@ -23,6 +24,12 @@ def test_a_bad_line_is_named_at_once_or_left_out(tmp_path):
         MonolingualText.read(tmp_path / "a")
     text = MonolingualText.read(tmp_path / "a", skip_bad_lines=True)
     assert [isinstance(line, BadLineError) for line in text.lines()] == [False, True, False]
+
+
+def test_a_pipe_is_refused_since_the_text_is_read_twice(tmp_path):
+    os.mkfifo(tmp_path / "a")
+    with pytest.raises(DataError, match="a: is a pipe or a device, but the file is read several"):
+        MonolingualText.read(tmp_path / "a")
 
 
 def test_a_text_without_sentences_is_refused(tmp_path):
