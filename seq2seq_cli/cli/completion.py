@@ -8,10 +8,10 @@ from typing import get_args
 
 def runs(incomplete: str) -> list[str]:
     """Return the names of the runs in runs/, the newest number first."""
-    from seq2seq_cli.runs.naming import RUNS
+    from seq2seq_cli.runs.naming import folders_of_runs
     from seq2seq_cli.runs.run import Run
 
-    names = sorted((path.name for path in RUNS.glob("*/") if Run(path).has_config), reverse=True)
+    names = [path.name for path in reversed(folders_of_runs()) if Run(path).has_config]
     return _beginning(incomplete, names)
 
 

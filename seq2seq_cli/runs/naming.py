@@ -19,6 +19,14 @@ _UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}  # control characters, undecoded bytes, 
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 
 
+def folders_of_runs(root: Path = RUNS) -> list[Path]:
+    """Return the folders in `root`, sorted by name, without those that are being removed.
+
+    The names of the latter begin with a dot. The others need not have a run.
+    """
+    return sorted(path for path in root.glob("*/") if not path.name.startswith("."))
+
+
 def run_path(name: str) -> Path:
     """Return the folder of a run.
 
@@ -31,11 +39,13 @@ def run_path(name: str) -> Path:
     path = Path(name)
     *_, last = name.rstrip("/").split("/")
     if not last.strip() or not last.strip("."):
-        raise UsageError(f"--run {name!r}: the name of a run must not be only dots and spaces")
+        raise UsageError(f"{name!r}: the name of a run must not be only dots and spaces")
     if any(unicodedata.category(character) in _UNPRINTABLE for character in name):
-        raise UsageError(f"--run {name!r}: the name of a run must not have control characters")
+        raise UsageError(f"{name!r}: the name of a run must not have control characters")
     if any(len(os.fsencode(part)) > _LONGEST_NAME for part in path.parts):
-        raise UsageError(f"--run {name}: is too long; a name has at most {_LONGEST_NAME} bytes")
+        raise UsageError(
+            f"{name}: is too long; the name of a run has at most {_LONGEST_NAME} bytes"
+        )
     return path if len(path.parts) > 1 or path.is_absolute() else RUNS / name
 
 
@@ -123,7 +133,7 @@ def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
         return Run(unpack(found))
     path = run_path(name)
     if not os.path.isdir(path):
-        names = ", ".join(sorted(p.name for p in RUNS.glob("*/"))) or "none"
+        names = ", ".join(folder.name for folder in folders_of_runs()) or "none"
         raise CheckpointError(f"{path}: no such run. Runs in {RUNS.absolute()}: {names}")
     return Run(path)
 
@@ -149,7 +159,7 @@ def _newest_run(warn: Warn) -> Run:
         CheckpointError: if no run has one.
     """
     candidates: list[tuple[str, Path, list[Checkpoint]]] = []
-    for path in RUNS.glob("*/"):
+    for path in folders_of_runs():
         try:
             stored = [*map(Checkpoint, checkpoints.checkpoint_folders(path / "checkpoints"))]
         except CheckpointError as error:

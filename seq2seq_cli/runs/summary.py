@@ -11,7 +11,7 @@ from seq2seq_cli.config.model import DEFAULT_KIND
 from seq2seq_cli.errors import CheckpointError, S2SError
 from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.metrics_log import END, START, VALIDATION, of_kind
-from seq2seq_cli.runs.naming import RUNS
+from seq2seq_cli.runs.naming import RUNS, folders_of_runs
 from seq2seq_cli.runs.run import Run
 
 RunState = Literal["training", "interrupted", "done", "damaged"]
@@ -51,10 +51,8 @@ class RunSummary:
 
 def all_runs(root: Path = RUNS) -> Iterator[Run]:
     """Yield the runs in a folder, sorted by name. Other folders are left out."""
-    for path in sorted(root.glob("*/")):
+    for path in folders_of_runs(root):
         run = Run(path)
-        if run.name.startswith("."):  # a run that is being removed
-            continue
         if run.has_config or os.path.isdir(run.checkpoints):
             yield run
 

@@ -112,7 +112,7 @@ def test_bad_input_is_reported_and_nothing_is_written(arguments, code, message, 
         (["--data", "none.tsv"], 3, "none.tsv: no such file"),
         (["--data", "tatoeba", "--set", "data.dev=none.tsv"], 3, "none.tsv: no such file"),
         (["--run", "taken/x"], 7, "taken/x: cannot be written: Not a directory"),
-        (["--run", "a\nb"], 2, r"--run 'a\nb': the name of a run must not have control characters"),
+        (["--run", "a\nb"], 2, r"'a\nb': the name of a run must not have control characters"),
     ],
 )
 def test_early_errors_do_not_import_tensorflow(arguments, code, message, workdir, monkeypatch):

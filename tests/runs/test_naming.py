@@ -88,6 +88,14 @@ def test_the_default_is_the_run_of_the_newest_checkpoint():
     assert find_run(None).name == "002-b"
 
 
+def test_a_run_that_is_being_removed_is_not_found():
+    with_checkpoint("old", "2026-01-01T00:00:00")
+    with_checkpoint(".removed-new-1", "2026-01-02T00:00:00")
+    assert find_run(None).name == "old"
+    with pytest.raises(CheckpointError, match="no such run.*: old$"):
+        find_run("new")
+
+
 def test_no_run_is_an_error_with_a_remedy():
     with pytest.raises(CheckpointError, match="no run with a checkpoint. Train one with"):
         find_run(None)
