@@ -11,12 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.decoding.loading import load_run
+from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes.parameter_matching import with_equal_parameters
 from seq2seq_cli.runs.disk import disk_errors, write_durably
-from seq2seq_cli.runs.resuming import resumed_config
+from seq2seq_cli.runs.resuming import changes
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Heading, Notice, OnEvent, Phase, showing_phases
 from seq2seq_cli.training.loop import train
@@ -103,7 +103,7 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
     result_file = path / "result.json"
     run = Run(path)
     if run.has_config:
-        resumed_config(run, _as_overrides(config))
+        _check_config(run, config)
         if os.path.isfile(result_file):
             return Row(**json.loads(result_file.read_text("utf-8")))
     result = train(config, on_event, run if run.has_config else None, str(path.absolute()), device)
@@ -128,17 +128,23 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
         bleu_signature=scores.bleu_signature,
         chrf_signature=scores.chrf_signature,
     )
-    write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
+    with disk_errors(result_file):
+        write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
     return row
 
 
-def _as_overrides(config: Config) -> Overrides:
-    """Return all values of a config, to compare them with those of an existing run."""
-    overrides = Overrides()
-    for key, value in config.flat().items():
-        if value is not None:
-            overrides.set(key, value, "ablate")
-    return overrides
+def _check_config(run: Run, config: Config) -> None:
+    """Check that a run of an earlier call has the config of this one.
+
+    Raises:
+        UsageError: if it has another one.
+    """
+    if changed := changes(run.config(), config):
+        lines = [f"  {key}: {old!r} there, {new!r} now" for key, (old, new) in changed.items()]
+        raise UsageError(
+            f"{run.path}: was trained with other settings:\n" + "\n".join(lines) + "\n"
+            "To continue, give the same settings; or give another folder to start again"
+        )
 
 
 def _write(rows: Sequence[Row], folder: Path) -> None:
