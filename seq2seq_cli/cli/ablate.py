@@ -26,6 +26,7 @@ from seq2seq_cli.cli.options import (
     training_flags,
 )
 from seq2seq_cli.cli.trainings import several_trainings
+from seq2seq_cli.errors import UsageError
 
 
 def ablate(
@@ -76,7 +77,12 @@ def ablate(
             chosen = Overrides()
             set_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
-            configs[variant.model.label] = variant
+            label = variant.model.label
+            if label in configs and configs[label] != variant:
+                raise UsageError(
+                    f"--attention {attentions}: two variants have the name {label}. Leave one out"
+                )
+            configs[label] = variant
     with several_trainings(folder, variant, quiet) as (display, device_used):
         from seq2seq_cli.recipes import ablation
 

@@ -1,5 +1,6 @@
 """The commands that make synthetic corpora: recipe back-translate, distill and diversify."""
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -245,8 +246,10 @@ def _interruptible(output: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        partial = f"{output}.partial"
+        finished = f"The finished part is in {partial}; the same command continues"
         raise RunInterruptedError(
-            f"Interrupted. The finished part is in {output}.partial; the same command continues",
+            f"Interrupted. {finished if os.path.isdir(partial) else 'Nothing was written'}",
             signal.SIGINT,
         ) from None
 

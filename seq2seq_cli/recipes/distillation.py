@@ -108,13 +108,15 @@ def search_of(decoding: DecodingConfig, closest: bool) -> DecodingConfig:
     """
     if not closest:
         return decoding.model_copy(update={"n_best": 1})
-    found = decoding.n_best if decoding.sample else decoding.beam
+    several = decoding.sample or decoding.mbr or decoding.rerank
+    found = decoding.found_hypotheses if several else decoding.beam
     if found == 1:
+        remedy = "--set decoding.n_best=5" if decoding.sample else "--beam 5"
         raise UsageError(
             "--closest-to-reference chooses among several translations, but the search finds one. "
-            "Give --beam 5, or leave it out"
+            f"Give {remedy}, or leave it out"
         )
-    return decoding.model_copy(update={"n_best": min(found, decoding.mbr or found)})
+    return decoding.model_copy(update={"n_best": found})
 
 
 def closest_to_reference(sentence: Sentence, found: list[str]) -> list[str]:

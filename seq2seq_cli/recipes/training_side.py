@@ -62,7 +62,7 @@ def data_to_read(
 ) -> list[tuple[Run, DataConfig]]:
     """Return the runs whose corpora must be read, the first run first, with their `[data]`.
 
-    A run that has certainly the splits of the first is left out.
+    A run that certainly has the same splits as the first one is left out.
 
     Args:
         runs: all that translate the training side.

@@ -92,6 +92,10 @@ def test_closest_to_reference_needs_a_beam():
     assert search_of(tiny_config("x", decoding__beam=4).decoding, closest=True).n_best == 4
     beam = tiny_config("x", decoding__beam=4, decoding__n_best=3).decoding
     assert search_of(beam, closest=False).n_best == 1
+    with pytest.raises(UsageError, match="Give --set decoding.n_best=5"):
+        search_of(tiny_config("x", decoding__sample=True).decoding, closest=True)
+    risk = tiny_config("x", decoding__sample=True, decoding__mbr=8).decoding
+    assert search_of(risk, closest=True).n_best == 8
 
 
 def test_an_interrupted_distillation_continues(make, corpus):
