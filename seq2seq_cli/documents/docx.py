@@ -12,6 +12,7 @@ from seq2seq_cli.errors import DataError
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_BODY = "word/document.xml"
 _PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 _LARGEST = 1 << 28  # bytes of a part
 _INSIDE = {f"{_W}{name}" for name in ("rPr", "softHyphen", "lastRenderedPageBreak")}
@@ -76,6 +77,10 @@ def _with_parts(content: bytes, changed: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
+def _body_first(part: str) -> tuple[bool, str]:
+    return part != _BODY, part
+
+
 def _trees(content: bytes, name: str) -> dict[str, Any]:
     """Return the XML of each part that has text, the body first."""
     try:
@@ -84,12 +89,15 @@ def _trees(content: bytes, name: str) -> dict[str, Any]:
         raise missing_extra("lxml", error) from error
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     trees: dict[str, Any] = {}
-    part = "word/document.xml"
+    part = _BODY
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if part not in archive.namelist():
                 raise DataError(f"{name}: not a DOCX document: it has no {part}")
-            for part in sorted(filter(_PARTS.fullmatch, archive.namelist())):
+            if damaged := archive.testzip():
+                raise DataError(f"{name}: {damaged} in it is damaged. Save it again")
+            parts = sorted(filter(_PARTS.fullmatch, archive.namelist()), key=_body_first)
+            for part in parts:
                 if archive.getinfo(part).file_size > _LARGEST:
                     raise DataError(f"{name}: {part} has more than {_LARGEST >> 20} MB")
                 trees[part] = etree.fromstring(archive.read(part), parser)

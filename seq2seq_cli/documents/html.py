@@ -73,8 +73,11 @@ class _Parser(HTMLParser):
             self._lines.append(self._lines[-1] + len(content) + 1)
         self._left: list[tuple[str, int]] = []  # (element that is not translated, its line)
         self.events: list[tuple[int, bool]] = []  # (position, whether the content is translated)
-        self.feed(text)
-        self.close()
+        try:
+            self.feed(text)
+            self.close()
+        except AssertionError as error:  # Python up to 3.13, on an unknown declaration
+            raise DataError(f"{name}:{self.getpos()[0]}: not HTML: {error}. Correct it") from error
         if self._left:
             tag, line = self._left[-1]
             raise DataError(f"{name}:{line}: <{tag}> has no </{tag}>. Add it")

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import polib
 
 _STRING_LINE = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?\s*)?"')
+_CHARSET = re.compile(r'^"Content-Type:[^"]*charset=([\w-]+)', re.MULTILINE)
+_ENCODINGS = {"utf-8", "utf8"}
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"\s*$')
 
 
@@ -57,6 +59,12 @@ def _parse(text: str, name: str) -> "polib.POFile":
     except ImportError as error:
         raise missing_extra("polib", error) from error
     text = text.removeprefix("\ufeff")
+    charset = _CHARSET.search(text)
+    if charset and charset[1].lower() not in _ENCODINGS:
+        raise DataError(
+            f"{name}: declares the charset {charset[1]}. Declare UTF-8 in its header, or convert "
+            "it with msgconv --to-code=UTF-8"
+        )
     for number, line in enumerate(text.split("\n"), start=1):
         # polib drops the last character of such a line.
         if _STRING_LINE.match(line) and not _STRING.search(line):

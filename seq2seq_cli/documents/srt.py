@@ -16,6 +16,9 @@ from seq2seq_cli.documents.passages import (
 )
 from seq2seq_cli.errors import DataError
 
+_ARROW = re.compile(r"-[ -] *>")  # srt accepts these
+"""The arrow between the times of a subtitle."""
+
 
 def read(content: bytes, name: str) -> list[Passage]:
     """Return the texts of the subtitles.
@@ -42,7 +45,7 @@ def _spans(text: str, name: str) -> list[Span]:
     spans, position = [], 0
     try:
         for subtitle in srt.parse(text.replace("\ufeff", " ", 1).replace("\r\n", " \n")):
-            position = text.index("-->", position)
+            position = _ARROW.search(text, position).start()
             start = text.find("\n", position) + 1 or len(text)
             position = start + len(subtitle.content)
             # srt treats a subtitle without times as text of the previous one.
@@ -52,6 +55,11 @@ def _spans(text: str, name: str) -> list[Span]:
                     "Add them"
                 )
             spans.append((start, position))
+    except OverflowError as error:
+        line = line_at(text, position)
+        raise DataError(
+            f"{name}:{line}: a time after this line is too large. Correct it"
+        ) from error
     except srt.SRTParseError as error:
         line = line_at(text, error.expected_start)
         raise DataError(

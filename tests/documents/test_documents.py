@@ -1,6 +1,7 @@
 """Documents: their structure stays, and their text is translated once and in order."""
 
 import io
+import sys
 import zipfile
 
 import pytest
@@ -128,11 +129,31 @@ def test_what_is_not_translated_is_named():
             docx("", f'xmlns:w="{STRICT}"'),
             "doc: word/document.xml is not transitional Open XML",
         ),
+        ("srt", b"1\n99999999999:00:00,000 --> 00:00:02,000\nHi\n", ":1: a time after this line"),
+        pytest.param(
+            *("html", b"<p>\na <![5]> b</p>", ":2: not HTML"),
+            marks=pytest.mark.skipif(sys.version_info >= (3, 13), reason="is read as a comment"),
+        ),
+        ("po", b'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=latin-1\\n"\n', "latin-1"),
     ],
 )
 def test_a_malformed_document_is_an_error_with_its_line(name, content, message):
     with pytest.raises(DataError, match=message):
         translated(name, content)
+
+
+def test_every_arrow_that_srt_accepts_is_found():
+    content = b"1\n00:00:01,000 - > 00:00:02,000\nI like apples.\n"
+    assert translated("srt", content, shouted)[0].content == content.replace(
+        b"I like apples.", b"I LIKE APPLES."
+    )
+
+
+def test_every_part_of_a_docx_is_verified_before_the_translation():
+    styles = DOCX.index(b"styles")  # the parts are stored, not compressed
+    damaged = DOCX[: styles + 30] + b"X" + DOCX[styles + 31 :]
+    with pytest.raises(DataError, match=r"doc: word/styles\.xml in it is damaged"):
+        translated("docx", damaged)
 
 
 def test_the_ending_of_a_file_says_the_format(tmp_path):
