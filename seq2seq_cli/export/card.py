@@ -1,7 +1,9 @@
 """The model card: data, scores with signatures, limits, licence and the command that repeats it."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from seq2seq_cli.config import Config
@@ -18,7 +20,7 @@ _UNKNOWN_LICENCE = "not known to s2s. Ask the owner of the corpus before you pas
 
 @dataclass(frozen=True)
 class Facts:
-    """What a card is written from.
+    """The facts that a model card states.
 
     Attributes:
         run: its name.
@@ -62,7 +64,8 @@ def model_card(facts: Facts, usage: str) -> str:
     """
     source, target = facts.languages
     sources = facts.config.data.mixture
-    licences = sorted({_LICENCES.get(each.corpus, _UNKNOWN_LICENCE) for each in sources})
+    licences = {each.corpus: _LICENCES.get(each.corpus, _UNKNOWN_LICENCE) for each in sources}
+    named = "\n".join(f"- {Path(corpus).name}: {licence}" for corpus, licence in licences.items())
     longest = facts.config.decoding.max_source_tokens
     return f"""# {facts.run}: translation from {source} to {target}
 
@@ -77,7 +80,9 @@ A model of s2s: {facts.config.model.description}, after {facts.state.step:,} upd
 {facts.corpus}: {facts.pairs:,} training pairs. Its fingerprint is
 `{facts.state.data_fingerprint}`.
 
-Licence of the data: {" ".join(licences)}
+Licences of the data:
+
+{named}
 
 ## Scores
 
@@ -103,7 +108,7 @@ without its context. s2s cuts sources of more than {longest:,} tokens.
 `config.toml` is the configuration of the training.
 
 ```sh
-s2s train --config config.toml --run {facts.run}
+s2s train --config config.toml --run {shlex.quote(facts.run)}
 s2s {facts.command}
 ```
 

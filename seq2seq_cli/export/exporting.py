@@ -28,7 +28,7 @@ FORMATS: dict[str, Format] = {
     each.name: each for each in (Bundle(), CTranslate2(), SavedModel(), LiteRT())
 }
 SENTENCES = 200
-"""Most dev sentences that an export translates before it is done."""
+"""Maximum number of dev sentences that the run and the export translate for the comparison."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What an export must do as its run does, and how that is counted."""
+"""Compares the translations of an export with those of its run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
