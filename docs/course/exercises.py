@@ -255,7 +255,7 @@ def penalised(answer: Any) -> None:
 @_exercise
 def vectors_computed(answer: Any) -> None:
     _same(answer(5, 3, True), 8, "a source of 5, a translation of 3 words, with a cache")
-    _same(answer(5, 3, False), 18, "the same without a cache: 5 + 6 + 7")
+    _same(answer(5, 3, False), 21, "the same without a cache: 6 + 7 + 8")
 
 
 # Chapter 8
