@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.model import DEFAULT_KIND
+from seq2seq_cli.config.model import DEFAULT_KIND, RNNConfig
 from seq2seq_cli.errors import CheckpointError, S2SError
 from seq2seq_cli.runs.checkpoints import Checkpoint, checkpoint_folders
 from seq2seq_cli.runs.metrics_log import END, START, VALIDATION, of_kind
@@ -183,8 +183,8 @@ def _state(
 
 def _attention(config: Config) -> str:
     model = config.model
-    if model.kind != "rnn":
-        return "multi-head"
+    if not isinstance(model, RNNConfig):
+        return "multi-head" if model.has_attention else "none"
     span = "" if model.attention_span == "global" else f"{model.attention_span} "
     return f"{span}{model.attention}, {model.wiring}".replace("_", "-")
 

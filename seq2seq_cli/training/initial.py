@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.config.model import AttentionStackConfig, ModelConfig
+from seq2seq_cli.config.model import AttentionStackConfig, ModelConfig, RNNConfig
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -80,11 +80,12 @@ def load_initial_weights(config: Config, model: Seq2Seq, warn: Warn) -> None:
 def _effective(model: ModelConfig) -> dict[str, Any]:
     """Return the values that determine a model, by key, with the defaults of keys that are None."""
     values = model.model_dump(exclude=REGULARISATION)
+    has_effect: dict[str, bool] = {}
     if isinstance(model, AttentionStackConfig):
         values["head_units"] = model.head_width
         values["key_value_heads"] = model.key_value_heads or model.heads
         has_effect = {"max_positions": model.positions == "learned"}
-    else:
+    elif isinstance(model, RNNConfig):
         has_effect = {
             "attention_units": model.attention in ("additive", "concat"),
             "attention_positions": model.attention == "location",
