@@ -14,7 +14,7 @@ export class Scrolled {
     this.space.className = "space";
     this.space.append(this.canvas);
     box.replaceChildren(this.space);
-    box.addEventListener("scroll", () => this.redraw());
+    box.onscroll = () => this.redraw(); // replaces that of an earlier drawing in the box
   }
 
   /** Set the size of the whole drawing, in CSS pixels. */
@@ -41,14 +41,14 @@ export class Scrolled {
     this.draw(context, { width, height, x: this.box.scrollLeft, y: this.box.scrollTop });
   }
 
-  /** Return where on the whole drawing's canvas an event is: in what is seen, and the offsets. */
+  /** Return the position of an event in the visible part, in CSS pixels. */
   at(event) {
     const seen = this.canvas.getBoundingClientRect();
     return [event.clientX - seen.left, event.clientY - seen.top];
   }
 }
 
-/** A drawing of a view, of whose words onPoint is told. Subclasses draw, and find a word. */
+/** Draws a view. Calls onPoint with the word under the pointer. Subclasses draw, and find a word. */
 export class Graphic {
   constructor(box, onPoint) {
     this.scrolled = new Scrolled(box, (context, seen) => this.draw(context, seen));

@@ -6,8 +6,8 @@ const CHUNK = 50; // items that are put into the list at a time
 
 const BY = {
   order: () => 0,
-  least: (a, b) => a.confidence - b.confidence,
-  most: (a, b) => b.confidence - a.confidence,
+  least: (a, b) => a.isBlank - b.isBlank || a.confidence - b.confidence,
+  most: (a, b) => a.isBlank - b.isBlank || b.confidence - a.confidence,
   longest: (a, b) => b.source.length - a.source.length,
   apart: (a, b) => b.apart - a.apart,
 };
@@ -26,7 +26,7 @@ export class List {
       const reads = sentence.runs.filter(Boolean);
       const confidences = reads.map((read) => read.confidence);
       const translations = reads.map((read) => read.translation);
-      const confidence = confidences.length ? Math.min(...confidences) : 2;
+      const confidence = reads.length ? Math.min(...confidences) : 0;
       const button = element(
         "button",
         { type: "button", tabindex: "-1", onclick: () => onChoose(index) },
@@ -34,12 +34,13 @@ export class List {
         element("bdi", { class: "one-line muted" }, translations[0] ?? ""),
         element("span", { class: "confidence" }, reads.length ? perCent(confidence) : ""),
       );
-      button.lastChild.style.setProperty("--share", reads.length ? confidence : 0);
+      button.lastChild.style.setProperty("--share", confidence);
       return {
         index,
         source: sentence.source,
         text: [sentence.source, ...translations].join("\n").toLowerCase(),
         confidence,
+        isBlank: !reads.length,
         apart: confidences.length > 1 ? Math.max(...confidences) - confidence : 0,
         button,
         item: element("li", {}, button),
@@ -53,7 +54,7 @@ export class List {
     });
   }
 
-  /** Sort and search, unless that is how the list is. */
+  /** Sort and filter the list, unless neither has changed. */
   arrange({ sort, search }) {
     const wanted = search.trim().toLowerCase();
     if (this.sort === sort && this.wanted === wanted) return;
