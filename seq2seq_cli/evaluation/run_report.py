@@ -110,7 +110,7 @@ def gather(run: Run, test: SplitScores | None = None, warn: Warn = lambda text: 
     Args:
         run: the run's folder.
         test: the scores of its model on the test split, if they were computed.
-        warn: called if broken lines of metrics.jsonl are left out.
+        warn: called if broken lines of metrics.jsonl, or damaged attention files, are left out.
     """
     summary = summarise(run)
     config = run.config() if summary.model else None
@@ -125,7 +125,7 @@ def gather(run: Run, test: SplitScores | None = None, warn: Warn = lambda text: 
         validations=validations,
         diagnoses=of_kind(entries, DIAGNOSIS),
         samples=samples_of(validations),
-        evolutions=evolutions(run.attention.read()),
+        evolutions=evolutions(run.attention.read(warn)),
         versions=_versions(run),
         command=(config and training_command(config)) or _by_its_config(run),
         test=test,

@@ -42,6 +42,7 @@ def report_page(reports: Sequence[RunReport]) -> str:
         },
         charts.library(),
         reports=reports,
+        keys=_keys(reports),
         changed=changed_rows(reports),
         signatures=_signatures(reports),
         curves=curves,
@@ -59,15 +60,19 @@ def _signatures(reports: Sequence[RunReport]) -> dict[str, list[str]]:
     return {name: list(signatures) for name, signatures in found.items()}
 
 
+def _keys(reports: Sequence[RunReport]) -> list[str]:
+    """Return the config keys of all runs; runs of different kinds of model have different ones."""
+    return [*dict.fromkeys(key for report in reports for key in report.config)]
+
+
 def changed_rows(reports: Sequence[RunReport]) -> list[dict[str, Any]]:
     """Return a row for each key that differs from the default in any run, or between runs.
 
     A row has the key, the value of each run, and whether these differ.
     """
     keys = dict.fromkeys(key for report in reports for key in report.changed)
-    every = dict.fromkeys(key for report in reports for key in report.config)
     rows = []
-    for key in every:
+    for key in _keys(reports):
         values = [report.config.get(key, "-") for report in reports]
         differs = any(value != values[0] for value in values)
         if key in keys or differs:

@@ -173,6 +173,15 @@ def test_keys_that_differ_have_a_row(reports):
     assert changed_rows(reports[:1]) == [{"key": "training.seed", "values": [1], "differs": False}]
 
 
+def test_the_keys_of_all_kinds_of_model_are_shown(reports):
+    (report, *_) = reports
+    other = dataclasses.replace(report, config={"model.heads": 4}, changed={})
+    page = report_page([report, other])
+    assert page.count("<td>model.heads</td>") == 2  # among the differences, and among all keys
+    damaged = dataclasses.replace(report, config={}, changed={})
+    assert "All keys have" not in report_page([damaged])
+
+
 def test_a_run_without_figures_has_a_page(tmp_path):
     run = Run(tmp_path / "new")
     run.path.mkdir()
