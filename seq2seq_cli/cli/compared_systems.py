@@ -58,12 +58,14 @@ def find_system(
     path = Path(name)
     if os.path.isfile(path) and not is_bundle(path):
         return System(name, saved=path) if is_saved(path) else System(name, lines=path)
-    if path.parent.name == "checkpoints" and os.path.isdir(path):
-        run, checkpoint = str(path.parents[1]), path.name
+    folder = Path(os.path.abspath(name))
+    if folder.parent.name == "checkpoints" and os.path.isdir(folder):
+        run, checkpoint = str(folder.parents[1]), folder.name
     elif os.path.isdir(run_path(name)) or is_bundle(path):
         run, checkpoint = name, ""
     else:
-        run, _, checkpoint = name.partition("@")
+        run, at, checkpoint = name.rpartition("@")
+        run = run if at else name
     try:
         found = find_one(run, settings, *flags, to=to)
     except CheckpointError as error:

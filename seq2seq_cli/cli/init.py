@@ -17,7 +17,7 @@ from seq2seq_cli.cli.options import (
     config_layers,
     corpus_flags,
 )
-from seq2seq_cli.cli.resources import fetch_data
+from seq2seq_cli.cli.resources import fetch_data, start_tensorflow_to_read
 from seq2seq_cli.errors import DiskError, UsageError, os_reason
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def init(
     (given,) = config_layers(None, settings, *corpus_flags(data, source, target), model=model)
     config = load_config(given)
     fetch_data(config.data, quiet)
+    start_tensorflow_to_read(config.data)
     with work_progress(not quiet) as show:
         corpus = read_corpus(config.data, show)
     pairs = len(corpus.train)

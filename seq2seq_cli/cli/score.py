@@ -54,7 +54,8 @@ def score(
     """Print the log-probability of given translations, in nats.
 
     Without arguments, lines of "source TAB translation" are read from a file or stdin. Each input
-    line gives one output line; an empty line gives an empty line, or null with --json.
+    line gives one output line; an empty line gives an empty line. With
+    --json, its log-probability is null.
     """
     from seq2seq_cli.cli.progress import line_progress
 

@@ -92,7 +92,7 @@ class TrainingConfig(Table):
     normalisations, embeddings and learned positions do not decay. The default is 0.01 with `adamw`,
     0.3 with `muon`, and 0 with the others. `adam` does not accept it."""
     beta_1: float = Field(0.9, gt=0, lt=1)
-    """Decay of the mean of gradients, in Adam and Lion."""
+    """Decay of the mean of gradients in Adam; share of that mean in an update of Lion."""
     beta_2: float = Field(0.98, ge=0, lt=1)
     """Decay of the mean of squared gradients in Adam; of the mean of gradients in Lion."""
     epsilon: float = Field(1e-9, gt=0, le=1)

@@ -45,7 +45,7 @@ def _spans(text: str, name: str) -> list[Span]:
     spans, position = [], 0
     try:
         for subtitle in srt.parse(text.replace("\ufeff", " ", 1).replace("\r\n", " \n")):
-            position = _ARROW.search(text, position).start()
+            position = next(_ARROW.finditer(text, position)).start()
             start = text.find("\n", position) + 1 or len(text)
             position = start + len(subtitle.content)
             # srt treats a subtitle without times as text of the previous one.

@@ -28,8 +28,8 @@ def load(*runs: str | os.PathLike[str], device: str = "auto") -> Model:
     Args:
         runs: names of runs in `runs/`, or their paths; the default is the newest run. Several must
             have the same target vocabulary.
-        device: `auto` (a GPU if there is one), `cpu`, `gpu` or `gpu:N`. A process keeps the device
-            that it used first.
+        device: `auto` (a GPU if there is one), `cpu`, `gpu` or `gpu:N`. A later call with
+            another device is an error.
 
     Raises:
         CheckpointError: if there is no such run, or it has no valid checkpoint.
