@@ -3,7 +3,7 @@
     python benchmarks/synthetic_data.py sample-1 --split-seed 1 --pairs 14000 --mono 42000
 
 All runs are in the folder and make the same number of updates. The shipped recipes train
-`transformer`, `rnn` and `reverse`, from Spanish to English. Then `tatoeba-night` trains `student`
+`transformer`, `rnn` and `reverse`, from Spanish to English. Then `tatoeba-student` trains `student`
 on the pairs and on those that `s2s recipe diversify` makes with these models. The control,
 `alone`, starts from the same weights and sees only the real pairs. With `--mono`, `back` has
 translations of other Spanish sentences of the corpus by `reverse` instead. At the end,
@@ -71,11 +71,11 @@ def make(folder: Path, file: str, recipe: str, *arguments: str) -> None:
 
 
 def train_student(folder: Path, name: str, steps: int, synthetic: str | None) -> None:
-    """Train the model of the night on the sample, and on a file of synthetic pairs if given."""
+    """Train the student on the sample, and on a file of synthetic pairs if given."""
     sources = '{corpus = "sample"}'
     if synthetic:
         sources += f', {{corpus = "{synthetic}", columns = "en es", train_only = true}}'
-    train(folder, name, steps, "--config", "tatoeba-night", "--set", f"data.sources=[{sources}]")
+    train(folder, name, steps, "--config", "tatoeba-student", "--set", f"data.sources=[{sources}]")
 
 
 def main() -> None:

@@ -61,6 +61,7 @@ def ablate(
 
     The same command continues after an interruption.
     """
+    from seq2seq_cli.config import Config
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.config.overrides import Overrides
 
@@ -71,7 +72,7 @@ def ablate(
         *training_flags(device, epochs, steps, seed),
         budget=budget,
     )
-    configs = {}
+    configs: dict[str, Config] = {}
     for kind in models.split(","):
         for score in attentions.split(",") if kind == "rnn" else [None]:
             chosen = Overrides()

@@ -41,6 +41,7 @@ def test_the_shell_offers_runs_and_configs(some_runs):
         "tatoeba-quick",
         "tatoeba-rnn-additive",
         "tatoeba-rnn-general",
+        "tatoeba-student",
         "tatoeba-transformer",
     ]
     assert "--epochs" in offered("s2s train --ep")
