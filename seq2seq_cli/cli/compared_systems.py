@@ -61,11 +61,10 @@ def find_system(
     folder = Path(os.path.abspath(name))
     if folder.parent.name == "checkpoints" and os.path.isdir(folder):
         run, checkpoint = str(folder.parents[1]), folder.name
-    elif os.path.isdir(run_path(name)) or is_bundle(path):
-        run, checkpoint = name, ""
+    elif "@" in name and not os.path.isdir(run_path(name)) and not is_bundle(path):
+        run, checkpoint = name.rsplit("@", 1)
     else:
-        run, at, checkpoint = name.rpartition("@")
-        run = run if at else name
+        run, checkpoint = name, ""
     try:
         found = find_one(run, settings, *flags, to=to)
     except CheckpointError as error:

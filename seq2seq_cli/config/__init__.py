@@ -3,7 +3,7 @@
 from typing import Any
 
 import tomli_w
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.config.decoding import DecodingConfig
@@ -33,16 +33,23 @@ class Config(Table):
     training: TrainingConfig = TrainingConfig()
     decoding: DecodingConfig = DecodingConfig()
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _use_training_defaults_of_the_kind(cls, tables: dict[str, Any]) -> dict[str, Any]:
-        """Use the defaults of the kind of model for keys that `[training]` does not set."""
+    def _use_training_defaults_of_the_kind(
+        cls, tables: dict[str, Any], validate: ModelWrapValidatorHandler["Config"]
+    ) -> "Config":
+        """Use the defaults of the kind of model for keys that `[training]` does not set.
+
+        These keys stay unset, so that another kind can replace them with its own defaults.
+        """
         model, training = tables.get("model", {}), tables.get("training", {})
         kind = model.get("kind") if isinstance(model, dict) else model.kind
         if isinstance(training, TrainingConfig):
-            return tables
+            return validate(tables)
         defaults = MODELS[kind or DEFAULT_KIND].training_defaults
-        return {**tables, "training": {**defaults, **training}}
+        config = validate({**tables, "training": {**defaults, **training}})
+        config.training.model_fields_set.difference_update(defaults.keys() - training.keys())
+        return config
 
     @model_validator(mode="after")
     def _positions_for_the_longest_pair(self) -> "Config":

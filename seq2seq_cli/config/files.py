@@ -58,13 +58,8 @@ def changed_config(base: Config, values: Mapping[str, Any], origin: str) -> Conf
     Raises:
         UsageError: if a value is invalid, or values contradict each other.
     """
-    given = base.flat(exclude_unset=True)
-    if values.get("model.kind", base.model.kind) != base.model.kind:
-        for key, default in base.model.training_defaults.items():
-            if given[f"training.{key}"] == default:  # comes from the kind of the base, most likely
-                del given[f"training.{key}"]
     overrides = Overrides()
-    for key, value in {**given, **values}.items():
+    for key, value in {**base.flat(exclude_unset=True), **values}.items():
         if value is not None:
             overrides.set(key, value, origin if key in values else "the base config")
     return load_config(overrides)

@@ -76,7 +76,7 @@ class _Parser(HTMLParser):
         try:
             self.feed(text)
             self.close()
-        except AssertionError as error:  # Python up to 3.13, on an unknown declaration
+        except AssertionError as error:  # some versions of Python, on an unknown declaration
             raise DataError(f"{name}:{self.getpos()[0]}: not HTML: {error}. Correct it") from error
         if self._left:
             tag, line = self._left[-1]

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 _STRING_LINE = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?\s*)?"')
 _CHARSET = re.compile(r'^"Content-Type:[^"]*charset=([\w-]+)', re.MULTILINE)
-_ENCODINGS = {"utf-8", "utf8"}
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"\s*$')
 
 
@@ -60,7 +59,7 @@ def _parse(text: str, name: str) -> "polib.POFile":
         raise missing_extra("polib", error) from error
     text = text.removeprefix("\ufeff")
     charset = _CHARSET.search(text)
-    if charset and charset[1].lower() not in _ENCODINGS:
+    if charset and charset[1].lower() not in {"utf-8", "utf8"}:
         raise DataError(
             f"{name}: declares the charset {charset[1]}. Declare UTF-8 in its header, or convert "
             "it with msgconv --to-code=UTF-8"

@@ -108,8 +108,8 @@ def search_of(decoding: DecodingConfig, closest: bool) -> DecodingConfig:
     """
     if not closest:
         return decoding.model_copy(update={"n_best": 1})
-    several = decoding.sample or decoding.mbr or decoding.rerank
-    found = decoding.found_hypotheses if several else decoding.beam
+    is_beam = not (decoding.sample or decoding.mbr or decoding.rerank)
+    found = decoding.beam if is_beam else decoding.found_hypotheses
     if found == 1:
         remedy = "--set decoding.n_best=5" if decoding.sample else "--beam 5"
         raise UsageError(

@@ -1,6 +1,7 @@
 """The command `compare` on runs and checkpoints."""
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -8,10 +9,23 @@ from pathlib import Path
 import pytest
 from conftest import invoke, s2s, toy_pairs
 
+from seq2seq_cli.cli.compared_systems import find_system
 from seq2seq_cli.errors import DataError, UsageError
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 FAST = ["--resamples", "20", "--trials", "20", "--json"]
+
+
+def test_a_checkpoint_has_several_names(home, trained, monkeypatch):
+    last = max(path.name for path in (trained / "checkpoints").iterdir())
+    os.symlink(trained, "runs/me@home")
+    for name in (f"{trained.name}@{last}", f"me@home@{last}"):
+        system = find_system(name, None, [], None)
+        assert (system.run.run.path.resolve(), system.checkpoint) == (trained, last)
+    os.remove("runs/me@home")
+    monkeypatch.chdir(trained)
+    system = find_system(f"checkpoints/{last}", None, [], None)
+    assert (system.run.run.path.resolve(), system.checkpoint) == (trained, last)
 
 
 def test_checkpoints_of_a_run_are_compared(home, trained):

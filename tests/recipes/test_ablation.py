@@ -79,3 +79,5 @@ def test_an_interrupted_ablation_continues(done, corpus, monkeypatch):
 def test_another_config_is_refused(done, corpus):
     with pytest.raises(UsageError, match=r"training\.steps: 4 there, 5 now"):
         ablate(configs(corpus, training__steps=5), done[0], ignore)
+    with pytest.raises(UsageError, match=r"training\.steps: 4 there, None now"):
+        ablate(configs(corpus, training__steps=None), done[0], ignore)
