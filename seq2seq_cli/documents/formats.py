@@ -40,7 +40,6 @@ class TranslatedDocument(NamedTuple):
     Attributes:
         content: its bytes.
         unit: what the numbers count: "line" or "paragraph".
-        segments: how many segments it has.
         in_parts: the numbers of the sentences that were translated in parts, because they contain
             tags or placeholders.
         untranslated: the numbers of the texts that were not translated.
@@ -48,7 +47,6 @@ class TranslatedDocument(NamedTuple):
 
     content: bytes
     unit: str
-    segments: int
     in_parts: list[int]
     untranslated: list[int]
 
@@ -88,6 +86,5 @@ def translate_document(
         translations.append(segment.text if translation is None else translation)
     texts = with_translations(passages, segments, translations, form)
     in_parts = sorted({segment.number for segment in segments if segment.is_part})
-    return TranslatedDocument(
-        form.write(content, texts), form.unit, len(segments), in_parts, sorted(set(untranslated))
-    )
+    new = form.write(content, texts)
+    return TranslatedDocument(new, form.unit, in_parts, sorted(set(untranslated)))

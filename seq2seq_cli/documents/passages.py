@@ -107,7 +107,7 @@ def splice(text: str, spans: Sequence[Span], texts: Sequence[str]) -> str:
     return "".join([*parts, text[position:]])
 
 
-def missing_extra(module: str | None, error: ImportError) -> UsageError:
+def missing_extra(module: str, error: ImportError) -> UsageError:
     """Return the error for a missing package of the extra `documents`."""
     return UsageError(
         f"--format needs {module}. Install it: pip install 's2s[documents]'"

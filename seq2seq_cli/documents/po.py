@@ -23,33 +23,37 @@ def read(content: bytes, name: str) -> list[Passage]:
         UsageError: if polib is not installed.
     """
     catalog = _parse(decode(content, name), name)
-    passages = []
-    for entry in _untranslated(catalog):
-        texts = [entry.msgid, entry.msgid_plural] if entry.msgid_plural else [entry.msgid]
-        passages += [Passage(text, entry.linenum) for text in texts]
-    return passages
+    return [
+        Passage(message, entry.linenum)
+        for entry in _untranslated(catalog)
+        for message in _messages(entry)
+    ]
 
 
 def write(content: bytes, texts: Sequence[str]) -> bytes:
     """Return the catalog with the texts as translations of the messages that `read` returned.
 
-    polib writes the catalog, and wraps long texts again.
+    A message with an unchanged text stays untranslated: gettext then shows the message itself. If
+    any text is changed, polib writes the catalog, and wraps long texts again.
     """
-    if not texts:
-        return content
     catalog = _parse(content.decode("utf-8"), "")
     following = iter(texts)
+    changed = False
     for entry in _untranslated(catalog):
-        singular = next(following)
+        messages = _messages(entry)
+        translations = [next(following) for _ in messages]
+        if translations == messages:
+            continue
+        changed = True
+        singular, plural = translations[0], translations[-1]
         if entry.msgid_plural:
-            plural = next(following)
             forms = {number: plural for number in sorted(entry.msgstr_plural or {0: "", 1: ""})}
             if len(forms) > 1:  # a language with one form uses it for every number
                 forms[0] = singular
             entry.msgstr_plural = forms
         else:
             entry.msgstr = singular
-    return (str(catalog).rstrip("\n") + "\n").encode("utf-8")
+    return (str(catalog).rstrip("\n") + "\n").encode("utf-8") if changed else content
 
 
 def _parse(text: str, name: str) -> "polib.POFile":
@@ -82,6 +86,11 @@ def _untranslated(catalog: "polib.POFile") -> Iterator["polib.POEntry"]:
         translated = entry.msgstr or any(entry.msgstr_plural.values())
         if not entry.obsolete and not translated and entry.msgid:
             yield entry
+
+
+def _messages(entry: "polib.POEntry") -> list[str]:
+    """Return the message, and its plural if it has one."""
+    return [entry.msgid, entry.msgid_plural] if entry.msgid_plural else [entry.msgid]
 
 
 # Line breaks and tabs of a message are significant. Each text between them is translated alone.

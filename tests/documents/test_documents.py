@@ -24,7 +24,7 @@ from seq2seq_cli.documents.formats import format_of
 from seq2seq_cli.errors import DataError
 
 
-@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"po"}))
+@pytest.mark.parametrize("name", sorted(SAMPLES))
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_the_identity_changes_no_byte(name, ends, mark):
@@ -38,9 +38,7 @@ def test_the_identity_changes_no_byte(name, ends, mark):
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_each_text_is_translated_once_and_in_order(name):
-    found, seen = translated(name, SAMPLES[name])
-    assert seen == SEGMENTS[name]
-    assert found.segments == len(seen)
+    assert translated(name, SAMPLES[name])[1] == SEGMENTS[name]
 
 
 @pytest.mark.parametrize("name", sorted(KEPT))
@@ -171,8 +169,7 @@ def test_any_text_stays_under_the_identity_or_is_an_error(name, text):
         found, seen = translated(name, content)
     except DataError:
         return
-    if name != "po":
-        assert found.content == content
+    assert found.content == content
     assert all("\n" not in segment for segment in seen)
 
 

@@ -98,6 +98,12 @@ def test_a_language_with_one_form_gets_the_plural():
     assert 'msgstr[0] "%d FILES"' in found.content.decode()
 
 
+def test_an_unchanged_message_stays_untranslated():
+    catalog = 'msgid "OK"\nmsgstr ""\n\nmsgid "cats"\nmsgstr ""\n'
+    found, _ = translated("po", catalog.encode(), {"OK": "OK", "cats": "gatos"}.get)
+    assert found.content.decode().endswith(catalog.removesuffix('""\n') + '"gatos"\n')
+
+
 def test_a_sentence_of_many_lines_takes_little_time():
     content = b"a word\n" * 5000
     began = time.monotonic()
