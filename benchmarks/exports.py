@@ -57,7 +57,7 @@ def rows(
             path = Path(folder, "export").with_suffix(form.suffix)
             given = quantization if len(form.promised) > 1 else None
             try:
-                made = export(run, path, kind, "", given)
+                made = export(run, path, kind, given)
             except UsageError as error:
                 yield f"refused: {error}"
                 return

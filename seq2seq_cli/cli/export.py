@@ -1,6 +1,5 @@
 """The command that exports a run to another format, and compares both: export."""
 
-import shlex
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -75,14 +74,11 @@ def export(
 
     chosen = quantization.value if quantization else None
     exporting.check_output(out, to.value, chosen)
-    words = ["export", run, str(out), "--to", to.value]
-    words += ["--quantization", chosen] if chosen else []
     with work_progress(not quiet) as show:
         made = exporting.export(
             found.run,
             out,
             kind=to.value,
-            command=shlex.join(words),
             quantization=chosen,
             data=table,
             warn=warn,

@@ -31,7 +31,7 @@ class Facts:
         pairs: number of training pairs.
         scores: by the name of the search, on `sentences` dev sentences.
         sentences: number of dev sentences that were translated.
-        command: the arguments of `s2s` that made the export.
+        command: the command that makes the export from a run of this name.
         unsupported: constraints of the run's search that the export does not have.
     """
 
@@ -109,7 +109,7 @@ without its context. s2s cuts sources of more than {longest:,} tokens.
 
 ```sh
 s2s train --config config.toml --run {shlex.quote(facts.run)}
-s2s {facts.command}
+{facts.command}
 ```
 
 Versions: {", ".join(f"{name} {version}" for name, version in facts.state.versions.items())}.

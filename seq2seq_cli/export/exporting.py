@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -76,7 +77,6 @@ def export(
     run: Run,
     path: Path,
     kind: str,
-    command: str,
     quantization: str | None = None,
     data: DataConfig | None = None,
     warn: Warn = print,
@@ -88,7 +88,6 @@ def export(
         run: the run.
         path: the file or folder to make; its parent exists.
         kind: a key of FORMATS.
-        command: the arguments of `s2s` that do this, for the model card.
         quantization: type of the weights; None for the format's usual type.
         data: the run's `[data]`, perhaps with a new path of the corpus; None for the run's own.
         warn: called for each damaged checkpoint, and for keys of the run's search that the format
@@ -103,6 +102,8 @@ def export(
     """
     check_output(path, kind, quantization)
     form = FORMATS[kind]
+    command = ["s2s", "export", _name(run), path.name, "--to", kind]
+    command += ["--quantization", quantization] if quantization else []
     quantization = form.check_quantization(quantization)
     loaded = load_run(run, warn)
     form.check_model(loaded)
@@ -111,7 +112,8 @@ def export(
             f"--to {kind} does not support {', '.join(unsupported)} of the run. Its translations "
             "can differ from those of s2s translate"
         )
-    facts, sentences, expected = _facts(run, loaded, form, data or loaded.data, command, show)
+    data = data or loaded.data
+    facts, sentences, expected = _facts(run, loaded, form, data, shlex.join(command), show)
     texts = {
         NAME: model_card(facts, form.usage(loaded, path.name, quantization)),
         "config.toml": facts.config.to_toml(),
@@ -129,6 +131,11 @@ def export(
     return Export(path, kind, agreements)
 
 
+def _name(run: Run) -> str:
+    """Return the name of a run, without the extension if it is a bundle."""
+    return run.name.removesuffix(SUFFIX)
+
+
 def _facts(
     run: Run,
     loaded: LoadedRun,
@@ -143,7 +150,7 @@ def _facts(
     sentences, references = dev.sources[:SENTENCES], dev.references[:SENTENCES]
     expected = form.expected(loaded, sentences)
     facts = Facts(
-        run=run.path.name.removesuffix(SUFFIX),
+        run=_name(run),
         config=run.config(),
         state=loaded.state,
         languages=loaded.languages,

@@ -58,7 +58,7 @@ class Format(ABC):
         Raises:
             UsageError: if the extension is wrong.
         """
-        if path.suffix != (self.suffix or path.suffix):
+        if self.suffix and path.suffix != self.suffix:
             raise UsageError(
                 f"{path}: the name of a {self.name} must end in {self.suffix}. "
                 f"Use {path}{self.suffix}"

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("uncompiled")
 @pytest.fixture(scope="module")
 def bundle(trained, tmp_path_factory):
     path = tmp_path_factory.mktemp("bundle") / "toy.s2s"
-    exporting.export(Run(trained), path, "bundle", "export toy toy.s2s --to bundle")
+    exporting.export(Run(trained), path, "bundle")
     return path
 
 
@@ -46,11 +46,17 @@ def test_a_bundle_is_accepted_wherever_a_run_is(bundle, home, trained):
     assert json.loads(line)["bleu"] > 0
 
 
-def test_a_bundle_has_a_card_and_no_optimizer(bundle):
+def test_a_bundle_has_a_card_and_no_optimizer(bundle, trained):
     content = contents(bundle)
     assert not [name for name in content if "optimizer" in name]
     card = content["README.md"].decode()
-    for part in ("nrefs:1", "Licence", "s2s train --config", "s2s export toy toy.s2s", "Limits"):
+    for part in (
+        "nrefs:1",
+        "Licence",
+        "s2s train --config",
+        f"s2s export {trained.name} toy.s2s",
+        "Limits",
+    ):
         assert part in card
     assert json.loads(content["scores.json"])["searches"]["greedy"]["bleu_signature"]
 
@@ -76,7 +82,7 @@ def test_an_export_with_other_translations_is_refused_and_removed(trained, tmp_p
         Bundle, "program", lambda self, path, loaded: lambda texts, beam: ["x"] * len(texts)
     )
     with pytest.raises(ExportError, match="greedy: 0 of .* promised"):
-        exporting.export(Run(trained), tmp_path / "b.s2s", "bundle", "")
+        exporting.export(Run(trained), tmp_path / "b.s2s", "bundle")
     assert [*tmp_path.iterdir()] == []
 
 

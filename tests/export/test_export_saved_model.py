@@ -146,7 +146,7 @@ def test_a_model_of_both_directions_has_functions_for_each():
 @pytest.fixture(scope="module")
 def exported(trained, tmp_path_factory):
     path = tmp_path_factory.mktemp("saved") / "toy"
-    made = exporting.export(Run(trained), path, "saved-model", "export toy toy --to saved-model")
+    made = exporting.export(Run(trained), path, "saved-model")
     assert all(each.equal == each.sentences for each in made.agreements)
     return path
 
