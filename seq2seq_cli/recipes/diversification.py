@@ -32,8 +32,9 @@ from seq2seq_cli.recipes.synthetic import (
     translate_into,
 )
 from seq2seq_cli.recipes.training_side import read_training_side
-from seq2seq_cli.recipes.work_folder import check_new, work_folder, writing
+from seq2seq_cli.recipes.work_folder import check_new, work_folder
 from seq2seq_cli.runs.checkpoints import Checkpoint
+from seq2seq_cli.runs.disk import disk_errors
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.work import ShowWork, Warn, show_nothing
 
@@ -168,7 +169,7 @@ def _join(corpus: Corpus, logs: Sequence[PairsLog], path: Path) -> tuple[int, di
     left_out: Counter[str] = sum((Counter(log.position.left_out) for log in logs), Counter())
     left_out += Counter({"duplicate": int(again.sum()), LEAKS: int((leaked & ~again).sum())})
     kept = ~(again | leaked)
-    with writing(path), path.open("w", encoding="utf-8", newline="\n") as file:
+    with disk_errors(path), path.open("w", encoding="utf-8", newline="\n") as file:
         pairs = chain.from_iterable(part() for part in parts)
         file.writelines(tsv_line(pair) for pair in compress(pairs, kept))
     return int(kept.sum()), dict(left_out)

@@ -9,9 +9,8 @@ from pathlib import Path
 from seq2seq_cli.data.lines import canonical
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError
-from seq2seq_cli.recipes.work_folder import writing
 from seq2seq_cli.runs import disk, files
-from seq2seq_cli.runs.disk import write_durably
+from seq2seq_cli.runs.disk import disk_errors, write_durably
 
 # Characters that would end a column or a line of a TSV file, or make the line unreadable.
 _NOT_IN_TSV = str.maketrans({"\t": " ", "\n": " ", "\r": " ", "\0": "\N{REPLACEMENT CHARACTER}"})
@@ -58,7 +57,7 @@ class PairsLog:
         self.path = path
         self._position_path = path.with_suffix(".json")
         self.position = self._read_position()
-        with writing(path):
+        with disk_errors(path):
             files.append(path, b"")
             files.sync(path.parent)  # or the position might be on the disk, and the file not
             size = files.size(path)
@@ -82,7 +81,7 @@ class PairsLog:
         """
         lines = [tsv_line(pair) for pair in pairs]
         data = "".join(lines).encode()
-        with writing(self.path):
+        with disk_errors(self.path):
             files.append(self.path, data)
             files.sync(self.path)
         before = self.position
@@ -115,7 +114,7 @@ class PairsLog:
             raise self._damaged() from error
 
     def _set_position(self, position: Position) -> None:
-        with writing(self.path):
+        with disk_errors(self.path):
             write_durably(self._position_path, json.dumps(asdict(position)).encode())
         self.position = position
 
@@ -134,5 +133,5 @@ def publish(partial: Path, output: Path) -> None:
     Raises:
         DiskError: if that fails.
     """
-    with writing(output):
+    with disk_errors(output):
         disk.publish(partial, output)

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from seq2seq_cli.errors import DataError, DiskError, UsageError, os_reason
+from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.runs import files
-from seq2seq_cli.runs.disk import make_durably, remove_tree, write_durably
+from seq2seq_cli.runs.disk import disk_errors, make_durably, remove_tree, write_durably
 from seq2seq_cli.runs.lock import LOCK, locked
 
 _SETTINGS = "settings.json"
@@ -32,13 +32,13 @@ def work_folder(output: Path, settings: Mapping[str, Any]) -> Iterator[Path]:
     """
     check_new(output)
     folder = output.with_name(f"{output.name}.partial")
-    with writing(folder):
+    with disk_errors(folder):
         make_durably(folder)
     with locked(folder, f"is making {output}", "give another --output"):
         check_new(output)  # another process may have completed it
         _check_settings(folder, json.loads(json.dumps(settings)))
         yield folder
-        with writing(folder):
+        with disk_errors(folder):
             remove_tree(folder)
 
 
@@ -54,22 +54,10 @@ def check_new(output: Path) -> None:
         )
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError of writing `path` into a DiskError."""
-    try:
-        yield
-    except OSError as error:
-        raise DiskError(
-            f"{path}: cannot be written: {os_reason(error)}. After fixing this, the same command "
-            "continues"
-        ) from error
-
-
 def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / _SETTINGS
     if not files.exists(path):
-        with writing(folder):
+        with disk_errors(folder):
             if unknown := {*files.names(folder)} - {LOCK, f".{_SETTINGS}.partial"}:
                 raise DataError(
                     f"{folder}: has {min(unknown)}, but no {_SETTINGS} with the settings of "

@@ -87,7 +87,7 @@ def disk_error(path: Path, problem: str, error: OSError) -> DiskError:
         error: the reason.
     """
     remedy = (
-        "Free some space and continue with --resume"
+        "Free some space and repeat the command; training continues with --resume"
         if error.errno in (errno.ENOSPC, errno.EDQUOT)
         else "Check the folder and its permissions"
     )
