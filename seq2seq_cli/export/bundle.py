@@ -39,8 +39,7 @@ class Bundle(Format):
         """See Format.write. It also creates a folder beside the file: its name plus ".folder"."""
         folder = path.with_name(f"{path.name}.folder")
         made = Run(folder)
-        tokenizer = {each.name: each.read_bytes() for each in run.tokenizer.iterdir()}
-        made.write(run.config(), tokenizer)
+        made.write(run.config(), run.tokenizer_files())
         weights = [Tensor(v.path, v.numpy()) for v in loaded.model.trainable_variables]
         made.save(weights, [], loaded.state)
         for name in ("metrics.jsonl", "computation.json"):

@@ -85,7 +85,8 @@ def average_checkpoints(run: Run, chosen: Sequence[Checkpoint], name: str | None
         name: of the new run; None for the next number.
 
     Raises:
-        CheckpointError: if the checkpoints have different tensors.
+        CheckpointError: if the checkpoints have different tensors, or the tokenizers of the run
+            cannot be read.
         UsageError: if the folder of the new run has content.
         DiskError: if it cannot be written.
     """
@@ -100,7 +101,7 @@ def average_checkpoints(run: Run, chosen: Sequence[Checkpoint], name: str | None
     newest = max((checkpoint.state for checkpoint in chosen), key=lambda state: state.step)
     now = datetime.now(timezone.utc).isoformat()
     state = replace(newest, dev_bleu=None, saved_at=now)
-    tokenizer = {path.name: path.read_bytes() for path in run.tokenizer.iterdir()}
+    tokenizer = run.tokenizer_files()
     made = new_run(name, f"{config.model.label}-average")
     with made.lock():
         made.write(config, tokenizer)

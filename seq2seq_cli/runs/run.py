@@ -9,7 +9,7 @@ from typing import Any
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.errors import CheckpointError, UsageError
+from seq2seq_cli.errors import CheckpointError, UsageError, os_reason
 from seq2seq_cli.runs import checkpoints, files, saving
 from seq2seq_cli.runs.attention_history import AttentionHistory
 from seq2seq_cli.runs.checkpoints import Checkpoint
@@ -48,6 +48,20 @@ class Run:
     def checkpoints(self) -> Path:
         """The folder of the checkpoints."""
         return self.path / "checkpoints"
+
+    def tokenizer_files(self) -> dict[str, bytes]:
+        """Return the content of the tokenizers' files, by name.
+
+        Raises:
+            CheckpointError: if they cannot be read.
+        """
+        try:
+            return {path.name: path.read_bytes() for path in self.tokenizer.iterdir()}
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.tokenizer}: cannot be read: {os_reason(error)}. Restore it from a copy, or "
+                "train again"
+            ) from error
 
     @property
     def logs(self) -> Path:

@@ -133,6 +133,14 @@ def test_what_cannot_be_averaged_is_refused_and_nothing_is_made(run, arguments, 
     assert [path.name for path in Path("runs").iterdir()] == ["001-x"]
 
 
+def test_a_run_without_its_tokenizers_is_refused_and_nothing_is_made(run):
+    shutil.rmtree(run / "tokenizer")
+    code, _, errors = s2s("checkpoints", "average", "001-x", "--last", "2")
+    assert code == 4
+    assert "runs/001-x/tokenizer: cannot be read: No such file" in " ".join(errors.split())
+    assert [path.name for path in Path("runs").iterdir()] == ["001-x"]
+
+
 def test_other_weights_cannot_be_averaged(run):
     folder = run / "checkpoints/step-00000003"
     safetensors.numpy.save_file({"a": np.zeros(2, np.float32)}, folder / checkpoints.MODEL)
