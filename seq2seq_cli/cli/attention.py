@@ -163,6 +163,8 @@ def attention(
     flags = decoding_flags(beam=beam, batch_tokens=batch_tokens)
     found = find_each_run(run, settings, flags, to)
     pairs = read_pairs(sentences, target, input_file)
+    if png or svg:
+        _check_figures(found, pairs)
     runs = read_runs(found, pairs, to, device, quiet)
     if html:
         write_page(html, runs, quiet)
@@ -173,6 +175,16 @@ def attention(
     for number in range(len(pairs)):
         for read in runs:
             emit(_result(read, number, choice), as_json)
+
+
+def _check_figures(found: Sequence[FoundRun], pairs: Sequence[Pair]) -> None:
+    """Check that there is one map to draw, before the models read the sentences."""
+    maps = len(found) * sum(bool(source.strip()) for source, _ in pairs)
+    if maps != 1:
+        raise UsageError(
+            f"--png and --svg show one sentence of one run, and there are {maps}. Give one "
+            "sentence, or write all to a page with --html"
+        )
 
 
 def _write_figures(
@@ -187,15 +199,10 @@ def _write_figures(
     from seq2seq_cli.attention.figure import figure
     from seq2seq_cli.cli import console
 
-    attentions = [each for run in runs for each in run.attentions if each is not None]
-    if len(attentions) != 1:
-        raise UsageError(
-            f"--png and --svg show one sentence of one run, and there are {len(attentions)}. Give "
-            "one sentence, or write all to a page with --html"
-        )
+    (attention,) = [each for run in runs for each in run.attentions if each is not None]
     for format_name, path in (("png", png), ("svg", svg)):
         if path is not None:
-            content = figure(attentions[0], choice.view(attentions[0]), format_name, dark)
+            content = figure(attention, choice.view(attention), format_name, dark)
             write_file(path, content, f"--{format_name}")
             if not quiet:
                 console.show_notice(f"Wrote {path}")

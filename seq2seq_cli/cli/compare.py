@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seq2seq_cli.cli import completion
 from seq2seq_cli.cli.compared_systems import SetOptions, find_set, find_system, outputs_of
 from seq2seq_cli.cli.files import Result, check_output, emit, print_line, write_file
 from seq2seq_cli.cli.options import (
@@ -17,7 +18,6 @@ from seq2seq_cli.cli.options import (
     JsonOption,
     LengthPenaltyOption,
     QuietOption,
-    RunOption,
     SetOption,
     SourceOption,
     TargetOption,
@@ -71,6 +71,14 @@ MetricOption = Annotated[
         metavar="METRIC",
     ),
 ]
+SplitRunOption = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        help="The run whose split to use: its name in runs/, its path, or a bundle.",
+        autocompletion=completion.runs,
+    ),
+]
 HTMLOption = Annotated[
     Path | None, typer.Option(help="Write a page with all outputs side by side.")
 ]
@@ -79,7 +87,7 @@ MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a table 
 
 def compare(
     systems: SystemsArgument,
-    run: RunOption = None,
+    run: SplitRunOption = None,
     to: ToOption = None,
     split: SplitOption = Split.test,
     source_file: SourceFileOption = None,

@@ -147,7 +147,7 @@ def find_set(
             words = count_words(read_text(choice.training_file)) if choice.training_file else None
             return ComparedSet(test_set, words, str(saved), split)
         choice = replace(choice, split=split)
-    corpus = _corpus(found, options) if found else None
+    corpus = Corpus.of(found, options.data, to) if found else None
     if split and not corpus:
         raise UsageError(
             "files of translations do not contain the source sentences. Give --source-file and "
@@ -202,12 +202,6 @@ def outputs_of(
     return outputs
 
 
-def _corpus(found: FoundRun, options: SetOptions) -> Corpus:
-    config = found.config.data
-    moved = config if options.data is None else config.moved_to(options.data)
-    return Corpus(moved, found.run.data_fingerprint(), str(found.run.path), options.to)
-
-
 def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Corpus | None:
     """Return a corpus if its files exist, otherwise None with a warning.
 
@@ -239,7 +233,7 @@ def _check_split(
     from seq2seq_cli.evaluation.comparison import check_same
     from seq2seq_cli.evaluation.test_sets import read_split
 
-    corpus = _corpus(found, options)
+    corpus = Corpus.of(found, options.data, options.to)
     if not compared_set.split or (
         compared_set.corpus and replace(compared_set.corpus, run=corpus.run) == corpus
     ):

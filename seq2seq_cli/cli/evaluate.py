@@ -139,7 +139,7 @@ def evaluate(
     detailed = details or bool(html)
     if run or not hypotheses or choice.is_split:
         found = find_runs(run, settings, *corpus_flags(None, source, target), *flags, to=to)
-        corpus = _corpus(found[0], data, to)
+        corpus = Corpus.of(found[0], data, to)
         if choice.is_split or (detailed and not training_file):
             fetch_data(corpus.data, quiet)
             if hypotheses:
@@ -234,12 +234,6 @@ def _check_files(
             check_output(path, [("--hypotheses", hypotheses), *choice.files], option)
     if hypotheses:
         check_input(hypotheses, "--hypotheses")
-
-
-def _corpus(found: FoundRun, data: str | None, to: str | None) -> Corpus:
-    config = found.config.data
-    moved = config if data is None else config.moved_to(data)
-    return Corpus(moved, found.run.data_fingerprint(), str(found.run.path), to)
 
 
 def _languages(

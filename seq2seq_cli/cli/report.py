@@ -2,7 +2,7 @@
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,13 +19,10 @@ from seq2seq_cli.cli.options import (
     warn,
 )
 from seq2seq_cli.cli.resources import FoundRun, fetch_data, find_one, start_tensorflow
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.cli.test_sets import Corpus, refuse_options
 
 if TYPE_CHECKING:
-    from seq2seq_cli.config import Config
-    from seq2seq_cli.config.data import DataConfig
     from seq2seq_cli.evaluation.run_report import SplitScores
-    from seq2seq_cli.runs.run import Run
     from seq2seq_cli.work import ShowWork
 
 
@@ -59,46 +56,42 @@ def make_report(
     from seq2seq_cli.runs.naming import find_run
 
     check_output(output)
-    if to and no_test:
-        raise UsageError(
-            "--to applies to the test scores, but --no-test leaves them out. Leave out one"
+    if no_test:
+        given: dict[str, object] = {
+            "--to": to,
+            "--data": data,
+            "--source": source,
+            "--target": target,
+            "--device": device,
+        }
+        refuse_options(
+            given, "applies to the test scores, but --no-test leaves them out. Leave out one"
         )
     names: list[str | None] = list(runs) if runs else [None]
     found = [find_run(name, warn) for name in names]
     library()  # raises an error early if it is not installed
-    tested = []
+    tested, corpora = [], []
     if not no_test:
         flags = corpus_flags(None, source, target)
-        tested = [_tested(find_one(str(run.path), None, *flags, to=to), data) for run in found]
-        for each in tested:
-            fetch_data(each.data, quiet)
+        tested = [find_one(str(run.path), None, *flags, to=to) for run in found]
+        corpora = [Corpus.of(each, data, to) for each in tested]
+        for corpus in corpora:
+            fetch_data(corpus.data, quiet)
         start_tensorflow(device)
     with work_progress(not quiet) as show:
-        tests = [_test_scores(each, to, show) for each in tested]
+        pairs = zip(tested, corpora, strict=True)
+        tests = [_test_scores(each, corpus, show) for each, corpus in pairs]
         reports = [gather(run, test, warn) for run, test in zip_longest(found, tests)]
     write_file(output, report_page(reports).encode(), "--output")
     print_line(str(output))
 
 
-class _Tested(NamedTuple):
-    """A run whose model translates the test split, and the `[data]` with its location."""
-
-    run: "Run"
-    config: "Config"
-    data: "DataConfig"
-
-
-def _tested(found: FoundRun, data: str | None) -> _Tested:
-    run, config = found
-    return _Tested(run, config, config.data if data is None else config.data.moved_to(data))
-
-
-def _test_scores(tested: _Tested, to: str | None, show: "ShowWork") -> "SplitScores":
+def _test_scores(found: FoundRun, corpus: Corpus, show: "ShowWork") -> "SplitScores":
     from seq2seq_cli.decoding.loading import load_run
     from seq2seq_cli.evaluation.split_scores import split_scores
     from seq2seq_cli.evaluation.test_sets import read_split
 
-    loaded = load_run(tested.run, warn, tested.config).towards(to)
-    fingerprint, name = loaded.state.data_fingerprint, str(tested.run.path)
-    test_set, _ = read_split(tested.data, fingerprint, name, "test", show, to)
+    loaded = load_run(found.run, warn, found.config).towards(corpus.to)
+    given = corpus.data, corpus.fingerprint, corpus.run
+    test_set, _ = read_split(*given, "test", show, corpus.to)
     return split_scores(loaded, test_set, show)

@@ -33,7 +33,8 @@ def find_runs(
 
     Raises:
         CheckpointError: if there is no such run.
-        UsageError: if an option is invalid, or a run does not translate into that language.
+        UsageError: if an option is invalid or reverses the direction, or a run does not translate
+            into that language.
     """
     from seq2seq_cli.runs.naming import find_run
 
@@ -48,6 +49,7 @@ def find_runs(
         )
     first, *more = [find_run(name, warn) for name in names or (None,)]
     found = [FoundRun(first, first.config(options))]
+    _check_direction(*found[0])
     found += [FoundRun(run, run.config()) for run in more]
     for run, config in found:
         try:
@@ -55,6 +57,16 @@ def find_runs(
         except UsageError as error:
             raise UsageError(f"{run.path}: {error}") from None
     return found
+
+
+def _check_direction(run: "Run", config: "Config") -> None:
+    """Check that --source and --target do not exchange the languages of a run."""
+    own, given = run.config().data, config.data
+    if given.source_language == own.target_language or given.target_language == own.source_language:
+        raise UsageError(
+            f"{run.path}: translates from {own.direction}. --source and --target give other names "
+            "of its languages, and cannot reverse it. Leave them out"
+        )
 
 
 def find_one(

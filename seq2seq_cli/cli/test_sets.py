@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2seq_cli.cli.files import check_input
+from seq2seq_cli.cli.resources import FoundRun
 from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,6 +120,13 @@ class Corpus:
     fingerprint: str | None
     run: str
     to: str | None = None
+
+    @classmethod
+    def of(cls, found: FoundRun, data: str | None, to: str | None) -> "Corpus":
+        """Return the corpus of a run, at the location of --data if it is given."""
+        run, config = found
+        moved = config.data if data is None else config.data.moved_to(data)
+        return cls(moved, run.data_fingerprint(), str(run.path), to)
 
 
 def refuse_options(given: Mapping[str, object], reason: str) -> None:

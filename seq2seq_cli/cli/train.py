@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seq2seq_cli.cli import completion
 from seq2seq_cli.cli.options import (
     AttentionOption,
     BudgetOption,
@@ -14,7 +15,6 @@ from seq2seq_cli.cli.options import (
     EpochsOption,
     ModelOption,
     QuietOption,
-    RunOption,
     SeedOption,
     SetOption,
     SourceOption,
@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     from seq2seq_cli.training.events import Result
 
 
+TrainedRunOption = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        help="The new run's name in runs/, or its path; with --resume, those of the run.",
+        autocompletion=completion.runs,
+    ),
+]
 _ACCEPT_CHANGES = (
     "With --resume: continue even if config, data or versions differ from those of the run. "
     "The result then differs from that of an uninterrupted run."
@@ -55,7 +63,7 @@ def train(
     steps: StepsOption = None,
     budget: BudgetOption = None,
     seed: SeedOption = None,
-    run: RunOption = None,
+    run: TrainedRunOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the run's last checkpoint.")
     ] = False,

@@ -91,8 +91,13 @@ def test_figures_are_written(home, tmp_path):
     invoke("attention", SENTENCE, "--png", str(png), "--svg", str(svg), "--dark")
     assert png.read_bytes().startswith(b"\x89PNG")
     assert ">gatos.<" in svg.read_text("utf-8")
+
+
+def test_figures_of_several_sentences_are_refused_before_any_is_read(home, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="it comes with the extra `plot`")
+    monkeypatch.setattr("seq2seq_cli.attention.reader.AttentionReader.read", None)
     with pytest.raises(UsageError, match="one sentence of one run, and there are 2"):
-        invoke("attention", SENTENCE, SENTENCE, "--png", str(png))
+        invoke("attention", SENTENCE, SENTENCE, "--png", str(tmp_path / "a.png"))
 
 
 @pytest.mark.parametrize(

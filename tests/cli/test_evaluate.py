@@ -55,6 +55,12 @@ def test_languages_are_those_of_a_corpus_that_moved(home, corpus, tmp_path):
     assert record["bleu"] == json.loads(invoke("eval", "--json")[0])["bleu"]
 
 
+def test_languages_cannot_be_exchanged(home, tmp_path):
+    (tmp_path / "a.tsv").write_text("los gatos\tthe cats\n")
+    with pytest.raises(UsageError, match="translates from en to es. --source and --target give"):
+        invoke("eval", "--source", "es", "--target", "en", "--tsv", str(tmp_path / "a.tsv"))
+
+
 def test_only_decoding_can_be_set_for_a_trained_run(home):
     with pytest.raises(UsageError, match="--set data.source_language: a trained run accepts only"):
         invoke("eval", "--set", "data.source_language=de")

@@ -27,6 +27,13 @@ def test_several_runs_without_their_models(home, trained, tmp_path):
     assert text.count("s2s train --config") == 2
 
 
+@pytest.mark.parametrize("option", ["--to", "--data", "--source", "--target", "--device"])
+def test_options_of_test_scores_are_refused_without_them(home, option):
+    code, _, err = s2s("report", "--no-test", option, "x")
+    assert code == 2
+    assert f"{option} applies to the test scores, but --no-test leaves" in " ".join(err.split())
+
+
 def test_broken_lines_of_figures_are_left_out_with_a_warning(trained, tmp_path):
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     with (run / "metrics.jsonl").open("a") as file:
