@@ -32,7 +32,8 @@ def animated_svg(evolution: Evolution, dark: bool = False) -> bytes:
         evolution: of the attention in a sentence.
         dark: light text on a dark background.
     """
-    queries, keys = map(_labels, (evolution.queries, evolution.keys))
+    queries = [shortened(word) for word in evolution.queries]
+    keys = [shortened(word) for word in evolution.keys]
     theme, frames = theme_for(dark), evolution.frames
     left = round(22 + max(map(_width, queries)))
     top = round(20 + _SLOPE * max(map(_width, keys)))
@@ -42,6 +43,7 @@ def animated_svg(evolution: Evolution, dark: bool = False) -> bytes:
     times = _Times(len(frames))
     cells, keyframes = _cells(evolution, theme, times, left, top)
     curve = _curve([frame.dev_bleu for frame in frames], left, curve_top, width - 16)
+    last_x, last_y = curve[-1]
     dots = [(times.at(i), f"transform: translate({x}px, {y}px)") for i, (x, y) in enumerate(curve)]
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -51,8 +53,13 @@ def animated_svg(evolution: Evolution, dark: bool = False) -> bytes:
         lstrip_blocks=True,
     )
     text = environment.get_template("animation.svg.j2").render(
-        **{"theme": theme, "width": width, "height": curve_top + _CURVE + 40},
-        **{"left": left, "top": top, "side": _CELL - _GAP, "curve_top": curve_top},
+        theme=theme,
+        width=width,
+        height=curve_top + _CURVE + 40,
+        left=left,
+        top=top,
+        side=_CELL - _GAP,
+        curve_top=curve_top,
         title=without_controls(f"{evolution.source} → {evolution.reference}"),
         description=f"The attention of {len(frames)} validations: {frames[0].caption}, to "
         f"{frames[-1].caption}.",
@@ -62,9 +69,11 @@ def animated_svg(evolution: Evolution, dark: bool = False) -> bytes:
         cells=cells,
         keyframes=[*keyframes, ("dot", [*dots, (100, dots[-1][1])])],
         curve=" ".join(f"{x},{y}" for x, y in curve),
-        dot="{}px, {}px".format(*curve[-1]),
+        dot=f"{last_x}px, {last_y}px",
         captions=[(round(i * _FRAME, 2), frame.caption) for i, frame in enumerate(frames)],
-        **{"seconds": times.seconds, "frame": times.at(1), "last": times.share(_LAST)},
+        seconds=times.seconds,
+        frame=times.at(1),
+        last=times.share(_LAST),
     )
     return text.encode()
 
@@ -82,10 +91,6 @@ class _Times:
     def share(self, seconds: float) -> float:
         """Return a time in per cent."""
         return round(100 * seconds / self.seconds, 2)
-
-
-def _labels(words: list[str]) -> list[str]:
-    return [shortened(word) for word in words]
 
 
 def _width(word: str) -> float:
@@ -107,8 +112,10 @@ def _cells(
                 keyframes.append((name, _without_repetitions(colours, times)))
             cells.append(
                 {
-                    **{"x": left + j * _CELL, "y": top + i * _CELL},
-                    **{"fill": colours[-1], "name": name},
+                    "x": left + j * _CELL,
+                    "y": top + i * _CELL,
+                    "fill": colours[-1],
+                    "name": name,
                     "title": without_controls(f"{query} – {key}: {100 * weights[-1]:.0f} %"),
                 }
             )

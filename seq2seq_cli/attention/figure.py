@@ -19,8 +19,15 @@ _DOTS = 200  # per inch, of a PNG
 _CELLS_WITH_NUMBERS = 400
 # The first comes with matplotlib; the others, if installed, have further scripts.
 _FONTS = (
-    *("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Arabic"),
-    *("Noto Sans Hebrew", "Noto Sans Devanagari", "Arial Unicode MS", "Hiragino Sans"),
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Arial Unicode MS",
+    "Hiragino Sans",
 )
 
 
@@ -61,9 +68,9 @@ def figure(attention: Attention, view: View, format_name: str, dark: bool = Fals
     axes = drawn.add_subplot(facecolor=theme.background)
     colours = LinearSegmentedColormap.from_list("attention", theme.scale)
     scale = PowerNorm(GAMMA, 0, 1)
-    edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
     mesh = axes.pcolormesh(
-        *edges,
+        np.arange(columns + 1) - 0.5,
+        np.arange(rows + 1) - 0.5,
         view.weights,
         cmap=colours,
         norm=scale,
@@ -100,8 +107,12 @@ def _label(axes: Any, view: View, theme: Theme) -> None:
 def _write_numbers(axes: Any, view: View, theme: Theme) -> None:
     for (row, column), weight in np.ndenumerate(view.weights):
         axes.text(
-            *(column, row, f"{100 * weight:.0f}" if weight >= 0.005 else ""),
-            **{"ha": "center", "va": "center", "fontsize": 7},
+            column,
+            row,
+            f"{100 * weight:.0f}" if weight >= 0.005 else "",
+            ha="center",
+            va="center",
+            fontsize=7,
             color=[part / 255 for part in ink_on(theme.colour(weight))],
         )
 

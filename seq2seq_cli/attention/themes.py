@@ -29,12 +29,18 @@ class Theme(NamedTuple):
 
 
 LIGHT = Theme(
-    *("#ffffff", "#1b2130", "#5b6372", "#b03a06"),
-    ("#f5f3ee", "#cddfee", "#7db2da", "#2a70b0", "#0a2f66"),
+    background="#ffffff",
+    ink="#1b2130",
+    muted="#5b6372",
+    accent="#b03a06",
+    scale=("#f5f3ee", "#cddfee", "#7db2da", "#2a70b0", "#0a2f66"),
 )
 DARK = Theme(
-    *("#12151c", "#e9e7e1", "#a3abba", "#ffab6b"),
-    ("#1a1e28", "#234467", "#2a74b4", "#5fb3ea", "#d6f0ff"),
+    background="#12151c",
+    ink="#e9e7e1",
+    muted="#a3abba",
+    accent="#ffab6b",
+    scale=("#1a1e28", "#234467", "#2a74b4", "#5fb3ea", "#d6f0ff"),
 )
 
 

@@ -9,22 +9,22 @@ from seq2seq_cli.documents.passages import Format, Passage, Span, decode, passag
 from seq2seq_cli.errors import DataError
 
 UNTRANSLATED = {
-    *("script", "style", "template", "noscript", "textarea", "svg", "math", "iframe", "object"),
-    *("pre", "code", "kbd", "samp", "var", "tt"),
-}
+    "script", "style", "template", "noscript", "textarea", "svg", "math", "iframe", "object",
+    "pre", "code", "kbd", "samp", "var", "tt",
+}  # fmt: skip
 """Elements whose content is not translated."""
 
 VOID = {
-    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
-    *("source", "track", "wbr"),
-}
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param",
+    "source", "track", "wbr",
+}  # fmt: skip
 """Elements that have no end tag."""
 
 INLINE = {
-    *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i"),
-    *("img", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strong", "sub"),
-    *("sup", "time", "tt", "u", "var", "wbr"),
-}
+    "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "img", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strong", "sub",
+    "sup", "time", "tt", "u", "var", "wbr",
+}  # fmt: skip
 """Inline elements, which do not end a sentence."""
 
 _TAG = re.compile(r"</?([A-Za-z][\w-]*)")

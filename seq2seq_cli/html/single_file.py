@@ -75,7 +75,7 @@ class SingleFilePage:
 
     @property
     def _folders(self) -> list[Path]:
-        return [self.folder, *filter(None, [self.borrowed])]
+        return [self.folder, self.borrowed] if self.borrowed else [self.folder]
 
     def _text(self, name: str) -> str:
         return _text(self._folders, name)
@@ -83,14 +83,16 @@ class SingleFilePage:
     def _sources(self, scripts: Sequence[str]) -> str:
         """Return the scripts that may run, as a Content-Security-Policy names them."""
         digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
-        hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
-        return " ".join([*hashes, *["'unsafe-eval'"][: self.compiles]] or ["'none'"])
+        sources = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+        if self.compiles:
+            sources.append("'unsafe-eval'")
+        return " ".join(sources or ["'none'"])
 
 
 def _text(folders: Sequence[Path], name: str) -> str:
     """Return the text of a file of the first folder that has it."""
-    found = [folder / name for folder in folders if os.path.isfile(folder / name)]
-    return (found or [folders[0] / name])[0].read_text("utf-8")
+    found = next((each for each in folders if os.path.isfile(each / name)), folders[0])
+    return (found / name).read_text("utf-8")
 
 
 def joined(folders: Sequence[Path], scripts: Sequence[str]) -> str:

@@ -19,10 +19,10 @@ from seq2seq_cli.errors import CheckpointError, os_reason
 from seq2seq_cli.runs import files
 
 _DTYPES = {
-    **{"F64": "float64", "F32": "float32", "F16": "float16"},
-    **{f"{sign}{bits}": f"{name}{bits}" for sign, name in (("I", "int"), ("U", "uint"))
-       for bits in (8, 16, 32, 64)},
-    "BF16": "bfloat16", "BOOL": "bool",
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
+    "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8",
+    "BOOL": "bool",
 }  # fmt: skip
 _CODES = {name: code for code, name in _DTYPES.items()}
 _ALIGNMENT = 8  # bytes

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 import tensorflow as tf
 
 _SHARED = {  # the result is the buffer of the first input, or of the variable
-    *("Reshape", "Identity", "IdentityN", "ReadVariableOp", "ExpandDims", "Squeeze", "Bitcast"),
-    *("StopGradient", "PreventGradient", "Unpack", "VarHandleOp", "Placeholder"),
-}
+    "Reshape", "Identity", "IdentityN", "ReadVariableOp", "ExpandDims", "Squeeze", "Bitcast",
+    "StopGradient", "PreventGradient", "Unpack", "VarHandleOp", "Placeholder",
+}  # fmt: skip
 _IN_PLACE = {  # the result may be written over an input that nothing else reads later
-    *("Add", "AddV2", "AddN", "Sub", "Mul", "RealDiv", "Maximum", "Neg", "Exp", "Tanh", "TanhGrad"),
-    *("Relu", "ReluGrad", "LogSoftmax", "Softmax", "BiasAdd", "SelectV2"),
-}
+    "Add", "AddV2", "AddN", "Sub", "Mul", "RealDiv", "Maximum", "Neg", "Exp", "Tanh", "TanhGrad",
+    "Relu", "ReluGrad", "LogSoftmax", "Softmax", "BiasAdd", "SelectV2",
+}  # fmt: skip
 _NEVER = -1
 
 

@@ -17,8 +17,19 @@ PAGE = SingleFilePage(
     "attention.html.j2",
     ("page.css", "panels.css", "explain.css"),
     (
-        *("dom.js", "state.js", "colours.js", "maps.js", "canvas.js", "matrix.js", "lines.js"),
-        *("words.js", "heads.js", "explain.js", "panel.js", "list.js", "main.js"),
+        "dom.js",
+        "state.js",
+        "colours.js",
+        "maps.js",
+        "canvas.js",
+        "matrix.js",
+        "lines.js",
+        "words.js",
+        "heads.js",
+        "explain.js",
+        "panel.js",
+        "list.js",
+        "main.js",
     ),
 )
 """The files of the page; each module comes after those that it imports."""

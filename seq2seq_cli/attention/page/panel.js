@@ -17,6 +17,7 @@ const LABELS = {
 export class Panel {
   /**
    * @param run the record of the run
+   * @param number the number of the panel on the page, which makes its id unique
    * @param onHold called with the word that is held (null for none)
    * @param onChoose called with the layer and the head of a small picture
    */

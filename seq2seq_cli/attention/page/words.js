@@ -19,7 +19,6 @@ const PLAIN = element("button", {
 export class Words {
   /**
    * @param side "query" or "key"
-   * @param label what stands before the words
    * @param onPoint called with the word ({query: i} or {key: i}, or null) and whether it is held
    */
   constructor(side, onPoint) {
@@ -42,6 +41,12 @@ export class Words {
     });
   }
 
+  /**
+   * Show the words of a map.
+   *
+   * @param view the map
+   * @param label the text before the words
+   */
   show(view, label) {
     const texts = this.side === "query" ? view.queries : view.keys;
     const probabilities = this.side === "query" ? view.probabilities : [];

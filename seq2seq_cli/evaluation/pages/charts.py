@@ -73,8 +73,8 @@ def attention_chart(map_: AttentionMap) -> dict[str, Any]:
         for j, target in enumerate(map_.target_tokens)
         for i, source in enumerate(map_.source_tokens)
     ]
-    tokens = (map_.source_tokens, map_.target_tokens)
-    return {"data": {"values": cells}, "title": "Attention", **_heat_map(*tokens, "translation")}
+    heat_map = _heat_map(map_.source_tokens, map_.target_tokens, "translation")
+    return {"data": {"values": cells}, "title": "Attention", **heat_map}
 
 
 def evolution_chart(evolution: Evolution) -> dict[str, Any]:
@@ -82,7 +82,10 @@ def evolution_chart(evolution: Evolution) -> dict[str, Any]:
     frames = evolution.frames
     cells = [
         {
-            **{"i": i, "j": j, "source": source, "target": target},
+            "i": i,
+            "j": j,
+            "source": source,
+            "target": target,
             "weights": [_rounded(float(frame.weights[j, i])) for frame in frames],
         }
         for j, target in enumerate(evolution.queries)

@@ -187,7 +187,7 @@ def test_a_run_without_figures_has_a_page(tmp_path):
     run.path.mkdir()
     run.write(load_config(Overrides()), {})
     page = report_page([dataclasses.replace(gather(run), test=None)])
-    assert "no figures yet" in page
+    assert "has not recorded any metrics yet" in page
     assert "All keys have their default values." in page
 
 
