@@ -62,6 +62,9 @@ def estimated_pairs(path: Path) -> int | None:
     """Return an estimate of the lines of a file of `files_at`, from its beginning.
 
     It is None if the file cannot be read.
+
+    Raises:
+        DataError: if it is a zip file that is damaged or has no file of pairs.
     """
     if not is_zip(path):
         return estimated_lines(path)

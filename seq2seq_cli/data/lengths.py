@@ -88,8 +88,10 @@ def _text_lengths(
     if known[0] is not None and known[1] is not None:
         return known[0], known[1]
 
-    def read(start: int) -> tuple[list[str], list[str]]:
-        return pairs.take(range(start, min(start + _BLOCK_PAIRS, len(pairs))))
+    def read(start: int) -> list[np.ndarray]:
+        texts = pairs.take(range(start, min(start + _BLOCK_PAIRS, len(pairs))))
+        # TensorFlow would first pad each text of a list to the longest one.
+        return [np.array([text.encode() for text in side], object) for side in texts]
 
     @tf.autograph.experimental.do_not_convert  # the conversion would take half a second
     def count(start: tf.Tensor) -> tf.Tensor:

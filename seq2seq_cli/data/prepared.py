@@ -47,6 +47,7 @@ class Prepared:
 
     def __init__(self, path: Path, config: DataConfig):
         import tensorflow_datasets as tfds
+        from google.protobuf.json_format import ParseError
 
         self._path = path
         self._languages = config.source_language, config.target_language
@@ -62,7 +63,7 @@ class Prepared:
             tags = None
             if sequences := self.metadata.get("tags"):
                 tags = Tags([*map(tuple, sequences)], np.load(path / TAGS))
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, ValueError, KeyError, TypeError, ParseError) as error:
             raise DataError(f"{path}: is damaged ({error}). Prepare it again") from error
         _check_sizes(path, shards, sizes)
         self._check(config)
@@ -181,14 +182,16 @@ class PreparedPairs:
 
     def known_lengths(self, side: int, fingerprint: str) -> np.ndarray | None:
         """Return the number of tokens of each sentence of a side (uint16), if they were stored."""
-        path = self._lengths_path(side, fingerprint)
-        lengths = np.load(path) if os.path.isfile(path) else None
-        return lengths if lengths is not None and len(lengths) == len(self) else None
+        try:
+            lengths: np.ndarray = np.load(self._lengths_path(side, fingerprint))
+        except (OSError, EOFError, ValueError):
+            return None
+        return lengths if len(lengths) == len(self) else None
 
     def keep_lengths(self, side: int, fingerprint: str, lengths: np.ndarray) -> None:
         """Store the number of tokens of each sentence of a side, if the folder is writable."""
         path = self._lengths_path(side, fingerprint)
-        partial = path.with_suffix(".partial.npy")
+        partial = path.with_suffix(f".{os.getpid()}.partial.npy")
         try:
             np.save(partial, lengths)
             publish(partial, path)

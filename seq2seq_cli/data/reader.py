@@ -84,8 +84,10 @@ class Reader:
 
         Corpora with names are not checked.
         """
-        given = [CorpusConfig(corpus=path) for path in self._held_out_files().values() if path]
-        for corpus in [*self._config.mixture, *given]:
+        for path in self._held_out_files().values():
+            if path and path not in CORPORA:
+                self._open_file(path)
+        for corpus in self._config.mixture:
             if corpus.corpus not in CORPORA and not corpus.corpus.startswith(CATALOG):
                 self._open(corpus)
 
@@ -99,7 +101,7 @@ class Reader:
         sides: list[list[Pair] | None] = []
         for name, path in self._held_out_files().items():
             if path:
-                sides.append(list(self._open(CorpusConfig(corpus=path)).pairs))
+                sides.append(list(self._open_file(path).pairs))
             else:
                 given = [side for c in corpora if (side := getattr(c, name)) is not None]
                 sides.append([pair for side in given for pair in side] if given else None)
@@ -107,6 +109,15 @@ class Reader:
 
     def _held_out_files(self) -> dict[str, str | None]:
         return {"dev": self._config.dev, "test": self._config.test}
+
+    def _open_file(self, path: str) -> OpenCorpus:
+        """Open `data.dev` or `data.test`."""
+        if path.startswith(CATALOG):
+            raise UsageError(
+                f"{path}: data.dev and data.test must be files of pairs. Give a path, or use the "
+                "dev and test pairs of the corpus"
+            )
+        return self._open(CorpusConfig(corpus=path))
 
     def _open(self, corpus: CorpusConfig) -> OpenCorpus:
         name = corpus.corpus

@@ -151,3 +151,10 @@ def test_a_corpus_of_a_further_language_needs_columns_of_its_own(tsv):
     message = r"german.tsv: columns in data.sources says .* are en and de. Set .* such as \"en de\""
     with pytest.raises(UsageError, match=message):
         Reader(DataConfig(corpus=None, sources=sources)).corpora()
+
+
+def test_dev_and_test_pairs_must_be_files(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("a\tb\n")
+    with pytest.raises(UsageError, match="tfds:x: data.dev and data.test must be files of pairs"):
+        read(path, dev="tfds:x")

@@ -108,8 +108,10 @@ class LineFile:
         head = list(islice(rows, 100))
         widths = [len(row) for row in head]
         columns = 3 if widths.count(3) > widths.count(2) else 2
-        ended = 0  # the line after which one of two files ends
+        ended: int | None = None  # the line after which one of two files ends
         for number, row in enumerate(chain(head, rows)):
+            if self.is_parallel and None in row and ended is None:
+                ended = number
             bad = next((cell for cell in row if isinstance(cell, BadLineError)), None)
             if bad is not None:
                 yield Line("", "", [], Kind.ENCODING, str(bad))
@@ -120,7 +122,6 @@ class LineFile:
             elif len(cells) != columns:
                 reason = f"{len(row)} column{'s' * (len(row) != 1)} where {columns} are expected"
                 if self.is_parallel:
-                    ended = ended or number
                     reason = f"{Path(self.names[row.index(None)]).name} ends after line {ended}"
                 yield Line("", "", cells, Kind.COLUMNS, reason)
             else:

@@ -69,7 +69,6 @@ def _read(config: Config, folder: Path, workers: BeamWorkers, show: ShowWork) ->
     """Write all pairs into chunks below `folder`, and assign each pair to a split."""
     reader = Reader(config.data)
     corpora = reader.corpora()
-    reader.estimated_pairs()  # finds missing files
     show(READING)
     chunks = _write_chunks(reader, corpora, config.data, folder, workers)
     held_out = HeldOut.read(reader, corpora, config.data)

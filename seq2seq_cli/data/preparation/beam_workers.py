@@ -7,6 +7,7 @@ import shlex
 import uuid
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ class BeamWorkers:
         )
         self._folder = folder
         self._calls: list[tuple[int, bytes]] = []
+        self._numbers = count()  # never the same, in case a slow call ends after its results
 
     def __enter__(self) -> "BeamWorkers":
         self._processes.__enter__()
@@ -58,7 +60,7 @@ class BeamWorkers:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Note a call. It may run several times, even at once, if a worker fails or is slow."""
-        self._calls.append((len(self._calls), pickle.dumps((function, arguments))))
+        self._calls.append((next(self._numbers), pickle.dumps((function, arguments))))
 
     def results(self) -> list[Any]:
         """Run the noted calls, and return their results in the order of submission.

@@ -18,11 +18,9 @@ class Shard(NamedTuple):
     """The result of writing a shard.
 
     Attributes:
-        bytes: the size of the file; 0 if there is none.
         dev, test: the dev and test pairs of the chunk, which are not in the file.
     """
 
-    bytes: int
     dev: list[Pair]
     test: list[Pair]
 
@@ -64,7 +62,7 @@ def copy_shard(path: Path, shard: Path | None, languages: tuple[str, str]) -> Sh
     dev, test = ([pairs[i] for i in np.flatnonzero(sides == side)] for side in (DEV, TEST))
     if shard is not None:
         write_records(shard, [pairs[i] for i in np.flatnonzero(sides == TRAIN)], languages)
-    return Shard(shard.stat().st_size if shard else 0, dev, test)
+    return Shard(dev, test)
 
 
 def write_records(path: Path, pairs: list[Pair], languages: tuple[str, str]) -> None:

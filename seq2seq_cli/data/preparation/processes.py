@@ -3,9 +3,13 @@
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
+
+from seq2seq_cli.errors import WorkerError
 
 _IGNORE_INTERRUPTS = (signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
 
@@ -32,14 +36,33 @@ class Processes:
         self._executor.shutdown(cancel_futures=True)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Start a call; first wait until there are not too many unfinished calls."""
-        if len(self._pending) == self._capacity:
-            self._results.append(self._pending.popleft().result())
-        self._pending.append(self._executor.submit(function, *arguments))
+        """Start a call; first wait until there are not too many unfinished calls.
+
+        Raises:
+            WorkerError: if a process was killed.
+        """
+        with _killed_processes():
+            if len(self._pending) == self._capacity:
+                self._results.append(self._pending.popleft().result())
+            self._pending.append(self._executor.submit(function, *arguments))
 
     def results(self) -> list[Any]:
-        """Wait for all calls, and return their results in the order of submission."""
-        done = [*self._results, *(future.result() for future in self._pending)]
+        """Wait for all calls, and return their results in the order of submission.
+
+        Raises:
+            WorkerError: if a process was killed.
+        """
+        with _killed_processes():
+            done = [*self._results, *(future.result() for future in self._pending)]
         self._pending.clear()
         self._results = []
         return done
+
+
+@contextmanager
+def _killed_processes() -> Iterator[None]:
+    """Turn the error for a killed process into a WorkerError."""
+    try:
+        yield
+    except BrokenProcessPool:
+        raise WorkerError("a worker process was killed, perhaps for lack of memory") from None

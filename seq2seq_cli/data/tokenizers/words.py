@@ -82,7 +82,8 @@ class WordPiece(Tokenizer):
     """Words split from left to right into the longest pieces of a vocabulary (Wu et al. 2016).
 
     All pieces of a word except the first begin with "##". Case and accents are kept. A character
-    that is not in the vocabulary becomes "<unk>". Everything else is restored exactly.
+    that is not in the vocabulary becomes "<unk>", and so does a word of more than 1,000 bytes.
+    Everything else is restored exactly.
 
     Args:
         vocabulary: pieces with their spaces written as ▁, in the order of their ids from 4 on.

@@ -120,6 +120,8 @@ class TestFiles:
         assert found(findings) == {"columns": [3], "encoding": [1]}
         assert findings.findings[0].examples == ["p.es ends after line 2"]
         assert findings.files[0].lines == 3
+        (tmp_path / "p.es").write_bytes(b"")
+        assert checked(tmp_path / "p").findings[0].examples == ["p.es ends after line 0"] * 3
 
     def test_an_unreadable_corpus_is_an_error(self, tsv, tmp_path):
         with pytest.raises(DataError, match=r"none: no such file, nor .*none.en with"):

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -10,9 +12,10 @@ from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.preparation import chunked
 from seq2seq_cli.data.preparation import prepare as prepare_module
 from seq2seq_cli.data.preparation.prepare import prepare
+from seq2seq_cli.data.preparation.processes import Processes
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import learn_tokenizers
-from seq2seq_cli.errors import DataError, DiskError, UsageError
+from seq2seq_cli.errors import DataError, DiskError, UsageError, WorkerError
 
 PAIRS = [*toy_pairs(), *toy_pairs()[:7], ("tab and\u2028line", "¿Ñ?")]
 
@@ -91,6 +94,12 @@ def test_token_counts_are_stored_for_a_vocabulary(config, prepared):
     expected = tokenizers.source.tokenize(sentences).row_lengths().numpy().tolist()
     assert source.tolist() == expected
     assert train.known_lengths(0, "0" * 64) is None
+    train.keep_lengths(0, "0" * 64, source)
+    assert train.known_lengths(0, "0" * 64).tolist() == expected
+    (damaged,) = prepared.glob("tokens-*-0000*.npy")
+    damaged.write_bytes(damaged.read_bytes()[:50])
+    assert train.known_lengths(0, "0" * 64) is None
+    damaged.unlink()
 
 
 def test_another_vocabulary_is_learned_again(config, prepared):
@@ -187,9 +196,10 @@ def test_a_damaged_shard_is_named(config, tmp_path, small_chunks):
         f"{shard}: has 100 bytes, where {size:,} bytes were written. {path} is damaged; prepare it "
         "again"
     )
-    (path / "metadata.json").write_text("{")
-    with pytest.raises(DataError, match="out: is damaged .* Prepare it again"):
-        opened(config, path)
+    for name in ("dataset_info.json", "metadata.json"):
+        (path / name).write_text("{")
+        with pytest.raises(DataError, match="out: is damaged .* Prepare it again"):
+            opened(config, path)
 
 
 def test_a_broken_link_where_the_folder_would_be_is_refused_at_once(config, tmp_path):
@@ -208,3 +218,9 @@ def test_a_prepared_corpus_is_not_prepared_again(config, prepared, tmp_path):
     with pytest.raises(UsageError, match="has been prepared already"):
         prepare(again, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_process_is_an_error():
+    with pytest.raises(WorkerError, match="a worker process was killed"), Processes(1) as processes:
+        processes.submit(os._exit, 1)
+        processes.results()
