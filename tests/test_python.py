@@ -212,3 +212,11 @@ def test_a_given_translation_that_is_cut_is_a_warning(model):
 def test_samples_take_the_place_of_the_beam_of_a_run():
     found = with_options(DecodingConfig(beam=5, length_penalty=1), "a", {"sample": True})
     assert found == DecodingConfig(sample=True, length_penalty=1)
+
+
+def test_options_of_sampling_end_with_it():
+    defaults = DecodingConfig(sample=True, temperature=0.7, top_k=5)
+    found = with_options(defaults, "a", {"sample": False, "beam": 4})
+    assert found == DecodingConfig(beam=4)
+    with pytest.raises(UsageError, match="only sampling uses decoding.top_k"):
+        with_options(defaults, "a", {"sample": False, "top_k": 5})

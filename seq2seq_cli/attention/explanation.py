@@ -65,7 +65,7 @@ class Explanation(NamedTuple):
     Attributes:
         words: of the translation.
         search: the tree of the beam, the parents first; empty for greedy decoding, samples, minimum
-            Bayes risk, and given translations.
+            Bayes risk, re-ranking, and given translations.
         nearest: the training pairs most similar to the source.
         unseen: words of the source that occur in no training source that is indexed.
         never_together: pairs of words of the source that are indexed, but not from one training

@@ -181,13 +181,17 @@ class AttentionReader:
 
 
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
-    """Return tokens with the words that they form. BOS, EOS and tags are separate words."""
+    """Return tokens with the words that they form. BOS, EOS and tags are separate words.
+
+    Each word has a token: words that end inside a token are joined to the word in which it ends.
+    """
     before = [*itertools.takewhile(lambda i: i == BOS or tokenizer.is_tag(i), ids)]
     inner = [i for i in ids[len(before) :] if i != EOS]
     after = ids[len(before) + len(inner) :]
     indices, words = word_indices(tokenizer, inner)
     if inner and not words:  # spaces alone
         words = ["".join(tokenizer.pieces(inner))]
+    indices, words = _with_tokens(indices, words)
     first, last = tokenizer.pieces(before), tokenizer.pieces(after)
     word_of = [
         *range(len(before)),
@@ -195,6 +199,14 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
         *range(len(before) + len(words), len(before) + len(words) + len(after)),
     ]
     return Tokens(tokenizer.pieces(ids), [*first, *words, *last], word_of)
+
+
+def _with_tokens(indices: Sequence[int], words: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Join each word in which no token ends to the next one in which a token does."""
+    ends = sorted({*indices})
+    starts = [0, *(end + 1 for end in ends[:-1])][: len(ends)]
+    joined = [" ".join(words[i : j + 1]) for i, j in zip(starts, ends, strict=True)]
+    return [ends.index(index) for index in indices], joined
 
 
 def _of_pair(

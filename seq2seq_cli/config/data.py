@@ -138,6 +138,10 @@ class DataConfig(Table):
             "of that language"
         )
 
+    def covers(self, source: str, target: str) -> bool:
+        """Return whether a model with this table translates from one language into another."""
+        return target in self.target_languages and self.languages_to(target) == (source, target)
+
     def moved_to(self, corpus: str) -> "DataConfig":
         """Return the same table with another corpus, and without `sources`."""
         return self.model_copy(update={"corpus": corpus, "sources": []})

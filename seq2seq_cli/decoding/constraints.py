@@ -24,9 +24,9 @@ def constrain(
     The first two never exclude a token of the prefix. For the arguments see the functions below.
     """
     free_RV = logits_RV
-    logits_RV = require_minimum_length(logits_RV, t, minimum_B)
     if no_repeat_ngram:
         logits_RV = exclude_repeated_ngrams(logits_RV, ids_BKT, t, no_repeat_ngram)
+    logits_RV = require_minimum_length(logits_RV, t, minimum_B)
     return follow_prefix(logits_RV, free_RV, t, prefix_BP)
 
 
@@ -49,13 +49,18 @@ def penalise_repetition(logits_RV: tf.Tensor, ids_BKT: tf.Tensor, penalty: float
 
 
 def require_minimum_length(logits_RV: tf.Tensor, t: tf.Tensor, minimum_B: tf.Tensor) -> tf.Tensor:
-    """Exclude EOS if the translation would have fewer tokens than its minimum."""
+    """Exclude EOS if the translation would have fewer tokens than its minimum.
+
+    EOS stays if no other token is possible.
+    """
     too_early_B = t + 1 < minimum_B
 
     def go_on() -> tf.Tensor:
         too_early_R1 = _by_hypothesis(too_early_B, logits_RV)
         is_eos_V = tf.range(logits_RV.shape[1]) == EOS
-        return tf.where(too_early_R1 & is_eos_V, IMPOSSIBLE, logits_RV)
+        others_RV = tf.where(is_eos_V, IMPOSSIBLE, logits_RV)
+        has_others_R1 = tf.reduce_max(others_RV, axis=1, keepdims=True) > IMPOSSIBLE
+        return tf.where(too_early_R1 & has_others_R1, others_RV, logits_RV)
 
     return tf.cond(tf.reduce_any(too_early_B), go_on, lambda: logits_RV)
 

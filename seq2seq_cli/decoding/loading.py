@@ -170,9 +170,7 @@ def load_reverse(name: str, languages: tuple[str, str], warn: Warn) -> LoadedRun
     try:
         run = find_run(name)
         config = run.config()
-        if source not in config.data.target_languages or (
-            config.data.languages_to(source) != (target, source)
-        ):
+        if not config.data.covers(target, source):
             raise UsageError(
                 f"{option}: {run.path} translates from {config.data.direction}. Ranking "
                 f"translations from {source} to {target} needs a run from {target} to {source}"
@@ -210,7 +208,7 @@ def load_ensemble(
 
     Raises:
         CheckpointError: see load_run.
-        UsageError: if their target vocabularies are not the same.
+        UsageError: if their languages or target vocabularies are not the same.
     """
     unknown = [None] * len(runs)
     members = zip(runs, configs or unknown, checkpoints or unknown, strict=True)
@@ -219,6 +217,12 @@ def load_ensemble(
     if len(loaded) == 1:
         return first
     for other in loaded[1:]:
+        if not other.data.covers(*first.languages):
+            raise UsageError(
+                f"--run {first.name} --run {other.name}: an ensemble needs the same languages in "
+                f"all runs, but the first translates from {' to '.join(first.languages)}, and the "
+                f"other from {other.data.direction}. Leave one of them out"
+            )
         if other.tokenizers.target.fingerprint != first.tokenizers.target.fingerprint:
             raise UsageError(
                 f"--run {first.name} --run {other.name}: an ensemble needs the same target "

@@ -33,7 +33,10 @@ class Reranker:
         self._config = config
 
     def __call__(
-        self, sources: Sequence[str], hypotheses: Sequence[Sequence[Translation]]
+        self,
+        sources: Sequence[str],
+        hypotheses: Sequence[Sequence[Translation]],
+        parts: int | None = None,
     ) -> list[list[Translation]]:
         """Return the `n_best` hypotheses of each source with their new scores, the best first.
 
@@ -43,13 +46,14 @@ class Reranker:
         Args:
             sources: the sentences.
             hypotheses: of each sentence; there may be none.
+            parts: see Scorer.score.
         """
         pairs = {
             (each.text, source): None
             for source, found in zip(sources, hypotheses, strict=True)
             for each in found
         }
-        scored = self._scorer.score([*pairs])
+        scored = self._scorer.score([*pairs], parts)
         reverse = {
             pair: (score.log_probability or 0.0, len(score.tokens))
             for pair, score in zip(pairs, scored, strict=True)

@@ -85,10 +85,15 @@ class Scorer:
             self._run = tf.function(run, input_signature=signature, autograph=False)
             self._predict = tf.function(predict, input_signature=signature, autograph=False)
 
-    def score(self, pairs: Sequence[Pair]) -> list[Score]:
-        """Return a score for each (source, translation), in order."""
+    def score(self, pairs: Sequence[Pair], parts: int | None = None) -> list[Score]:
+        """Return a score for each (source, translation), in order.
+
+        Args:
+            pairs: sources and translations.
+            parts: how many batches are computed in parallel; None for as many as suit the machine.
+        """
         scores = [_BLANK] * len(pairs)
-        for i, source, target, row in self._forced(pairs, self._run):
+        for i, source, target, row in self._forced(pairs, self._run, parts):
             scores[i] = self._score(source, target, row)
         return scores
 
@@ -104,7 +109,10 @@ class Scorer:
         return confidence, correct > 0
 
     def _forced(
-        self, pairs: Sequence[Pair], run: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+        self,
+        pairs: Sequence[Pair],
+        run: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+        parts: int | None = None,
     ) -> Iterator[tuple[int, EncodedSentence, EncodedSentence, np.ndarray]]:
         """Yield (index, source, target, row of the result of `run`) for pairs that are not blank.
 
@@ -120,8 +128,8 @@ class Scorer:
             with memory_errors(len(chosen), lengths[chosen[0]], self._config):
                 return run(*(tf.constant(padded_batch(side)) for side in sides)).numpy()
 
-        rows = list(batches(lengths, self._config))
-        for chosen, results in zip(rows, in_parallel(compute, rows), strict=True):
+        rows = list(batches(lengths, self._config, parts))
+        for chosen, results in zip(rows, in_parallel(compute, rows, parts), strict=True):
             for i, row in zip(chosen, results, strict=True):
                 yield i, sources[i], targets[i], row
 

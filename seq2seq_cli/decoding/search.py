@@ -1,8 +1,7 @@
 """Search over the interface of `models.seq2seq`: one loop for every architecture.
 
-Greedy decoding, beam search and sampling are this loop with different `strategies`. Further
-suffixes: C candidates, N hypotheses returned, R = B K rows. The dictionaries of hypotheses are
-those of `hypotheses`.
+Greedy decoding, beam search and sampling are this loop with different `strategies`. The
+dictionaries of hypotheses are those of `hypotheses`.
 """
 
 from collections.abc import Callable
@@ -77,9 +76,7 @@ class Search:
         self._on_step = on_step
         self._model = model
         self._config = config
-        self._precision: str = config.precision
-        if config.precision == "auto":
-            self._precision = choose_decoding_precision(config.precision, model)
+        self._precision = choose_decoding_precision(config.precision, model)
         self._keeps_attention = attention
         self._results: int | tf.Tensor = config.n_best
         self._beams: int | tf.Tensor = config.n_best if config.sample else config.beam

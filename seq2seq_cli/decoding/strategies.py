@@ -1,7 +1,4 @@
-"""Greedy decoding, beam search and sampling: functions that choose the next tokens.
-
-Suffixes in addition to those of `models.seq2seq`: C candidates.
-"""
+"""Greedy decoding, beam search and sampling: functions that choose the next tokens."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -102,7 +99,7 @@ def sampling(temperature: float, top_k: int | None, top_p: float) -> Choose:
 def top(logits_RV: tf.Tensor, number: int | tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the highest logits of each row and their tokens, as tf.math.top_k does, but faster.
 
-    They are in the blocks with the highest maxima.
+    They are in the blocks with the highest maxima. Which of equal logits are returned may differ.
     """
     if not isinstance(number, int):
         return tf.math.top_k(logits_RV, number)

@@ -25,7 +25,7 @@ from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.parallel import in_parallel
-from seq2seq_cli.special_tokens import EOS, PAD
+from seq2seq_cli.special_tokens import EOS, PAD, UNK
 
 COMPILED_FROM = 9
 """Number of sentences from which the search is compiled, which takes a second or more."""
@@ -71,7 +71,9 @@ class Translation:
 
 
 # (sources, hypotheses of each) -> the best hypotheses of each, the best first
-Rerank = Callable[[Sequence[str], Sequence[Sequence[Translation]]], list[list[Translation]]]
+Rerank = Callable[
+    [Sequence[str], Sequence[Sequence[Translation]], int | None], list[list[Translation]]
+]
 
 
 class Translator:
@@ -131,7 +133,7 @@ class Translator:
         self._config = config
         self._alignments = alignments
         self._replace_unknown = replace_unknown
-        self._prefix = token_ids(tokenizers.target, [prefix])[0][:-1]
+        self._prefix = prefix_ids(tokenizers.target, prefix)
         _check_prefix(len(self._prefix), config)
         self._rerank = rerank
         # The search finds all hypotheses that are compared or ranked.
@@ -185,7 +187,7 @@ class Translator:
             hypotheses = [
                 [replace(translations[i], others=()), *translations[i].others] for i in wanted
             ]
-            ranked = self._rerank([sentences[i] for i in wanted], hypotheses)
+            ranked = self._rerank([sentences[i] for i in wanted], hypotheses, parts)
             for i, (best, *others) in zip(wanted, ranked, strict=True):
                 translations[i] = replace(best, others=tuple(others))
         return translations
@@ -207,9 +209,6 @@ class Translator:
         ids, scores, log_probabilities, attention = (tensor.numpy() for tensor in found)
         number = ids.shape[1]
         texts = self._tokenizers.target.detokenize(ids.reshape(-1, ids.shape[2]).tolist())
-        # A vocabulary of bytes also has the line feed. But each input line must give one output
-        # line.
-        texts = [text.replace("\n", " ").replace("\r", " ") for text in texts]
         translations = []
         for b, source in enumerate(encoded):
             each = [
@@ -266,6 +265,21 @@ class Translator:
         # One line of text for each sentence, regardless of the bytes that the model composed.
         text = " ".join(text.replace("\0", "\N{REPLACEMENT CHARACTER}").split())
         return Translation(text, ids=ids, cut=source.cut, alignment=alignment)
+
+
+def prefix_ids(tokenizer: Tokenizer, prefix: str) -> np.ndarray:
+    """Return the ids (int32) of the beginning of a translation, without EOS.
+
+    Raises:
+        UsageError: if the vocabulary does not have all of its text.
+    """
+    ids = token_ids(tokenizer, [prefix])[0][:-1]
+    if UNK in ids:
+        raise UsageError(
+            f"--prefix {prefix!r}: the target vocabulary (tokenizer.kind = {tokenizer.kind!r}) "
+            "does not have all of its words or characters. Give another prefix"
+        )
+    return ids
 
 
 def distinct(translations: Sequence[Translation]) -> list[Translation]:

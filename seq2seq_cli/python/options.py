@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import CheckpointError, UsageError
 
 
 class Options(TypedDict, total=False):
@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
 
 
 # The keywords of `translate` that have no default in `[decoding]`, or another meaning there.
+_OF_SAMPLING = {"temperature", "top_k", "top_p"}
 _OTHER_KEYWORDS = ("n_best", "prefix", "with_scores", "replace_unknown", "to")
 
 
@@ -62,6 +63,8 @@ def with_options(
 ) -> DecodingConfig:
     """Return a run's `[decoding]` with options applied.
 
+    `sample=False` also resets the other options of sampling to their defaults.
+
     Args:
         defaults: the run's.
         origin: of the defaults, for errors.
@@ -74,7 +77,8 @@ def with_options(
     if not options:
         return defaults
     values, given = Overrides(), Overrides()
-    for key, value in defaults.model_dump(exclude_none=True).items():
+    unused = _OF_SAMPLING if options.get("sample") is False else set()
+    for key, value in defaults.model_dump(exclude_none=True, exclude=unused).items():
         values.set(f"decoding.{key}", value, origin)
     for key, value in options.items():
         if key not in DecodingConfig.model_fields:
@@ -99,10 +103,10 @@ def options_as_keywords() -> Iterator[None]:
     """Name options in an error as in Python: `top_k` for `--top-k` and `decoding.top_k`."""
     try:
         yield
-    except UsageError as error:
+    except (UsageError, CheckpointError) as error:
         text = re.sub(rf" \(--(?:{_FLAGS})\)", "", str(error))
         text = re.sub(
             rf"(?<!\S)--({_FLAGS})(?![\w-])", lambda match: match[1].replace("-", "_"), text
         )
         text = re.sub(rf"(?<![\w./-])(?:decoding|training)\.(?=(?:{_KEYS})\b)", "", text)
-        raise UsageError(text.replace("sample = true", "sample = True")) from None
+        raise type(error)(text.replace("sample = true", "sample = True")) from None

@@ -7,11 +7,10 @@ from typing import Any
 from seq2seq_cli.attention.growing import Grower
 from seq2seq_cli.attention.reader import AttentionReader
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.decoding.encoding import token_ids
 from seq2seq_cli.decoding.loading import LoadedRun, load_reverse
 from seq2seq_cli.decoding.scoring import Scorer
 from seq2seq_cli.decoding.search import Search
-from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.decoding.translator import Translator, prefix_ids
 from seq2seq_cli.runtime.computation import choose_decoding_precision
 from seq2seq_cli.runtime.parallel import parts_at_once
 from seq2seq_cli.serving.work import Direction, ServedRun, Work
@@ -70,19 +69,19 @@ class RunEngine:
 
     def compute(self, work: Work, items: list[Any]) -> Sequence[Any]:
         """Return the results of a batch; see `work.Engine`."""
+        # One part: the queue computes several batches at a time.
         if work.kind == "score":
-            return self._scorer(work.run, work.target).score(items)
+            return self._scorer(work.run, work.target).score(items, parts=1)
         if work.kind == "attention":
             loaded = self._towards(work.run, work.target)
             if not loaded.model.has_attention:
                 return [None] * len(items)
             return AttentionReader(loaded, work.decoding, ALTERNATIVES).read(items)
-        # One part: the queue computes several batches at a time.
         return self._of(work).translate(items, first_number=work.first, parts=1)
 
     def grow(self, run: str, target: str, sentence: str, prefix: str) -> Generator[Any, None, None]:
         """Yield a Growth after each token; see `work.Engine`."""
-        ids = token_ids(self._towards(run, target).tokenizers.target, [prefix])[0][:-1]
+        ids = prefix_ids(self._towards(run, target).tokenizers.target, prefix)
         return self._grower(run, target).grow(sentence, ids.tolist())
 
     def _compiled(self) -> Iterator[Work]:

@@ -6,6 +6,7 @@ import tensorflow as tf
 from conftest import tiny_config
 
 from seq2seq_cli.attention.reader import AttentionReader, tokens_of
+from seq2seq_cli.data.tokenizers.words import Words
 from seq2seq_cli.decoding.loading import LoadedRun, load_run
 from seq2seq_cli.models import build_model
 from seq2seq_cli.models.ensemble import Ensemble
@@ -135,3 +136,10 @@ def test_special_tokens_are_words_of_their_own(loaded):
     space = tokenizer.pieces(range(tokenizer.vocabulary_size)).index("▁")
     assert tokens_of(tokenizer, [space, space, EOS]).words == ["▁▁", "</s>"]
     assert tokens_of(tokenizer, [EOS]).words == ["</s>"]
+
+
+def test_each_word_has_a_token():
+    words = Words(["▁a", "▁of▁the", "▁cat"])
+    tokens = tokens_of(words, [4, 5, 6, EOS])
+    assert tokens.words == ["a", "of the", "cat", "</s>"]
+    assert tokens.word_of == [0, 1, 2, 3]

@@ -37,6 +37,20 @@ def test_an_ensemble_needs_one_target_vocabulary(trained, monkeypatch):
         loading.load_ensemble([Run(trained), second], fail)
 
 
+def test_an_ensemble_needs_the_same_languages(trained, monkeypatch):
+    second = Run(trained)
+
+    def load(other, *arguments):
+        loaded = load_run(other, *arguments)
+        swapped = {"source_language": "es", "target_language": "en"}
+        data = loaded.data.model_copy(update=swapped if other is second else {})
+        return loaded._replace(data=data)
+
+    monkeypatch.setattr(loading, "load_run", load)
+    with pytest.raises(UsageError, match="first translates from en to es, and the other from es"):
+        loading.load_ensemble([Run(trained), second], fail)
+
+
 def test_each_member_of_an_ensemble_uses_its_own_source_tokenizer(trained, monkeypatch):
     single = load_run(Run(trained), fail)
     pieces = single.tokenizers.source

@@ -82,7 +82,7 @@ class Reversed:
     def __init__(self, logs: dict[str, float]):
         self.logs, self.asked = logs, []
 
-    def score(self, pairs: list[tuple[str, str]]) -> list[Score]:
+    def score(self, pairs: list[tuple[str, str]], parts: int | None) -> list[Score]:
         self.asked += pairs
         return [Score(self.logs[text], ["x", "</s>"], [0, 0]) for text, _ in pairs]
 

@@ -216,3 +216,22 @@ def test_progress_counts_sentences_up_to_all(translator):
     assert told == sorted(told)
     assert told[0] > 30
     assert told[-1] == 90
+
+
+def test_a_prefix_outside_the_vocabulary_is_refused():
+    words = Words(["▁I", "▁see"])
+    config = tiny_config(None)
+    model = build_model(config.model, both(words.vocabulary_size))
+    arguments = (model, Tokenizers(words, words), config.decoding)
+    with pytest.raises(UsageError, match="--prefix 'I xyz': the target vocabulary .* 'words'"):
+        Translator(*arguments, prefix="I xyz")
+    Translator(*arguments, prefix="I see")
+
+
+def test_a_translation_ends_where_no_other_token_is_possible():
+    words = Words(["▁I", "▁see"])
+    config = tiny_config(None, decoding__no_repeat_ngram=1, decoding__min_length=30)
+    model = build_model(config.model, both(words.vocabulary_size))
+    (found,) = Translator(model, Tokenizers(words, words), config.decoding).translate(["I see"])
+    assert sorted(found.text.split()) == ["<unk>", "I", "see"]
+    assert np.isfinite(found.score)
