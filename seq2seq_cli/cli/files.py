@@ -268,6 +268,21 @@ class _Sink(io.FileIO):
             raise _disk_error(self._label, error) from error
 
 
+@contextmanager
+def own_stderr(stream: io.TextIOWrapper) -> Iterator[io.TextIOWrapper]:
+    """Yield a stream to the same terminal or file as stderr, on a new descriptor.
+
+    Like stderr, it drops everything after the first error, such as that of a closed terminal.
+    """
+    descriptor = os.dup(stream.fileno())
+    sink = _Sink(descriptor, "stderr", needed=False)
+    try:
+        with _text(sink, stream.encoding, stream.errors or "strict") as copy:
+            yield copy
+    finally:
+        os.close(descriptor)
+
+
 def _opened(path: Path) -> _Sink:
     try:
         return _Sink(path, f"--output {path}")

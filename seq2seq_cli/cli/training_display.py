@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2seq_cli.cli.console import counted, duration, show_rows, stderr
+from seq2seq_cli.cli.files import own_stderr
 from seq2seq_cli.cli.stages import Stage, StageLines, stage_row
 from seq2seq_cli.training.events import Event, Heading, Notice, Phase, Progress, Summary, Validation
 
@@ -138,8 +138,7 @@ def _on_own_descriptor(console: Console) -> Iterator[None]:
     if not isinstance(before, io.TextIOWrapper):  # it has no descriptor
         yield
         return
-    descriptor = os.dup(before.fileno())
-    with open(descriptor, "w", encoding=before.encoding, errors=before.errors) as file:
+    with own_stderr(before) as file:
         console.file = file
         try:
             yield

@@ -263,7 +263,8 @@ def newest_valid(root: Path, warn: Warn) -> Checkpoint:
 def best_valid(root: Path, warn: Warn, stored: Sequence[Checkpoint] = ()) -> Checkpoint:
     """Return the checkpoint with the highest dev BLEU, or the newest if none was validated.
 
-    Its weights are valid. The file of the optimizer may be damaged.
+    If several have it, the oldest is returned, as training ranks them. Its weights are valid. The
+    file of the optimizer may be damaged.
 
     Args:
         root: the folder of the checkpoints.
@@ -275,11 +276,12 @@ def best_valid(root: Path, warn: Warn, stored: Sequence[Checkpoint] = ()) -> Che
         CheckpointError: if no checkpoint has valid weights.
     """
     errors = []
-    scored: list[tuple[float, Checkpoint]] = []
+    scored: list[tuple[tuple[float, int], Checkpoint]] = []
     for checkpoint in stored or map(Checkpoint, checkpoint_folders(root)):
         try:
             bleu = checkpoint.state.dev_bleu
-            scored.append((-1.0 if bleu is None else bleu, checkpoint))
+            rank = (-1.0, checkpoint.state.step) if bleu is None else (bleu, -checkpoint.state.step)
+            scored.append((rank, checkpoint))
         except CheckpointError as error:
             errors.append(error)
     best_first = sorted(scored, key=lambda item: item[0], reverse=True)

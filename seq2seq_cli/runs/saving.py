@@ -264,8 +264,8 @@ def _best_names(root: Path, number: int) -> set[str]:
     for path in checkpoint_folders(root):
         with suppress(CheckpointError):  # damaged ones do not count
             if (bleu := Checkpoint(path).state.dev_bleu) is not None:
-                scored.append((bleu, path.name))
-    return {name for _, name in sorted(scored, reverse=True)[:number]}
+                scored.append((-bleu, path.name))
+    return {name for _, name in sorted(scored)[:number]}
 
 
 def _arrays(variables: Iterable[Saved]) -> Iterator[files.Data]:

@@ -176,9 +176,7 @@ def _state(
     ends = of_kind(entries, END)
     if ends:
         return "done", str(ends[-1].get("reason", ""))
-    shares = [entry["share_done"] for entry in entries if "share_done" in entry]
-    # Earlier versions of s2s wrote no entry of the end.
-    return ("done", "") if shares and shares[-1] >= 1 else ("interrupted", "")
+    return "interrupted", ""
 
 
 def _attention(config: Config) -> str:

@@ -29,6 +29,8 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
             f"{now.training.patience} validations. Also raise training.patience, such as by "
             f"--set training.patience={2 * now.training.patience}"
         )
+    if raised.keys() == {"training.patience"} and before.training.budget_seconds:
+        return f"{limits}. The learning rate continues on its course"
     schedules = [Schedule(config.training, updates_per_epoch) for config in (before, now)]
     # With a time budget, the times of the updates cannot be repeated.
     is_timed = before.training.budget_seconds or now.training.budget_seconds

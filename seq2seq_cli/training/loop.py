@@ -152,14 +152,13 @@ class Trainer:
     def change(self, before: Config) -> None:
         """Write the changed values to the run's config, and report them."""
         now = self._setup.config
-        raised = raised_limits(before, now)
-        changed = {key: both for key, both in changes(before, now).items() if key not in raised}
-        texts = [f"{key} was {old!r} and is {new!r}" for key, (old, new) in changed.items()]
-        if texts:
+        raised, changed = raised_limits(before, now), changes(before, now)
+        if changed.keys() - raised.keys():
+            texts = [f"{key} was {old!r} and is {new!r}" for key, (old, new) in changed.items()]
             record_changes(self._run, self.position.step, texts)
             self._warn(f"{'; '.join(texts)}. {INEXACT}")
-        if text := extension(before, now, self._setup.updates_per_epoch, self.position):
-            self._warn(text)
+        elif raised:
+            self._warn(extension(before, now, self._setup.updates_per_epoch, self.position))
         if changed or raised:
             self._run.rewrite_config(stored_config(before, now))
 
@@ -187,6 +186,11 @@ class Trainer:
             if self._schedule.is_warming_up(position):
                 position.seconds_before_updates += seconds - position.seconds
             position.seconds = seconds
+            if not position.step and self._schedule.share_done(position) >= 1:
+                self._warn(
+                    f"the time limit has passed before the first update, after {seconds:.0f} s of "
+                    "preparation. Training ends after one update. Give more time with --budget"
+                )
             self._checkpointer.postpone()
             self._meter.resume()
             with stop_requested(self._warn) as request:

@@ -169,20 +169,25 @@ def memory_errors(config: Config, run: Run | None = None) -> AbstractContextMana
     """
     message = f"training does not fit in memory. {remedy(config)}"
     if run is not None:
-        message += (
-            ". The saved checkpoints are valid. Continue with smaller batches: s2s train --resume "
-            f"--run {run.path} --accept-changes --set {_smaller_batches(config.training)}"
-        )
+        message += ". The saved checkpoints are valid"
+        if smaller := _smaller_batches(config.training):
+            message += (
+                ". Continue with smaller batches: s2s train --resume "
+                f"--run {run.path} --accept-changes --set {smaller}"
+            )
     return memory.memory_errors(message)
 
 
 def _smaller_batches(training: TrainingConfig) -> str:
-    """Return the assignment that halves a batch, as far as the longest pair allows."""
-    if training.batch_pairs:
-        return f"training.batch_pairs={max(training.parts, training.batch_pairs // 2)}"
+    """Return the assignment that halves a batch, as far as the longest pair allows.
+
+    It is empty if the batch cannot be smaller.
+    """
+    key = "batch_pairs" if training.batch_pairs else "batch_tokens"
     longest = max(training.max_source_tokens, training.max_target_tokens)
-    least = max(64, training.parts * longest)
-    return f"training.batch_tokens={max(least, training.batch_tokens // 2)}"
+    least = training.parts if training.batch_pairs else max(64, training.parts * longest)
+    size = getattr(training, key)
+    return f"training.{key}={max(least, size // 2)}" if size > least else ""
 
 
 def _most_weights(config: Config, vocabularies: Vocabularies) -> int:

@@ -7,6 +7,8 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES, Bytes, Tokenizer
 from seq2seq_cli.special_tokens import BOS, PAD
 
+_TOKENS_PER_PIECE = 20  # of the vocabulary; the entropy is then too low by about 1/40 nat
+
 
 class TokenCounts:
     """Counts the tokens of batches.
@@ -30,13 +32,15 @@ class TokenCounts:
     def unigram_loss(self) -> float | None:
         """Return the entropy of the target tokens, in nats per token, EOS included.
 
-        This is the loss of a model that knows only the token frequencies. It is None before the
-        first batch.
+        This is the loss of a model that knows only the token frequencies. It is None for few
+        tokens, whose entropy would be too low.
         """
         counts = self._target.astype(np.float64)
         counts[[PAD, BOS]] = 0
-        shares = counts[counts > 0] / max(counts.sum(), 1)
-        return float(-(shares * np.log(shares)).sum()) if len(shares) else None
+        if counts.sum() < _TOKENS_PER_PIECE * len(counts):
+            return None
+        shares = counts[counts > 0] / counts.sum()
+        return float(-(shares * np.log(shares)).sum())
 
     def untrained_share(self, batches: int) -> float | None:
         """Return the share of the pieces that occurred in no batch, on either side.

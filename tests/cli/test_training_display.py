@@ -225,6 +225,19 @@ def test_the_spinner_moves_while_the_import_of_tensorflow_is_silenced():
     assert "noise" not in shown
 
 
+def test_a_closed_terminal_does_not_end_training():
+    ours, theirs = pty.openpty()
+    with open(theirs, "w", closefd=False) as file:
+        console = Console(file=file, width=60, force_terminal=True, force_interactive=True)
+        with TrainingDisplay(console) as display:
+            display(Phase("Starting TensorFlow"))
+            os.close(ours)
+            display(Phase("Making the first updates"))
+            console.print("seen")
+        console.file = io.StringIO()
+    os.close(theirs)
+
+
 @pytest.mark.parametrize("console", [terminal(), Console(file=io.StringIO())])
 def test_a_quiet_display_shows_notices_alone(console):
     with TrainingDisplay(console, quiet=True) as display:

@@ -72,8 +72,8 @@ def test_a_run_names_its_training_data(tmp_path):
 
 def test_a_run_without_an_end_is_interrupted(tmp_path):
     assert summarise(make_run(tmp_path / "a", TRAINING)).state == "interrupted"
-    older = make_run(tmp_path / "c", entry("training", 20, share_done=1.0))
-    assert summarise(older).state == "done"
+    extended = make_run(tmp_path / "c", entry("training", 20, share_done=1.0))
+    assert summarise(extended).state == "interrupted"
 
 
 def test_an_average_of_checkpoints_counts_as_finished(tmp_path):

@@ -125,13 +125,16 @@ def test_tokens_are_counted():
     config = tiny_config(None, tokenizer__kind="words", tokenizer__vocabularies="separate")
     tokenizers = train_tokenizers(["a b c d"], ["x y"], config.tokenizer)
     counts = TokenCounts(tokenizers)
-    assert counts.unigram_loss() is None
     source = tokenizers.source.tokenize(tf.constant(["a b"]))
     target = tf.concat([[[2]], tokenizers.target.tokenize(tf.constant(["x x x"])).to_tensor()], 1)
-    counts.add(Batch(source.to_tensor(shape=[1, 5]), target, tf.constant(1)))
+    batch = Batch(source.to_tensor(shape=[1, 5]), target, tf.constant(1))
+    counts.add(batch)
+    assert counts.unigram_loss() is None  # of too few tokens
+    assert counts.untrained_share(batches=2) is None
+    for _ in range(50):
+        counts.add(batch)
     shares = np.array([3 / 4, 1 / 4])  # x and EOS
     assert counts.unigram_loss() == pytest.approx(-(shares * np.log(shares)).sum())
-    assert counts.untrained_share(batches=2) is None
     learned = tokenizers.source.vocabulary_size + tokenizers.target.vocabulary_size - 8
     assert counts.untrained_share(batches=1) == pytest.approx(1 - 3 / learned)  # a, b and x
 
