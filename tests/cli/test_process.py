@@ -60,3 +60,13 @@ def test_a_running_thread_is_waited_for():
         [sys.executable, "-c", program, "--version"], capture_output=True, text=True, timeout=60
     )
     assert "worked" in found.stdout
+
+
+def test_a_daemon_thread_is_not_waited_for():
+    thread = "import threading, time; threading.Thread(target=time.sleep, args=[100], daemon=True)"
+    program = PROGRAM.replace("run()", f"{thread}.start(); run()")
+    found = subprocess.run(
+        [sys.executable, "-c", program, "--version"], capture_output=True, text=True, timeout=60
+    )
+    assert found.returncode == 0
+    assert found.stdout.endswith("registered\n")
