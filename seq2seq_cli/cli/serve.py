@@ -61,7 +61,7 @@ SentencesOption = Annotated[
     int, typer.Option(help="Maximum sentences per request.", metavar="N", min=1)
 ]
 CharactersOption = Annotated[
-    int, typer.Option(help="Maximum characters per request.", metavar="N", min=1)
+    int, typer.Option(help="Maximum characters in the texts of a field.", metavar="N", min=1)
 ]
 WaitingOption = Annotated[
     int | None,
@@ -161,7 +161,7 @@ def read_keys(path: Path) -> list[str]:
         DataError: if the file cannot be read, or contains no key.
     """
     try:
-        keys = [line.strip() for line in path.read_text("utf-8").splitlines()]
+        keys = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         reason = os_reason(error) if isinstance(error, OSError) else "it is not UTF-8"
         raise DataError(f"--api-keys {path}: {reason}") from None

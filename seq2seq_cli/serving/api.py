@@ -222,11 +222,11 @@ def word_attention(read: "Attention") -> WordAttention:
 
 def _alternatives(read: "Attention", token: int) -> list[Alternative]:
     """Return alternatives to the first token of a word, each as the beginning of a word."""
-    marks_spaces = any(piece.startswith("▁") for piece in read.target_side.pieces)
+    begins_with_space = read.target_side.pieces[token].startswith("▁")
     return [
         Alternative(text=text, probability=round(each.probability, 5))
         for each in (read.runners_up[token] if read.runners_up else ())
-        if each.piece.startswith("▁" if marks_spaces else "")
+        if (each.piece.startswith("▁") or not begins_with_space)
         and (text := each.piece.replace("▁", ""))
         and not text.startswith("<")
     ]

@@ -108,11 +108,17 @@ async def _fields(request: Request, service: Service) -> dict[str, Any]:
     """Check the key, and return the fields of a JSON body or a form.
 
     Raises:
-        RequestError: 400 if the body has no fields, 401 if the key is missing or wrong.
+        RequestError: 400 if the body has no fields, 401 if the key is missing or wrong, 415 if the
+            body is a multipart form.
     """
     body = await request.body()
+    content_type = request.headers.get("content-type", "")
+    if content_type.startswith("multipart/"):
+        raise RequestError(
+            415, "send application/json or application/x-www-form-urlencoded, not multipart"
+        )
     try:
-        if request.headers.get("content-type", "").startswith("application/json"):
+        if content_type.startswith("application/json"):
             fields = json.loads(body)
         else:
             found = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=20)

@@ -20,7 +20,7 @@ class Limits:
     Attributes:
         body_bytes: maximum size of a request's body.
         sentences: maximum number of sentences in a request.
-        characters: maximum number of characters in all texts of a request together.
+        characters: maximum number of characters in all texts of a field of a request together.
         waiting: maximum number of sentences that wait to be translated, over all requests.
         seconds: maximum time from the arrival of a request to the end of its response.
         upload_seconds: maximum time for the headers to arrive, and again for the body.

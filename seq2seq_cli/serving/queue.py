@@ -48,9 +48,9 @@ class BatchQueue:
     items with the same key that are closest to it in length. It is computed as soon as it is full,
     or when its oldest item has waited `delay`. Later items form the next batches. A worker takes
     only its share of the items that wait or are computed, so that all workers have work; but it
-    does not divide items that were submitted together. Clients often send the next request as soon
-    as they get a response. So a worker waits longer, at most `_AGAIN` times `delay`, until as many
-    items have arrived as it has just computed.
+    does not divide the items that were submitted with the oldest. Clients often send the next
+    request as soon as they get a response. So a worker waits longer, at most `_AGAIN` times
+    `delay`, until as many items have arrived as it has just computed.
 
     Args:
         compute: called with a key and a list of items; returns a result for each, in order.

@@ -103,11 +103,9 @@ class Service:
                 wanted = (model, run.name), (source, direction.source), (target, direction.target)
                 if all(given in (None, "auto", is_) for given, is_ in wanted):
                     return Chosen(run, direction)
-        asked = " ".join(each for each in (model, source and f"from {source}") if each)
-        raise RequestError(
-            404,
-            f"no run translates {asked}{f' to {target}' if target else ''}. See /v1/models"[:500],
-        )
+        asked = (model, source and f"from {source}", target and f"to {target}")
+        words = " ".join(each for each in asked if each)
+        raise RequestError(404, f"no run translates {words}. See /v1/models"[:500])
 
     async def translate(
         self, chosen: Chosen, texts: Sequence[str], options: dict[str, Any], prefix: str = ""

@@ -90,3 +90,5 @@ def test_wrong_requests_are_refused(shared, asked, status):
 def test_a_form_that_is_not_text_is_refused(shared):
     assert shared.raw("POST", "/translate", b"q=\xff")[0] == 400
     assert shared.raw("POST", "/detect", b"{", content_type="application/json")[0] == 400
+    multipart = "multipart/form-data; boundary=b"
+    assert shared.raw("POST", "/translate", b"--b--", content_type=multipart)[0] == 415

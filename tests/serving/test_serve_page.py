@@ -83,6 +83,21 @@ def test_a_run_with_a_beam_above_the_limit_uses_the_largest_allowed_one(open_ser
         assert page.locator("#beam option:checked").inner_text() == "5"
 
 
+def test_the_page_begins_with_the_search_of_the_run(open_server):
+    engine = ScriptedEngine()
+    sampling = DecodingConfig(sample=True, temperature=0.7, n_best=3)
+    engine.runs = [run._replace(decoding=sampling) for run in engine.runs]
+    with running(engine) as server:
+        page = open_server(server, "a")
+        page.wait_for_selector(".line")
+        assert page.locator("#sample").is_checked()
+        changed(page, lambda: page.locator("#sample").uncheck())
+        page.wait_for_selector(".line")
+        used = [work.decoding for work, _ in engine.batches if work.kind == "translate"]
+    assert used[0].model_copy(update={"seed": 0}) == DecodingConfig(sample=True, temperature=0.7)
+    assert used[-1] == DecodingConfig()
+
+
 def test_hovering_over_a_word_highlights_what_it_attends_to(shared, open_server):
     page = open_server(shared, "a bc")
     page.wait_for_selector(".line")

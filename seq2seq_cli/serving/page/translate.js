@@ -104,7 +104,7 @@ function closeAlternatives() {
 /** Return the keys of a request that the controls set. */
 function options() {
   const { model, source, target } = directions[at("direction").value] ?? {};
-  const chosen = { model, source, target, attention: true };
+  const chosen = { model, source, target, attention: true, n_best: 1 };
   if (!at("sample").checked) return { ...chosen, sample: false, beam: Number(at("beam").value) };
   const [temperature, topP] = ["temperature", "top-p"].map((id) => at(id).valueAsNumber);
   return { ...chosen, sample: true, beam: 1, seed, temperature, top_p: topP };
@@ -168,7 +168,7 @@ function adapt() {
 
 function swap() {
   at("direction").value = reversed();
-  useBeam();
+  useDefaults();
   const texts = lines.map((line) => line.text);
   if (texts.length) at("text").value = texts.join("\n");
   adapt();
@@ -184,13 +184,18 @@ async function copy() {
   }
 }
 
-/** Choose the beam of the run's config, or the largest one that the server allows. */
-function useBeam() {
+/** Set the controls to the run's config. A beam is at most the largest that the server allows. */
+function useDefaults() {
   const { decoding } = directions[at("direction").value || 0];
   const allowed = Array.from(at("beam").options).filter((option) => !option.disabled);
   const beams = allowed.map((option) => Number(option.value));
   const known = beams.includes(decoding.beam);
   at("beam").value = String(known ? decoding.beam : Math.max(...beams));
+  at("sample").checked = decoding.sample;
+  if (decoding.sample) {
+    at("temperature").value = decoding.temperature;
+    at("top-p").value = decoding.top_p;
+  }
 }
 
 async function readModels() {
@@ -211,7 +216,7 @@ async function readModels() {
       if (!known.includes(beam)) at("beam").append(element("option", { value: beam }, beam));
     }
     for (const option of at("beam").options) option.disabled = option.value > limits.hypotheses;
-    useBeam();
+    useDefaults();
     adapt();
     say("");
   } catch (error) {
@@ -247,7 +252,7 @@ function paint() {
 at("text").addEventListener("input", later);
 for (const id of ["direction", "beam", "sample", "temperature", "top-p"]) {
   at(id).addEventListener("change", () => {
-    if (id === "direction") useBeam();
+    if (id === "direction") useDefaults();
     adapt();
     translate();
   });
