@@ -66,7 +66,6 @@ def export(
     found = find_one(run, None, *corpus_flags(None, source, target))
     table = found.config.data
     table = table if data is None else table.moved_to(data)
-    fetch_data(table, quiet)
     start_tensorflow("cpu")
 
     from seq2seq_cli.cli.progress import work_progress
@@ -74,6 +73,7 @@ def export(
 
     chosen = quantization.value if quantization else None
     exporting.check_output(out, to.value, chosen)
+    fetch_data(table, quiet)
     with work_progress(not quiet) as show:
         made = exporting.export(
             found.run,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from seq2seq_cli.errors import DataError, UsageError
 
 PLACEHOLDERS = (
-    r"(?:https?|ftp)://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+"  # URLs
+    r"(?:(?:https?|ftp)://|\bwww\.)[^\s<>\"')\]]+(?<![.,;:!?])"  # URLs
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|\$\{[^{}\n]*\}|\$[A-Za-z_]\w*"
     r"|\{\{[^{}\n]*\}\}|\{%.*?%\}|\{#[^{}\n]*#\}|<%.*?%>"  # of templates

@@ -24,7 +24,7 @@ def read(content: bytes, name: str) -> list[Passage]:
     """Return the texts of the subtitles.
 
     Raises:
-        DataError: if it is not UTF-8, or a subtitle has no number or no times.
+        DataError: if it is not UTF-8, or a subtitle has no times.
         UsageError: if srt is not installed.
     """
     text = decode(content, name)

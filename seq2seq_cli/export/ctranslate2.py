@@ -26,16 +26,17 @@ _KNOWN: dict[str, tuple] = {  # keys of [model] and their supported values; othe
 _USAGE = """`pip install ctranslate2 sentencepiece`, then in Python, in this folder:
 
 ```python
-import unicodedata
-import ctranslate2, sentencepiece
+import unicodedata, ctranslate2, sentencepiece
 translator = ctranslate2.Translator(".")
 source = sentencepiece.SentencePieceProcessor("source.spm")
 target = sentencepiece.SentencePieceProcessor("target.spm")
 sentences = ["A sentence."]
 texts = [unicodedata.normalize("NFC", sentence.strip()) for sentence in sentences]
 pieces = [[{leading}*source.encode(text, out_type=str), "</s>"] for text in texts]
+longest = {maximum}
 found = translator.translate_batch(
-    pieces, beam_size=5, min_decoding_length=0, suppress_sequences={suppressed}
+    pieces, beam_size=5, min_decoding_length=0, max_decoding_length=longest,
+    suppress_sequences={suppressed},
 )
 print([" ".join(target.decode(each.hypotheses[0]).split()) for each in found])
 ```
@@ -69,8 +70,17 @@ class CTranslate2(Format):
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
         """See Format.usage."""
         leading = "".join(f'"{piece}", ' for piece in _leading(loaded.tokenizers.source))
-        suppressed = _suppressed(loaded.tokenizers.target)
-        return _USAGE.format(leading=leading, suppressed=suppressed, quantization=quantization)
+        config = loaded.decoding
+        ratio, extra = config.max_length_ratio, config.max_length_extra
+        maximum = f"int({ratio} * max(map(len, pieces))) + {extra}"
+        if config.max_length is not None:
+            maximum = f"min({config.max_length}, {maximum})"
+        return _USAGE.format(
+            leading=leading,
+            maximum=maximum,
+            suppressed=_suppressed(loaded.tokenizers.target),
+            quantization=quantization,
+        )
 
     def write(
         self, loaded: LoadedRun, run: Run, texts: dict[str, str], quantization: str, path: Path

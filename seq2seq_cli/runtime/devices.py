@@ -49,7 +49,8 @@ def use_device(name: str) -> str:
         raise UsageError(f"--device {name}: {why_no_gpu()}. Or use --device cpu")
     if index >= len(gpus):
         raise UsageError(
-            f"--device {name}: there are {len(gpus)} GPUs, gpu:0 to gpu:{len(gpus) - 1}"
+            f"--device {name}: there {'are' if len(gpus) > 1 else 'is'} {len(gpus)} "
+            f"GPU{'s' * (len(gpus) > 1)}. The last is gpu:{len(gpus) - 1}"
         )
     gpu = gpus[index]
     _show_only([gpu], name)

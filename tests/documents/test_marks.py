@@ -110,3 +110,8 @@ def test_a_sentence_of_many_lines_takes_little_time():
     found, _ = translated("txt", content, shouted)
     assert found.content == content.upper()
     assert time.monotonic() - began < 10  # it was minutes; it is a fifth of a second
+
+
+def test_a_full_stop_after_a_url_ends_the_sentence():
+    _, seen = translated("txt", b"See https://x.org/a.b. Then (www.x.org) go home.\n", shouted)
+    assert seen == ["See", "Then (", "go home."]
