@@ -49,7 +49,8 @@ def find_runs(
         )
     first, *more = [find_run(name, warn) for name in names or (None,)]
     found = [FoundRun(first, first.config(options))]
-    _check_direction(*found[0])
+    if "data.source_language" in options or "data.target_language" in options:
+        _check_direction(*found[0])
     found += [FoundRun(run, run.config()) for run in more]
     for run, config in found:
         try:

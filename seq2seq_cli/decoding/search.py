@@ -76,7 +76,9 @@ class Search:
         self._on_step = on_step
         self._model = model
         self._config = config
-        self._precision = choose_decoding_precision(config.precision, model)
+        self._precision: str = config.precision
+        if config.precision == "auto":
+            self._precision = choose_decoding_precision(config.precision, model)
         self._keeps_attention = attention
         self._results: int | tf.Tensor = config.n_best
         self._beams: int | tf.Tensor = config.n_best if config.sample else config.beam

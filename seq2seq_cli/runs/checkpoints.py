@@ -279,8 +279,9 @@ def best_valid(root: Path, warn: Warn, stored: Sequence[Checkpoint] = ()) -> Che
     scored: list[tuple[tuple[float, int], Checkpoint]] = []
     for checkpoint in stored or map(Checkpoint, checkpoint_folders(root)):
         try:
-            bleu = checkpoint.state.dev_bleu
-            rank = (-1.0, checkpoint.state.step) if bleu is None else (bleu, -checkpoint.state.step)
+            state = checkpoint.state
+            bleu = state.dev_bleu
+            rank = (-1.0, state.step) if bleu is None else (bleu, -state.step)
             scored.append((rank, checkpoint))
         except CheckpointError as error:
             errors.append(error)

@@ -22,7 +22,7 @@ def runs(*arguments: str, answer: str = "") -> str:
     return done.stdout
 
 
-def make_run(name: str, bleu: float, **settings: object) -> Run:
+def make_run(name: str, bleu: float, ends: bool = True, **settings: object) -> Run:
     overrides = Overrides()
     for key, value in settings.items():
         overrides.set(key.replace("__", "."), value, "test")
@@ -33,6 +33,8 @@ def make_run(name: str, bleu: float, **settings: object) -> Run:
         figures = {"loss": 5 / step, "share_done": step / 20}
         run.append_metrics({"kind": "training", "step": step, "seconds": 60.0, **figures})
         run.append_metrics({"kind": "validation", "step": step, "dev_bleu": bleu * step / 20})
+    if ends:
+        run.append_metrics({"kind": "end", "step": 20, "reason": "the training is complete"})
     return run
 
 
@@ -42,7 +44,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     make_run("001-rnn", 12.0)
     make_run("002-rnn", 30.0, training__seed=2)
-    make_run("003-big", 20.0, model__kind="transformer").append_metrics(
+    make_run("003-big", 20.0, ends=False, model__kind="transformer").append_metrics(
         {"kind": "training", "step": 25, "share_done": 0.5}
     )
     return tmp_path
