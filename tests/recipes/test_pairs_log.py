@@ -30,7 +30,7 @@ def test_a_line_without_a_recorded_position_is_removed(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(pairs_log, "write_durably", full)
-        with pytest.raises(DiskError, match="No space left on device. After fixing this"):
+        with pytest.raises(DiskError, match="No space left on device. Free some space and repeat"):
             log.append(1, [("lost", "lost")])
     assert log.path.read_bytes() != whole
     again = PairsLog(tmp_path / "x.tsv")

@@ -184,7 +184,7 @@ def test_a_device_cannot_be_chosen_after_the_first_operation(two_gpus, name, mon
 
 
 def test_a_missing_gpu_is_refused(two_gpus):
-    with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs, gpu:0 to gpu:1"):
+    with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs. The last is gpu:1"):
         devices.use_device("gpu:2")
     assert two_gpus == []
 
