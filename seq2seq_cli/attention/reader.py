@@ -204,8 +204,10 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
 def _with_tokens(indices: Sequence[int], words: Sequence[str]) -> tuple[list[int], list[str]]:
     """Join each word in which no token ends to the next one in which a token does."""
     ends = sorted({*indices})
-    starts = [0, *(end + 1 for end in ends[:-1])][: len(ends)]
-    joined = [" ".join(words[i : j + 1]) for i, j in zip(starts, ends, strict=True)]
+    joined, start = [], 0
+    for end in ends:
+        joined.append(" ".join(words[start : end + 1]))
+        start = end + 1
     return [ends.index(index) for index in indices], joined
 
 

@@ -269,7 +269,7 @@ class _Sink(io.FileIO):
 
 
 @contextmanager
-def own_stderr(stream: io.TextIOWrapper) -> Iterator[io.TextIOWrapper]:
+def duplicate_stderr(stream: io.TextIOWrapper) -> Iterator[io.TextIOWrapper]:
     """Yield a stream to the same terminal or file as stderr, on a new descriptor.
 
     Like stderr, it drops everything after the first error, such as that of a closed terminal.

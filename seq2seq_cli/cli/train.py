@@ -40,7 +40,7 @@ TrainedRunOption = Annotated[
     str | None,
     typer.Option(
         "--run",
-        help="The new run's name in runs/, or its path; with --resume, those of the run.",
+        help="Name in runs/ or path of the new run, or of the run that --resume continues.",
         autocompletion=completion.runs,
     ),
 ]

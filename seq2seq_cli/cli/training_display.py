@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2seq_cli.cli.console import counted, duration, show_rows, stderr
-from seq2seq_cli.cli.files import own_stderr
+from seq2seq_cli.cli.files import duplicate_stderr
 from seq2seq_cli.cli.stages import Stage, StageLines, stage_row
 from seq2seq_cli.training.events import Event, Heading, Notice, Phase, Progress, Summary, Validation
 
@@ -138,7 +138,7 @@ def _on_own_descriptor(console: Console) -> Iterator[None]:
     if not isinstance(before, io.TextIOWrapper):  # it has no descriptor
         yield
         return
-    with own_stderr(before) as file:
+    with duplicate_stderr(before) as file:
         console.file = file
         try:
             yield

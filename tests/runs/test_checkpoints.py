@@ -168,6 +168,12 @@ def test_the_best_is_that_of_the_highest_dev_bleu(tmp_path):
     assert len(told) == 1
 
 
+def test_of_equal_dev_bleu_the_first_is_the_best(tmp_path):
+    for step in (1, 2, 3):
+        save(tmp_path, step, bleu=0.0)
+    assert checkpoints.best_valid(tmp_path, fail).path.name == "step-00000001"
+
+
 def test_the_newest_is_used_if_none_was_validated(tmp_path):
     save(tmp_path, 1)
     save(tmp_path, 2)

@@ -103,6 +103,13 @@ def test_a_training_that_ended_by_patience_advises_to_raise_it():
     assert "training.patience is 4 and was 3. The learning rate continues" in text
 
 
+def test_more_patience_alone_does_not_change_the_course():
+    position = Position(200, 2, 0, 9.0, 29.0, 30.0, 100, 3)
+    limits = {"epochs": 4, "budget_seconds": 100.0}
+    text = extension(limited(**limits, patience=3), limited(**limits, patience=6), 100, position)
+    assert text == ("training.patience is 6 and was 3. The learning rate continues on its course")
+
+
 @pytest.mark.usefixtures("workdir")
 def test_a_finished_training_goes_on_with_a_higher_limit(corpus, monkeypatch):
     validate_nothing(monkeypatch)

@@ -88,3 +88,4 @@ def test_the_command_that_it_names_continues_with_smaller_batches(corpus, workdi
 def test_the_smaller_batch_that_is_named_holds_the_longest_pair_in_each_part():
     training = {"batch_tokens": 512, "parts": 4, "max_source_tokens": 100, "max_target_tokens": 64}
     assert _smaller_batches(TrainingConfig(**training)) == "training.batch_tokens=400"
+    assert _smaller_batches(TrainingConfig(**{**training, "batch_tokens": 400})) == ""
