@@ -140,7 +140,8 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one(arguments, nearest, wo
 def test_a_value_that_is_not_among_the_choices_is_an_error_with_the_choices(workdir):
     code, out, err = s2s("eval", "--split", "train")
     assert (code, out) == (2, "")
-    assert "Invalid value for '--split': 'train' is not one of 'dev', 'test'." in err
+    message = "Invalid value for '--split': 'train' is not one of 'dev', 'test'."
+    assert message in " ".join(err.replace("│", " ").split())
 
 
 def test_a_key_that_a_command_does_not_take_is_not_offered(workdir):
