@@ -12,11 +12,11 @@ from pathlib import Path
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.decoding.loading import load_run
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import DataError
 from seq2seq_cli.evaluation.test_split import evaluate
+from seq2seq_cli.recipes.continuing import check_same_config, interruptions
 from seq2seq_cli.recipes.parameter_matching import with_equal_parameters
 from seq2seq_cli.runs.disk import disk_errors, write_durably
-from seq2seq_cli.runs.resuming import changes
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.training.events import Heading, Notice, OnEvent, Phase, showing_phases
 from seq2seq_cli.training.loop import train
@@ -34,6 +34,7 @@ class Row:
         parameters: number of trainable weights.
         steps, seconds: of training, validation included.
         bleu_signature, chrf_signature: sacreBLEU's.
+        versions: of the packages that trained and scored it; empty if they are not known.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Row:
     seconds: float
     bleu_signature: str
     chrf_signature: str
+    versions: str = ""
 
 
 def ablate(
@@ -69,6 +71,8 @@ def ablate(
 
     Raises:
         UsageError: if the folder has runs of other configs.
+        DataError: if a stored result is damaged.
+        RunInterruptedError: if a signal came, after a checkpoint.
     """
     if equal_parameters:
         on_event(Phase("Fitting the widths"))
@@ -93,8 +97,9 @@ def to_markdown(rows: Sequence[Row]) -> str:
         f"{row.seconds / 60:.1f} |"
         for row in rows
     ]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("tensorflow", "keras", "s2s"))
-    lines += ["", f"BLEU `{rows[0].bleu_signature}`, chrF `{rows[0].chrf_signature}`; {packages}."]
+    ends = [f"BLEU `{rows[0].bleu_signature}`, chrF `{rows[0].chrf_signature}`"]
+    ends += dict.fromkeys(row.versions for row in rows if row.versions)
+    lines += ["", f"{'; '.join(ends)}."]
     return "\n".join(lines) + "\n"
 
 
@@ -103,10 +108,12 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
     result_file = path / "result.json"
     run = Run(path)
     if run.has_config:
-        _check_config(run, config)
+        check_same_config(run, config)
         if os.path.isfile(result_file):
-            return Row(**json.loads(result_file.read_text("utf-8")))
-    result = train(config, on_event, run if run.has_config else None, str(path.absolute()), device)
+            return _read_row(result_file)
+    with interruptions(name):
+        resumed = run if run.has_config else None
+        result = train(config, on_event, resumed, str(path.absolute()), device)
 
     def warn(text: str) -> None:
         on_event(Notice(text))
@@ -127,24 +134,23 @@ def _row(name: str, config: Config, path: Path, on_event: OnEvent, device: str) 
         seconds=result.seconds,
         bleu_signature=scores.bleu_signature,
         chrf_signature=scores.chrf_signature,
+        versions=", ".join(f"{each} {version(each)}" for each in ("tensorflow", "keras", "s2s")),
     )
     with disk_errors(result_file):
         write_durably(result_file, json.dumps(dataclasses.asdict(row)).encode())
     return row
 
 
-def _check_config(run: Run, config: Config) -> None:
-    """Check that a run of an earlier call has the config of this one.
+def _read_row(path: Path) -> Row:
+    """Read the result of a variant.
 
     Raises:
-        UsageError: if it has another one.
+        DataError: if the file is not a complete result.
     """
-    if changed := changes(run.config(), config):
-        lines = [f"  {key}: {old!r} there, {new!r} now" for key, (old, new) in changed.items()]
-        raise UsageError(
-            f"{run.path}: was trained with other settings:\n" + "\n".join(lines) + "\n"
-            "To continue, give the same settings; or give another folder to start again"
-        )
+    try:
+        return Row(**json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{path}: is damaged. Remove it, and the run is scored again") from error
 
 
 def _write(rows: Sequence[Row], folder: Path) -> None:

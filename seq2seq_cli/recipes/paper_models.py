@@ -7,7 +7,12 @@ from typing import Any
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import changed_config
 
-_ADDITIVE = {"model.kind": "rnn", "model.attention": "additive"}
+_ADDITIVE = {
+    "model.kind": "rnn",
+    "model.attention": "additive",
+    "model.wiring": "bahdanau",
+    "model.attention_span": "global",
+}
 _TRANSFORMER = {"model.kind": "transformer"}
 
 
@@ -25,14 +30,19 @@ class PaperFigure:
 
 
 def _luong(score: str, span: str = "global") -> dict[str, Any]:
-    return {"model.kind": "rnn", "model.attention": score, "model.attention_span": span}
+    return {
+        "model.kind": "rnn",
+        "model.attention": score,
+        "model.wiring": "luong",
+        "model.attention_span": span,
+    }
 
 
 FIGURES = {
     "lengths": PaperFigure(
         "BLEU by source length, with and without attention (Bahdanau et al. 2015, figure 2)",
         {
-            "no-attention": {**_ADDITIVE, "model.attention": "none", "model.wiring": "bahdanau"},
+            "no-attention": {**_ADDITIVE, "model.attention": "none"},
             "additive": _ADDITIVE,
         },
     ),

@@ -164,9 +164,13 @@ def _dimension(key: str, entry: Any, base: Config) -> Choice | Range:
             f"{key}: all trials have the same budget. Set it with --budget, --steps or --set"
         )
     found = _range(key, entry, base) if isinstance(entry, dict) else _choice(key, entry)
-    ends = found.values if isinstance(found, Choice) else (found.low, found.high)
-    for value in ends:
+    for value in found.values if isinstance(found, Choice) else (found.low, found.high):
         _check(key, value, base)
+    if isinstance(found, Range) and found.is_whole:
+        try:
+            _check(key, found.low + (found.step or 1), base)
+        except ValueError as error:
+            raise ValueError(f"{error}, which the range contains. Set step") from None
     return found
 
 

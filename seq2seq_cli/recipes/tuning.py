@@ -7,7 +7,8 @@ from typing import Any
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import changed_config
-from seq2seq_cli.errors import DivergedError, RunInterruptedError, UsageError
+from seq2seq_cli.errors import DivergedError, UsageError
+from seq2seq_cli.recipes.continuing import check_same_config, interruptions
 from seq2seq_cli.recipes.search_space import Choice, Space, check_packages
 from seq2seq_cli.recipes.trials import Trial, TrialFile, best_of
 from seq2seq_cli.recipes.tuning_plot import plot
@@ -56,8 +57,8 @@ def tune(
         device: a description of it, for the summaries.
 
     Raises:
-        UsageError: if the folder has the trials of another tuning, a package is missing, or all
-            trials failed.
+        UsageError: if the folder has the trials or runs of another tuning, a package is missing,
+            or all trials failed.
         RunInterruptedError: if a signal came, after a checkpoint.
     """
     check_packages()
@@ -110,7 +111,7 @@ class _Tuning:
                 self.on_event(Notice("The space has no more values that were not tried"))
                 break
             values = ", ".join(f"{key} = {value}" for key, value in trial.values.items())
-            self.on_event(Heading(f"Trial {number} of {trials}: {values}"))
+            self.on_event(Heading(f"{trial.name} ({number + 1} of {trials}): {values}"))
             self.file.put(trial)
             trial = self._ended(trial)
             self.file.put(trial)
@@ -174,20 +175,21 @@ class _Tuning:
 
         try:
             config = changed_config(self.base, trial.values, "[space]")
-            path = str(run.path.absolute())
-            result = train(config, watch, run if run.has_config else None, path, self.device)
+        except UsageError as error:  # values that contradict each other
+            return replace(trial, state="failed", reason=str(error))
+        if run.has_config:
+            check_same_config(run, config)
+        try:
+            with interruptions(trial.name):
+                path = str(run.path.absolute())
+                result = train(config, watch, run if run.has_config else None, path, self.device)
         except _StoppedError:
             reason = f"dev BLEU {max(reported):.1f} is below the median of the completed trials"
             return replace(_with_figures(trial, run), state="stopped", reason=reason)
         except DivergedError as error:
             return replace(_with_figures(trial, run), state="failed", reason=str(error))
-        except UsageError as error:  # values that contradict each other, or do not fit in memory
+        except UsageError as error:  # a model that does not fit in memory
             return replace(trial, state="failed", reason=str(error))
-        except RunInterruptedError as error:
-            number = error.exit_code - 128
-            raise RunInterruptedError(
-                f"Stopped in {trial.name}, which is saved. The same command continues it", number
-            ) from error
         return _done(trial, run, result)
 
 

@@ -8,9 +8,9 @@ import pytest
 from conftest import tiny_config
 from quick_training import SCORES, compute_nothing
 
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import DataError, RunInterruptedError, UsageError
 from seq2seq_cli.recipes import ablation
-from seq2seq_cli.recipes.ablation import ablate
+from seq2seq_cli.recipes.ablation import ablate, to_markdown
 from seq2seq_cli.training.events import Heading, ignore
 
 
@@ -74,6 +74,32 @@ def test_an_interrupted_ablation_continues(done, corpus, monkeypatch):
     assert again == replace(rows[0], bleu=40.0, seconds=again.seconds)
     assert other == rows[1]
     result.write_text(before)
+
+
+def test_a_damaged_result_is_named(done, corpus):
+    result = done[0] / "rnn" / "result.json"
+    before = result.read_text()
+    for damaged in ("", before[:20], '{"name": "rnn"}'):
+        result.write_text(damaged)
+        with pytest.raises(DataError, match=r"result\.json: is damaged. Remove it"):
+            ablate(configs(corpus), done[0], ignore)
+    result.write_text(before)
+
+
+def test_the_table_names_the_versions_of_each_result(done):
+    old = replace(done[1][1], versions="tensorflow 2.20.0")
+    table = to_markdown([done[1][0], old])
+    assert f"; {done[1][0].versions}; tensorflow 2.20.0." in table
+
+
+def test_an_interrupted_variant_continues_with_the_same_command(corpus, tmp_path, monkeypatch):
+    def stop(*args):
+        raise RunInterruptedError("Continue with: s2s train --resume", 2)
+
+    monkeypatch.setattr(ablation, "train", stop)
+    with pytest.raises(RunInterruptedError, match="^Stopped in rnn, .*same command") as raised:
+        ablate(configs(corpus), tmp_path, ignore)
+    assert raised.value.exit_code == 130
 
 
 def test_another_config_is_refused(done, corpus):

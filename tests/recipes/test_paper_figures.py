@@ -54,6 +54,13 @@ def test_every_model_of_every_figure_has_a_config():
     assert configs["additive-luong-0"].model.wiring == "luong"
 
 
+@pytest.mark.parametrize("wiring", ["bahdanau", "luong"])
+def test_the_wiring_of_the_base_config_does_not_change_the_models(wiring):
+    base = changed_config(Config(), {"model.wiring": wiring}, "--set")
+    plain = {name: config.model for name, config in configs_of(["scores"], Config(), 1).items()}
+    assert {n: config.model for n, config in configs_of(["scores"], base, 1).items()} == plain
+
+
 def test_values_that_a_model_cannot_have_are_reported():
     wide = changed_config(Config(), {"model.decoder_units": 100}, "--set")
     with pytest.raises(UsageError, match=r"model\.decoder_units"):

@@ -144,6 +144,13 @@ def test_a_tuning_whose_trials_all_fail_is_an_error(trainings, tmp_path):
         tune(BASE, SPACE, tmp_path, 2, ignore)
 
 
+def test_a_run_with_other_values_is_refused(trainings, tmp_path):
+    tune(BASE, SPACE, tmp_path, 1, ignore)
+    (tmp_path / "tuning.json").unlink()
+    with pytest.raises(UsageError, match=r"(?s)was trained with other.*dropout: 0.1 there, 0.2"):
+        tune(tiny_config("x", model__dropout=0.2), SPACE, tmp_path, 1, ignore)
+
+
 def test_another_space_base_or_seed_is_refused(trainings, tmp_path):
     tune(BASE, SPACE, tmp_path, 1, ignore)
     for base, space, seed, message in [
