@@ -30,11 +30,11 @@ def show(
     target: TargetOption = None,
     settings: SetOption = None,
 ) -> None:
-    """Print the resolved config as TOML: defaults, file and overrides together."""
+    """Print every key as TOML: defaults, file and overrides together."""
     from seq2seq_cli.config.files import load_config
 
     layers = config_layers(config, settings, *corpus_flags(data, source, target))
-    print_line(load_config(*layers).to_toml().rstrip())
+    print_line(load_config(*layers).to_complete_toml().rstrip())
 
 
 @config_app.command("check", cls=Command)
@@ -47,7 +47,7 @@ def check(
     ],
     settings: SetOption = None,
 ) -> None:
-    """Check a config file; the error lists everything that is wrong."""
+    """Check a config file; the error lists all problems found."""
     from seq2seq_cli.config.files import load_config
 
     load_config(*config_layers(config, settings))

@@ -124,6 +124,16 @@ class Config(Table):
         """Return every value that is set as TOML, by table."""
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
+    def to_complete_toml(self) -> str:
+        """Return every value that is set as TOML, and the names of all other keys in comments."""
+        tables = []
+        for table, values in self.model_dump().items():
+            is_set = {key: value for key, value in values.items() if value is not None}
+            unset = [key for key in values if key not in is_set]
+            comment = f"# not set: {', '.join(unset)}\n" if unset else ""
+            tables.append(tomli_w.dumps({table: is_set}) + comment)
+        return "\n".join(tables)
+
     def flat(self, exclude_unset: bool = False) -> dict[str, Any]:
         """Return the values by dotted key; with `exclude_unset` only those that were set."""
         return {

@@ -16,7 +16,8 @@ class DecodingConfig(Table):
     """Number of translations per sentence: at most `beam`, or any number of samples."""
     mbr: int = Field(0, ge=0, le=1000)
     """Minimum Bayes risk decoding (Kumar and Byrne 2004): from this many hypotheses of a sentence,
-    beam or samples, return the one that is most similar to all others; 0 turns it off."""
+    beam or samples, return the one with the highest expected similarity to all of them; 0 turns it
+    off."""
     mbr_utility: Literal["chrf", "bleu"] = "chrf"
     """Similarity of two hypotheses in minimum Bayes risk decoding."""
     rerank: str = ""

@@ -67,7 +67,8 @@ def describe_error(details: Any, kind: str, values: Overrides, defaults: dict[st
     # Pydantic puts the kind of model between the table `model` and its key.
     key = ".".join([str(part) for part in details["loc"] if part != kind][:2])
     message = details["msg"].removeprefix("Value error, ")
-    if key not in origins:  # several values contradict each other; the message names them
+    if key not in origins or key in Config.model_fields:
+        # Several values contradict each other; the message names them.
         # The config of a run has all values. Nobody chose those that are defaults.
         chosen = {k: o for k, o in origins.items() if values[k] != defaults.get(k)}
         return _combination(message, chosen, values.flags)
@@ -90,12 +91,18 @@ def _combination(message: str, origins: dict[str, str], flags: dict[str, str]) -
         origins: the origins of the values that are not defaults, by key.
         flags: the command's options by key.
     """
-    involved = [origin for key, origin in origins.items() if key.rpartition(".")[2] in message]
+    involved = [origin for key, origin in origins.items() if _names(message, key)]
     for key, flag in flags.items():
         if origins.get(key, flag) == flag:
             message = re.sub(rf"\b{re.escape(key)}(?: = true| =)?(?!\w)", flag, message)
     files = [origin for origin in dict.fromkeys(involved) if origin not in message]
     return f"{', '.join(files)}: {message}" if files else message
+
+
+def _names(message: str, key: str) -> bool:
+    """Return whether a message has a dotted key, or its last part as a word of its own."""
+    names = f"{re.escape(key)}|{re.escape(key.rpartition('.')[2])}"
+    return bool(re.search(rf"(?<![\w.])({names})\b(?!\.\w)", message))
 
 
 def wrong_value(key: str, kind: str, value: Any, origins: dict[str, str]) -> str:

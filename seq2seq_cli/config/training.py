@@ -48,8 +48,9 @@ class TrainingConfig(Table):
     """Compute the blocks of a Transformer again for their gradients (Chen et al. 2016). Training
     then needs less memory for a batch, and takes about 50 % longer."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Precision of matrix products in training; everything else is float32. `auto` measures
-    products of this model's widths, and uses bfloat16 if it is faster by a quarter."""
+    """Precision of products with weights in training. Products inside attention and recurrent
+    loops, and everything else, are float32. `auto` measures products of this model's widths, and
+    uses bfloat16 if it is faster by a quarter. On a CPU with `xla`, it is float32."""
     epochs: int | None = Field(None, ge=1, le=10**9)
     """Stop after this many passes over the data; 4 if no limit is set."""
     steps: int | None = Field(None, ge=1, le=10**12)
@@ -68,7 +69,7 @@ class TrainingConfig(Table):
     between parts. The gradients of the parts are added. With one part, all targets of an update end
     at about the same position, and a Transformer learns much more slowly. More parts are slower,
     but need less memory. The default is one for each 512 tokens or 64 pairs of a batch, and at most
-    4."""
+    4; it is 1 if `model.kind` is `rnn`."""
     shards: int | None = Field(None, ge=1, le=MOST_SHARDS)
     """Number of shards of a batch that are computed in parallel: its parts, or shares of them.
     Their gradients are added. The default on a CPU is one per core, of at least 512 tokens each.
@@ -100,8 +101,8 @@ class TrainingConfig(Table):
     momentum: float = Field(0.95, ge=0, lt=1)
     """Decay of the sum of gradients in Muon."""
     peak_learning_rate: float = Field(4e-3, gt=0, le=1000)
-    """Learning rate at the end of the warm-up. The default is 0.002 if `model.kind` is not
-    `rnn`."""
+    """Learning rate at the end of the warm-up, before the decay of `cosine` and `linear`. The
+    default is 0.002 if `model.kind` is not `rnn`."""
     schedule: Literal["cosine", "inverse_sqrt", "linear", "constant", "warmup_stable_decay"] = (
         "cosine"
     )
@@ -129,8 +130,8 @@ class TrainingConfig(Table):
     """Share of the target probability that is distributed evenly over the vocabulary."""
     r_drop: float = Field(0.0, ge=0, le=100)
     """Weight of R-Drop (Liang et al. 2021): each pair is computed twice, with different dropout,
-    and the divergence of the two predictions is part of the loss. The paper uses 5; 0 turns it
-    off."""
+    and the divergence of the two predictions is part of the loss. It is the paper's alpha, which is
+    5 there; 0 turns it off."""
     source_word_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the source tokens that are replaced by the unknown token. It is rounded to a
     multiple of 1/256."""

@@ -10,6 +10,7 @@ from conftest import s2s, s2s_process
 from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app
+from seq2seq_cli.config import Config
 
 README = Path(__file__).parents[2] / "README.md"
 command_of = functools.cache(typer.main.get_command)  # which takes a moment
@@ -81,6 +82,7 @@ def test_show_is_a_config_file(tmp_path):
         "",
     )
     assert "seed = 5" in out
+    assert all(re.search(rf"\b{key.rpartition('.')[2]}\b", out) for key in Config().flat())
 
 
 def test_check_names_each_problem(workdir):

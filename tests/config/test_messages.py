@@ -168,6 +168,26 @@ def test_a_wrong_combination_names_the_options_and_the_file_it_comes_from():
     )
 
 
+def test_options_that_a_contradiction_does_not_name_are_left_out():
+    values = Overrides()
+    values.set("model.kind", "transformer", "--model")
+    values.set("tokenizer.model", "m", "--set tokenizer.model")
+    values.set("model.heads", 3, "--set model.heads")
+    with pytest.raises(UsageError, match="^--set model.heads: model.units must be divisible"):
+        load_config(values)
+
+
+def test_a_table_in_place_of_a_key_does_not_hide_a_contradiction():
+    values = Overrides()
+    values.set("data", "my.tsv", "--set data")
+    values.set("data.source_language", "es", "--source")
+    with pytest.raises(UsageError) as caught:
+        load_config(values)
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("--set data: 'data' is a table")
+    assert second.startswith("--source: data.source_language and data.target_language must")
+
+
 def test_all_errors_are_reported_at_once(tmp_path):
     message = error_of("[training]\nseed = -1\nspeed = 2\n[model]\ndropout = 2.0", tmp_path)
     assert message.count("my.toml:") == 3
