@@ -28,6 +28,8 @@ from seq2seq_cli.cli.options import (
 from seq2seq_cli.cli.trainings import several_trainings
 from seq2seq_cli.errors import UsageError
 
+_SCORES = "additive,dot,general,concat"
+
 
 def ablate(
     folder: Annotated[Path, typer.Argument(help="The folder for the runs and the results.")],
@@ -36,8 +38,12 @@ def ablate(
         str, typer.Option("--model", help="Architectures, separated by commas.")
     ] = "rnn,transformer",
     attentions: Annotated[
-        str, typer.Option("--attention", help="Scores of the rnn, separated by commas.")
-    ] = "additive,dot,general,concat",
+        str | None,
+        typer.Option(
+            "--attention",
+            help=f"Scores of the rnn, separated by commas; {_SCORES} by default.",
+        ),
+    ] = None,
     data: DataOption = None,
     source: SourceOption = None,
     target: TargetOption = None,
@@ -72,16 +78,20 @@ def ablate(
         *training_flags(device, epochs, steps, seed),
         budget=budget,
     )
+    kinds = models.split(",")
+    if attentions is not None and "rnn" not in kinds:
+        raise UsageError("--attention is for rnn, which --model does not name. Leave it out")
+    scores = attentions or _SCORES
     configs: dict[str, Config] = {}
-    for kind in models.split(","):
-        for score in attentions.split(",") if kind == "rnn" else [None]:
+    for kind in kinds:
+        for score in scores.split(",") if kind == "rnn" else [None]:
             chosen = Overrides()
             set_model(chosen, kind, score)
             variant = load_config(*layers, chosen)
             label = variant.model.label
             if label in configs and configs[label] != variant:
                 raise UsageError(
-                    f"--attention {attentions}: two variants have the name {label}. Leave one out"
+                    f"--attention {scores}: two variants have the name {label}. Leave one out"
                 )
             configs[label] = variant
     with several_trainings(folder, variant, quiet) as (display, device_used):

@@ -160,6 +160,8 @@ def attention(
     written = check_written(input_file, html=html, png=png, svg=svg)
     if dark and not (png or svg):
         raise UsageError("--dark is for --png and --svg; a page has both themes. Leave it out")
+    if html and not (png or svg or as_json) and choice != Choice("cross", None, "mean", False):
+        raise UsageError("a page has all maps. Leave out --kind, --layer, --head and --pieces")
     flags = decoding_flags(beam=beam, batch_tokens=batch_tokens)
     found = find_each_run(run, settings, flags, to)
     pairs = read_pairs(sentences, target, input_file)

@@ -29,6 +29,7 @@ from seq2seq_cli.cli.options import (
 )
 from seq2seq_cli.cli.resources import fetch_data, find_one, start_tensorflow
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
+from seq2seq_cli.cli.test_sets import Corpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,6 +138,9 @@ def bench_decode(
         typer.Option(help="Number of sentences from the test split; all by default.", min=1),
     ] = None,
     input_file: InputOption = None,
+    data: DataOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
     trials: TrialsOption = 3,
     batch_tokens: BatchTokensOption = None,
     settings: SetOption = None,
@@ -152,8 +156,12 @@ def bench_decode(
     found = find_one(
         run or None,
         settings,
+        *corpus_flags(None, source, target),
         *decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens),
     )
+    corpus = Corpus.of(found, data, None)
+    if not input_file:
+        fetch_data(corpus.data, quiet)
     device_used = start_tensorflow(device)
 
     from seq2seq_cli.runtime.memory import resident_memory
@@ -163,7 +171,7 @@ def bench_decode(
     from seq2seq_cli.decoding.loading import load_run
     from seq2seq_cli.decoding.speed import measure_decoding
 
-    chosen = _sentences(input_file, found.config, quiet)[:sentences]
+    chosen = _sentences(input_file, corpus, quiet)[:sentences]
     loaded = load_run(found.run, warn, found.config)
     speed = measure_decoding(loaded.translator(), chosen, trials, memory, _told(quiet))
     beams = loaded.decoding.beam
@@ -180,16 +188,17 @@ def _told(quiet: bool) -> "Callable[[str], None]":
     return (lambda line: None) if quiet else console.show_notice
 
 
-def _sentences(input_file: Path | None, config: "Config", quiet: bool) -> list[str]:
+def _sentences(input_file: Path | None, corpus: Corpus, quiet: bool) -> list[str]:
     """Return the lines of a file, or the sources of the test split."""
     from seq2seq_cli.cli.progress import work_progress
-    from seq2seq_cli.data.corpus import read_corpus
+    from seq2seq_cli.data.corpus import read_same_corpus
     from seq2seq_cli.data.splits import group_references
     from seq2seq_cli.decoding.lines import in_windows
 
     if input_file is None:
         with work_progress(not quiet) as show:
-            return group_references(read_corpus(config.data, show).test)[0]
+            read = read_same_corpus(corpus.data, corpus.fingerprint, corpus.run, show)
+            return group_references(read.test)[0]
     with open_input(input_file) as (stream, name):
         lines = in_windows(stream, name, str, lambda lines, first: lines, "read")
         return [line for _, line, _ in lines]

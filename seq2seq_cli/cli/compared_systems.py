@@ -68,7 +68,8 @@ def find_system(
     try:
         found = find_one(run, settings, *flags, to=to)
     except CheckpointError as error:
-        raise CheckpointError(f"{name}: no such file. {error}") from error
+        prefix = "" if os.path.isdir(run_path(run)) else f"{name}: no such file. "
+        raise CheckpointError(f"{prefix}{error}") from error
     return System(name, run=found, checkpoint=checkpoint or "best")
 
 

@@ -66,7 +66,7 @@ def stats(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the sizes, lengths, splits and vocabulary coverage of a corpus."""
+    """Show the sizes, lengths, splits and word coverage of a corpus."""
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.data.statistics import statistics
@@ -126,7 +126,7 @@ def prepare(
         typer.Option(
             "--beam",
             help="Do the work on the workers of Apache Beam; the result is the same. By default "
-            "they are processes of this machine. Needs `s2s[beam]`.",
+            "they are processes of this machine. Needs the extra `beam`.",
         ),
     ] = False,
     beam_options: Annotated[

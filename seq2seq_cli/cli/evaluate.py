@@ -128,6 +128,8 @@ def evaluate(
         rerank_weight=rerank_weight,
     )
     _check_files(output, save_translations, html, hypotheses, choice)
+    if not confidence and (resamples, seed) != (1000, 12345):
+        raise UsageError("--resamples and --seed are for --confidence. Add it, or leave them out")
     if hypotheses:
         given = {"--set": settings, "--checkpoint": checkpoint, "--device": device}
         given |= {option: value for _, value, option in flags}

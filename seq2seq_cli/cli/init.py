@@ -60,13 +60,14 @@ def init(
     pairs = len(corpus.train)
 
     values = Overrides()
+    resolved = config.flat()  # with absolute paths
     lengths = _lengths(corpus.train)
     chosen = starter_values(config.model, pairs, lengths.common)
     for key, value in {**_data_values(config.data), **chosen}.items():
         values.set(key, value, "s2s init")
     for key, value in given.items():
         if not key.startswith("data."):
-            values.set(key, value, given.origins[key])
+            values.set(key, resolved.get(key, value), given.origins[key])
     time = in_words(rough_seconds(load_config(values).flat(), pairs, lengths.mean))
 
     train = f"s2s train --config {shlex.quote(str(path))}"

@@ -11,7 +11,7 @@ import typer
 from seq2seq_cli.cli import completion
 from seq2seq_cli.cli.files import Result, emit, print_line
 from seq2seq_cli.cli.options import JsonOption, QuietOption, warn
-from seq2seq_cli.cli.suggestions import Command
+from seq2seq_cli.cli.suggestions import Command, CommandGroup
 from seq2seq_cli.errors import DiskError, UsageError, os_reason
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from seq2seq_cli.runs.run import Run
     from seq2seq_cli.runs.summary import RunSummary
 
-runs_app = typer.Typer(no_args_is_help=True, help="List, compare, remove and rename runs.")
+runs_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="List, compare, remove and rename runs."
+)
 
 _WIDE, _NARROW = 110, 90  # columns of a terminal
 

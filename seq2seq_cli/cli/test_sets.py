@@ -130,7 +130,7 @@ class Corpus:
 
 
 def refuse_options(given: Mapping[str, object], reason: str) -> None:
-    """Check that no option of a run is given, where only files are scored.
+    """Check that no option is given that would have no effect.
 
     Args:
         given: the value of each option; None if it is not given.

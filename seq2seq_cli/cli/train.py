@@ -115,7 +115,7 @@ def train(
         return
     result = _train(resolved, cluster, resumed, run, accept_changes, quiet)
     if not quiet:
-        _show_end(result)
+        _show_end(result, resolved)
 
 
 def _train(
@@ -161,7 +161,7 @@ def _show_plan(config: "Config", run: str | None, quiet: bool, cluster: "Cluster
     console.show_rows(plan_rows(planned))
 
 
-def _show_end(result: "Result") -> None:
+def _show_end(result: "Result", config: "Config") -> None:
     """Print the result of training and the next command to stderr."""
     from seq2seq_cli.cli import console
 
@@ -172,4 +172,5 @@ def _show_end(result: "Result") -> None:
     )
     took = console.duration(result.seconds)
     console.show_notice(f"Ended after {result.step} steps and {took}: {result.reason}{best}.")
-    console.show_next(f's2s translate --run {shlex.quote(result.run)} "I like apples."')
+    sentence = ' "I like apples."' if config.data.source_language == "en" else ""
+    console.show_next(f"s2s translate --run {shlex.quote(result.run)}{sentence}")

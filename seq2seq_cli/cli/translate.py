@@ -15,7 +15,6 @@ from seq2seq_cli.cli.documents import (
     translate_file,
 )
 from seq2seq_cli.cli.files import (
-    InputOption,
     OutputOption,
     Result,
     check_files,
@@ -78,6 +77,10 @@ ReplaceUnknownOption = Annotated[
     ),
 ]
 
+SourcesOption = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", help="Read a file: its lines, or a document; see --format."),
+]
 ShardOption = Annotated[
     str,
     typer.Option(
@@ -90,7 +93,7 @@ ShardOption = Annotated[
 
 def translate(
     sentences: SentencesArgument = None,
-    input_file: InputOption = None,
+    input_file: SourcesOption = None,
     output: OutputOption = None,
     shard: ShardOption = "1/1",
     format_: FormatOption = None,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def tune(
-    space: Annotated[Path, typer.Argument(help="A TOML file with the table [space].")],
+    space: Annotated[Path, typer.Argument(help="A TOML file with the table `space`.")],
     folder: Annotated[Path, typer.Argument(help="The folder for the runs and the results.")],
     trials: Annotated[
         int, typer.Option(help="Number of trials, including those of earlier calls.", min=1)

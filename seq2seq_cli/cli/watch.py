@@ -129,6 +129,8 @@ def _line(entry: dict[str, Any]) -> str:
             )
         case "diagnosis":
             return f"{step}: diagnosis: {entry['text']}."
+        case "changes":
+            return f"{step}: continued with changes: {', '.join(entry['changes'])}"
         case "end":
             return f"{step}: ended after {duration(entry['seconds'])}: {entry['reason']}"
         case "start":

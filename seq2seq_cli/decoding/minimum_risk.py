@@ -1,4 +1,4 @@
-"""Minimum Bayes risk decoding: the hypothesis that is most similar to all others."""
+"""Minimum Bayes risk decoding: the hypothesis with the highest expected similarity."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -230,7 +230,7 @@ class Translator:
         return translations
 
     def _least_risk(self, found: list[Translation]) -> list[Translation]:
-        """Return the hypotheses of a sentence that are most similar to all, the best first.
+        """Return the hypotheses of a sentence by their expected similarity to all, best first.
 
         Equal texts count as often as they were found, but are returned once.
         """

@@ -18,8 +18,6 @@ METRICS = ("BLEU", "chrF", "chrF++", "TER")
 KEYS = {"BLEU": "bleu", "chrF": "chrf", "chrF++": "chrf_plus_plus", "TER": "ter"}
 """The keys of the metrics in JSON, by name."""
 
-LOWER_IS_BETTER = {"TER"}
-
 RESAMPLES = 1000
 SEED = 12345
 """sacreBLEU's defaults for tests of significance."""

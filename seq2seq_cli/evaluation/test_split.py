@@ -105,7 +105,7 @@ def _training(loaded: LoadedRun, results: Collection[str] | None) -> dict[str, A
 
     For an ensemble, the minutes are the sum over its runs. They are unknown for an average of
     checkpoints. A checkpoint that is neither the best nor the newest has the minutes until then,
-    and no command.
+    and no command. Nor has training that has not ended.
     """
     found: dict[str, Any]
     runs = [Run(path) for path in loaded.paths]
@@ -113,9 +113,11 @@ def _training(loaded: LoadedRun, results: Collection[str] | None) -> dict[str, A
         machine = trained_on(runs[0])
         found = {"minutes": loaded.state.position.seconds / 60}
         return {**found, "trained_on": machine} if machine else found
-    minutes = [summarise(run).minutes for run in runs]
+    summaries = [summarise(run) for run in runs]
+    minutes = [summary.minutes for summary in summaries]
     found = {"minutes": sum(minutes)} if all(minutes) else {}
-    if found and len(runs) == 1 and (command := training_command(runs[0].config())):
+    is_done = len(runs) == 1 and summaries[0].state == "done"
+    if found and is_done and (command := training_command(runs[0].config())):
         found["command"] = command
     machines = [machine for run in runs if (machine := trained_on(run))]
     if found and len(machines) == len(runs):

@@ -27,7 +27,7 @@ def load(*runs: str | os.PathLike[str], device: str = "auto") -> Model:
 
     Args:
         runs: names of runs in `runs/`, or their paths; the default is the newest run. Several must
-            have the same target vocabulary.
+            have the same languages and target vocabulary.
         device: `auto` (a GPU if there is one), `cpu`, `gpu` or `gpu:N`. A later call with
             another device is an error.
 

@@ -136,7 +136,7 @@ class Model:
             with_scores: whether to return a ScoredTranslation instead of each string.
             prefix: the beginning of each translation.
             replace_unknown: whether to copy unknown words from the source, by attention.
-            to: the language to translate into, with a run of both directions; None for its default.
+            to: the language to translate into, of a run with several; None for its default.
             options: the other keys of `[decoding]`, such as `beam`, `length_penalty`, `sample`,
                 `temperature`, `top_k`, `top_p`, `seed` and `max_length`.
 
@@ -147,7 +147,8 @@ class Model:
 
         Raises:
             UsageError: if an option has a wrong value, or contradicts another.
-            TypeError: if there is no such option (names the nearest), or one is not a string.
+            TypeError: if a sentence is not a string, or there is no such option; the error names
+                the nearest.
         """
         texts = _strings(sentences, "sentences")
         if n_best is not None:

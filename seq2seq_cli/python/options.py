@@ -45,8 +45,8 @@ class Options(TypedDict, total=False):
     batch_tokens: int
 
 
-# The keywords of `translate` that have no default in `[decoding]`, or another meaning there.
 _OF_SAMPLING = {"temperature", "top_k", "top_p"}
+# The keywords of `translate` that have no default in `[decoding]`, or another meaning there.
 _OTHER_KEYWORDS = ("n_best", "prefix", "with_scores", "replace_unknown", "to")
 
 

@@ -174,7 +174,7 @@ def _newest_run(warn: Warn) -> Run:
     if not candidates:
         raise CheckpointError(
             f"{RUNS.absolute()}: no run with a checkpoint. Train one with `s2s train`, change to "
-            "the folder that has one, or give it as --run"
+            "the folder that has one, or give the run's path"
         )
     _, path, stored = max(candidates, key=lambda candidate: candidate[:2])
     return Run(path, stored)

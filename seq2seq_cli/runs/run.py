@@ -98,7 +98,7 @@ class Run:
             )
         raise CheckpointError(
             f"{self.path}: is not the folder of a run, because it has no {_CONFIG}. Give another "
-            "one to --run"
+            "one"
         )
 
     def best_checkpoint(self, warn: Warn) -> Checkpoint:

@@ -13,6 +13,7 @@ from seq2seq_cli.runtime import tensorflow as tensorflow_import
         (["new", "--data", "none.tsv"], 3, "none.tsv: no such file"),
         (["new", "--model", "rnn,cnn"], 2, "--model: model.kind must be one of 'rnn', "),
         (["new", "--attention", "dot,flash"], 2, "--attention: model.attention must be one of"),
+        (["new", "--model", "transformer", "--attention", "dot"], 2, "--attention is for rnn"),
         (["new", "--steps", "0"], 2, "--steps: training.steps must be a whole number from 1"),
     ],
 )

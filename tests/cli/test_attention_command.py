@@ -113,6 +113,7 @@ def test_figures_of_several_sentences_are_refused_before_any_is_read(home, tmp_p
         ),
         ([SENTENCE, "we", "--target", "x"], UsageError, "--target is the translation of one"),
         (["--target", "x"], UsageError, "--target is the translation of one sentence"),
+        ([SENTENCE, "--layer", "9", "--html", "a.html"], UsageError, "a page has all maps"),
         ([SENTENCE, "--dark"], UsageError, "--dark is for --png and --svg"),
         ([SENTENCE, "--run", "none"], CheckpointError, "no such run"),
         ([SENTENCE, "--html", "no/page.html"], DiskError, "--html no/page.html: cannot be written"),

@@ -1,4 +1,5 @@
 import json
+import shutil
 from dataclasses import fields
 
 import pytest
@@ -38,6 +39,18 @@ def test_bench_train(corpus, monkeypatch):
     text = "".join(invoke(*command))
     assert f"{found['target_tokens_per_second']:,.0f} target tokens/s" in text
     assert "plain graph" in text
+
+
+def test_bench_decode_refuses_another_corpus(home, tmp_path, corpus):
+    other = tmp_path / "other.tsv"
+    shutil.copytree("runs", tmp_path / "runs")
+    other.write_bytes(corpus.read_bytes() + b"new\tnuevo\n")
+    (config,) = (tmp_path / "runs").glob("*/config.toml")
+    config.write_text(config.read_text().replace(str(corpus), str(other)))
+    code, _, error = s2s("bench", "decode", "--run", str(config.parent))
+    assert (code, "is not the corpus that" in " ".join(error.split())) == (3, True)
+    options = ["--data", str(corpus), "--trials", "1", "--sentences", "8"]
+    assert s2s("bench", "decode", "--run", str(config.parent), *options)[0] == 0
 
 
 def test_bench_decode_names_a_missing_file(home):

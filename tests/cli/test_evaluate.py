@@ -112,6 +112,12 @@ def test_a_run_translates_other_sentences(home, tmp_path):
     assert "split" not in record
 
 
+def test_options_of_intervals_need_intervals(home):
+    for option in ("--resamples", "--seed"):
+        with pytest.raises(UsageError, match="--resamples and --seed are for --confidence"):
+            invoke("eval", option, "9")
+
+
 def test_missing_checkpoints_are_refused(home, trained):
     with pytest.raises(UsageError, match="'newest' is not a checkpoint. Give best, last, all"):
         invoke("eval", "--checkpoint", "newest")

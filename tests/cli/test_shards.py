@@ -48,10 +48,11 @@ def test_a_stream_has_no_shards(home, tmp_path, monkeypatch):
     assert (code, "--shard needs a file as --input" in error) == (2, True)
 
 
-def test_translated_shards_are_the_translated_file(home, tmp_path):
-    path = write_lines(tmp_path / "in.txt")
-    whole = invoke("translate", "--input", str(path))
-    shards = [invoke("translate", "--input", str(path), "--shard", f"{n}/3") for n in (1, 2, 3)]
+@pytest.mark.parametrize("search", [[], ["--sample", "--seed", "3"]], ids=["greedy", "sample"])
+def test_translated_shards_are_the_translated_file(search, home, tmp_path):
+    command = ["translate", "--input", str(write_lines(tmp_path / "in.txt")), *search]
+    whole = invoke(*command)
+    shards = [invoke(*command, "--shard", f"{n}/3") for n in (1, 2, 3)]
     assert all(shards)
     assert [line for shard in shards for line in shard] == whole
 

@@ -47,10 +47,9 @@ CASES = {
 NAMES = pytest.mark.parametrize("name", CASES)
 
 
-def lines(middle: bytes, ending: bytes = b"") -> bytes:
+def lines(middle: bytes) -> bytes:
     """Return five lines, of which the third is given, without an end of the last one."""
-    ordinary = b"a line" + ending
-    return b"\n".join([ordinary, ordinary, middle, ordinary, ordinary])
+    return b"\n".join([b"a line", b"a line", middle, b"a line", b"a line"])
 
 
 @pytest.fixture

@@ -56,6 +56,11 @@ def test_watching_a_finished_training_ends_at_once(run):
     assert watch("001-rnn").splitlines() == LINES
 
 
+def test_changes_are_shown(run):
+    run.append_metrics({"kind": "changes", "step": 10, "changes": ["the corpus", "beam is 5"]})
+    assert watch("001-rnn") == "update 10: continued with changes: the corpus, beam is 5\n"
+
+
 def test_a_training_is_followed_to_its_end(run):
     entries = [json.dumps(entry) for entry in (START, PROGRESS, VALIDATION, DIAGNOSIS, END)]
     code = (
