@@ -9,7 +9,7 @@ the detectors once more, so that a changed threshold needs no new training. `--t
 configs first, each as its file says. `--updates` interrupts each after so many updates, with the
 learning rates of the whole training.
 
-Exit codes: 0 all silent, 1 a detector has spoken, 2 usage.
+Exit codes: 0 all silent, 1 a detector has spoken or a training failed, 2 usage.
 """
 
 import argparse

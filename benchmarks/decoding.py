@@ -128,6 +128,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--batch", type=int, default=64, help="sentences")
     options = parser.parse_args()
+    if options.joey and not options.joey_model:
+        parser.error("--joey needs --joey-model")
     use_device("cpu")
     share_threads(parts_at_once())
     run = Run(run_path(options.run))

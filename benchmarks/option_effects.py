@@ -139,6 +139,8 @@ def main() -> None:
     for text in given.only:
         if not any(text in name_of(change) for change in CHANGES):
             parser.error(f"argument --only: no row has {text} in its name")
+    if given.table and not given.results.exists():
+        parser.error(f"{given.results}: no such file, so there is nothing to print")
     results = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "sample.tsv"

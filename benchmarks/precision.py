@@ -37,6 +37,8 @@ def dev_losses(
         run(command)
     lines = (path / "metrics.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
+    if not any(row["kind"] == "end" and row["step"] == steps for row in rows):
+        raise SystemExit(f"{path}: is not a training of {steps} updates. Remove it and try again")
     return {row["step"]: row["dev_loss"] for row in rows if row["kind"] == "validation"}
 
 

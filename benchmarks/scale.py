@@ -1,6 +1,6 @@
 """Time and memory of preparing, starting, training and resuming, by the size of the corpus.
 
-    python benchmarks/scale.py --sizes 10000 100000 1000000 10000000 --json docs/scale.json
+    python benchmarks/scale.py --sizes 10000 100000 1000000 10000000 --json scale.json
 
 The corpora are the phrasebook's pairs, repeated and numbered. Memory is the maximum of the resident
 memory, summed over the command's processes. Times begin with the start of the command.

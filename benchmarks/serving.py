@@ -41,7 +41,8 @@ def main() -> None:
     if not sentences:
         parser.error(f"{given.input} has no sentence")
     load = Load(given.host, given.port, sentences)
-    load.run(given.clients, seconds=given.warm_up)
+    if given.warm_up:
+        load.run(given.clients, seconds=given.warm_up)
     record = load.run(given.clients, given.seconds, given.requests)
     if given.run:
         own = own_times(given.run, sentences, given.seconds)

@@ -28,6 +28,11 @@ from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.runs.state import Position, State
 from seq2seq_cli.runtime.tensorflow import import_tensorflow
 
+# What a user's terminal and network are like must not change a result.
+for _variable in ("NO_COLOR", "FORCE_COLOR", "COLORFGBG"):
+    os.environ.pop(_variable, None)
+os.environ["no_proxy"] = "127.0.0.1,localhost"
+
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any machine", settings.default, deadline=None)
 settings.load_profile("any machine")

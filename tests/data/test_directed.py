@@ -79,6 +79,8 @@ def test_no_held_out_sentence_is_in_training_on_either_side(corpus):
     one = read_corpus(tiny_config(corpus).data)
     read, _, _ = data_of(tiny_config(corpus, data__both_directions=True))
     assert (read.dev, read.test, read.fingerprint) == (one.dev, one.test, one.fingerprint)
+    trained = {sentence for pair in read.train for sentence in pair}
+    assert trained.isdisjoint(sentence for pair in (*read.dev, *read.test) for sentence in pair)
 
 
 @pytest.mark.usefixtures("prepared_here")

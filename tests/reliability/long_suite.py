@@ -78,16 +78,16 @@ def parts(quick: bool) -> Iterator[Part]:
     for number in range(1 if quick else 40):
         saves = 1 if quick else 8
         arguments = ["--count", str(kills), "--in-saves", str(saves), "--seed", str(number + 1)]
-        name, fault = f"kills {number + 1}", "kill -9 of a training at random moments"
+        name, fault = f"kills {number + 1}", "kill -9 of a training run at random moments"
         yield Part(name, fault, script("kills", *arguments), r'"count": (\d+)(?!.*"count")')
     for kind, number in itertools.product(KINDS, range(1 if quick else 4)):
         arguments = ["--kind", kind, "--steps", "48", "--every", "29" if quick else "4"]
         command = script("resumptions", *arguments, "--first", str(number))
-        fault = f"a training is resumed after each update ({kind})"
+        fault = f"a training run is resumed after each update ({kind})"
         yield Part(f"resume {kind} {number + 1}", fault, command, r'"count": (\d+)')
     fault = "two signals in each of seven phases"
     yield Part("second signals", fault, script("second_signals"), r'("signal")')
-    fault = "workers of a training are lost, or change in number"
+    fault = "workers of a training run are lost, or change in number"
     yield Part("workers", fault, script("workers", "--kills", "2" if quick else "20"), r'("tried")')
     yield from properties("1" if quick else "200")
     for target, number in itertools.product(TARGETS, range(1 if quick else 4)):

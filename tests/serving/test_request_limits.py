@@ -41,6 +41,21 @@ def test_too_large_a_request_is_413(asked, message):
         assert server.post("/v1/translate", TEXT)[0] == 200
 
 
+def test_more_requests_at_a_time_are_503():
+    engine = held_engine()
+    with (
+        running(engine, Limits(requests=1), batch=1) as server,
+        concurrent.futures.ThreadPoolExecutor(1) as pool,
+    ):
+        first = pool.submit(server.post, "/v1/translate", TEXT)
+        wait_until(lambda: engine.batches)
+        status, headers, answer = server.raw("GET", "/health")
+        engine.free.set()
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert b"more than 1 requests at a time" in answer
+        assert first.result()[0] == 200
+
+
 def test_a_full_queue_is_503_and_says_when_to_try_again():
     engine = held_engine()
     with (
@@ -152,7 +167,8 @@ def test_without_a_key_nothing_is_translated(headers):
         assert server.get("/v1/models", **headers)[0] == 401
         assert server.raw("GET", "/metrics", **headers)[0] == 401
         assert server.engine.batches == []
-        assert server.get("/health")[0] == 200
+        for path in ("/health", "/ready", "/languages", "/docs", "/openapi.json"):
+            assert server.raw("GET", path, **headers)[0] == 200
         for right in ({"authorization": "Bearer other"}, {"x_api_key": "key"}):
             assert server.post("/v1/translate", TEXT, **right)[0] == 200
 

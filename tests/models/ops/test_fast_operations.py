@@ -138,10 +138,10 @@ OPERATIONS = {
         [normal(3, 5, 4), normal(3, 2), normal(4, 6), normal(2, 6), normal(6), normal(6, seed=1)],
     ),
 }
-# Those of which the textbook has no form of the same shape have tests of their own, below, in
-# test_divergence.py or in test_stochastic_rounding.py.
+# Those of which the textbook has no form of the same shape have tests of their own, below or in
+# test_stochastic_rounding.py.
 OTHERS = [
-    *("apply_adam", "random_bytes", "penalise", "KeysValues", "_maximum", "symmetric_divergence"),
+    *("apply_adam", "random_bytes", "penalise", "KeysValues", "_maximum"),
     *("adam_with_bfloat16_moments", "random_integers", "round_stochastically"),
 ]
 
