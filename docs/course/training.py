@@ -93,7 +93,7 @@ def train(
     learning_rate: float = 0.01,
     seed: int = 0,
 ) -> list[float]:
-    """Train by Adam, with a learning rate that falls to 0 along a line; return all losses.
+    """Train by Adam, with a learning rate that falls linearly to 0; return all losses.
 
     Args:
         loss: a function of (source_BS, target_BT).

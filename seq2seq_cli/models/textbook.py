@@ -1,7 +1,7 @@
 """A model's outputs by the textbook: the equations of `reference` with the model's own weights.
 
 `s2s selftest` and the tests compare a model with it. Dropout is off. Everything is computed in
-float32, position by position: slowly, but as in the papers.
+float32, and an RNN position by position: slowly, but as in the papers.
 """
 
 from typing import NamedTuple
