@@ -29,6 +29,7 @@ def dev_losses(
             f"training.precision={precision}",
             f"training.seed={seed}",
             f"training.validate_every_steps={every}",
+            f"training.patience={steps}",
         ]
         if kind == "transformer":
             settings += [f"model.encoder_layers={LAYERS}", f"model.decoder_layers={LAYERS}"]

@@ -81,7 +81,7 @@ def ablate(
     kinds = models.split(",")
     if attentions is not None and "rnn" not in kinds:
         raise UsageError("--attention is for rnn, which --model does not name. Leave it out")
-    scores = attentions or _SCORES
+    scores = _SCORES if attentions is None else attentions
     configs: dict[str, Config] = {}
     for kind in kinds:
         for score in scores.split(",") if kind == "rnn" else [None]:

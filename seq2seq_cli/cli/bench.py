@@ -29,7 +29,7 @@ from seq2seq_cli.cli.options import (
 )
 from seq2seq_cli.cli.resources import fetch_data, find_one, start_tensorflow
 from seq2seq_cli.cli.suggestions import Command, CommandGroup
-from seq2seq_cli.cli.test_sets import Corpus
+from seq2seq_cli.cli.test_sets import Corpus, refuse_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,6 +152,8 @@ def bench_decode(
     from seq2seq_cli.cli import console
 
     if input_file:
+        given = {"--data": data, "--source": source, "--target": target}
+        refuse_options(given, "is for the test split, and excludes --input. Leave one of them out")
         check_input(input_file)
     found = find_one(
         run or None,

@@ -68,7 +68,8 @@ def find_system(
     try:
         found = find_one(run, settings, *flags, to=to)
     except CheckpointError as error:
-        prefix = "" if os.path.isdir(run_path(run)) else f"{name}: no such file. "
+        is_there = os.path.exists(run_path(run)) or os.path.exists(run)
+        prefix = "" if is_there else f"{name}: no such file. "
         raise CheckpointError(f"{prefix}{error}") from error
     return System(name, run=found, checkpoint=checkpoint or "best")
 

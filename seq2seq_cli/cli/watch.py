@@ -92,15 +92,15 @@ def _frame(run: "Run", goes_on: bool) -> "RenderableType":
 
     from seq2seq_cli.cli import console
     from seq2seq_cli.cli.curves import drawn_curves
-    from seq2seq_cli.runs.metrics_log import DIAGNOSIS, END, TRAINING, of_kind
+    from seq2seq_cli.runs.metrics_log import CHANGES, DIAGNOSIS, END, TRAINING, of_kind
 
     entries = run.metrics()
     last = of_kind(entries, TRAINING, END)[-1:]
-    problems = of_kind(entries, DIAGNOSIS)
+    notes = of_kind(entries, CHANGES, DIAGNOSIS)
     state = "in training" if goes_on else "not in training"
     parts: list[RenderableType] = [Text(f"{run.path}: {state}", "bold")]
     parts += [Text(_line(entry)) for entry in last]
-    parts += [Text(_line(entry), "yellow") for entry in problems]
+    parts += [Text(_line(entry), "yellow") for entry in notes]
     height = max(3, (console.stdout.height - len(parts) - 1) // len(_CURVES) - 4)
     for key, kind in _CURVES.items():
         points = [(entry["step"], entry[key]) for entry in of_kind(entries, kind)]

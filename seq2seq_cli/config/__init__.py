@@ -127,11 +127,10 @@ class Config(Table):
     def to_complete_toml(self) -> str:
         """Return every value that is set as TOML, and the names of all other keys in comments."""
         tables = []
-        for table, values in self.model_dump().items():
-            is_set = {key: value for key, value in values.items() if value is not None}
-            unset = [key for key in values if key not in is_set]
-            comment = f"# not set: {', '.join(unset)}\n" if unset else ""
-            tables.append(tomli_w.dumps({table: is_set}) + comment)
+        for table, values in self.model_dump(exclude_none=True).items():
+            unset = [key for key in type(getattr(self, table)).model_fields if key not in values]
+            comment = f"# Not set in [{table}]: {', '.join(unset)}\n" if unset else ""
+            tables.append(comment + tomli_w.dumps({table: values}))
         return "\n".join(tables)
 
     def flat(self, exclude_unset: bool = False) -> dict[str, Any]:

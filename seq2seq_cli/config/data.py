@@ -173,8 +173,9 @@ class DataConfig(Table):
             if source.target_language in (self.source_language, self.target_language):
                 raise ValueError(
                     f"data.sources[{number}].target_language is for a third language; it is "
-                    f"{source.target_language!r}, but the config's languages are "
-                    f"{self.source_language!r} and {self.target_language!r}. Leave it out"
+                    f"{source.target_language!r}, but data.source_language and "
+                    f"data.target_language are {self.source_language!r} and "
+                    f"{self.target_language!r}. Leave it out"
                 )
             if source.tag is not None and source.tag.startswith(TO):
                 raise ValueError(

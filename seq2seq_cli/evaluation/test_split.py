@@ -105,7 +105,7 @@ def _training(loaded: LoadedRun, results: Collection[str] | None) -> dict[str, A
 
     For an ensemble, the minutes are the sum over its runs. They are unknown for an average of
     checkpoints. A checkpoint that is neither the best nor the newest has the minutes until then,
-    and no command. Nor has training that has not ended.
+    and no command. A run whose training has not ended has no command either.
     """
     found: dict[str, Any]
     runs = [Run(path) for path in loaded.paths]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.decoding.loading import load_run
-from seq2seq_cli.errors import DataError
+from seq2seq_cli.errors import DataError, os_reason
 from seq2seq_cli.evaluation.test_split import evaluate
 from seq2seq_cli.recipes.continuing import check_same_config, interruptions
 from seq2seq_cli.recipes.parameter_matching import with_equal_parameters
@@ -97,9 +97,11 @@ def to_markdown(rows: Sequence[Row]) -> str:
         f"{row.seconds / 60:.1f} |"
         for row in rows
     ]
-    ends = [f"BLEU `{rows[0].bleu_signature}`, chrF `{rows[0].chrf_signature}`"]
-    ends += dict.fromkeys(row.versions for row in rows if row.versions)
-    lines += ["", f"{'; '.join(ends)}."]
+    signatures = f"BLEU `{rows[0].bleu_signature}`, chrF `{rows[0].chrf_signature}`"
+    versions = rows[0].versions
+    if any(row.versions != versions for row in rows):
+        versions = "; ".join(f"{row.name}: {row.versions or 'versions not known'}" for row in rows)
+    lines += ["", f"{signatures}; {versions or 'versions not known'}."]
     return "\n".join(lines) + "\n"
 
 
@@ -145,11 +147,13 @@ def _read_row(path: Path) -> Row:
     """Read the result of a variant.
 
     Raises:
-        DataError: if the file is not a complete result.
+        DataError: if the file cannot be read, or is not a complete result.
     """
     try:
         return Row(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except (ValueError, TypeError) as error:
         raise DataError(f"{path}: is damaged. Remove it, and the run is scored again") from error
 
 

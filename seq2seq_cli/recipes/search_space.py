@@ -170,7 +170,9 @@ def _dimension(key: str, entry: Any, base: Config) -> Choice | Range:
         try:
             _check(key, found.low + (found.step or 1), base)
         except ValueError as error:
-            raise ValueError(f"{error}, which the range contains. Set step") from None
+            raise ValueError(
+                f"{error}, which the range contains. Give a step that fits, or a list of values"
+            ) from None
     return found
 
 

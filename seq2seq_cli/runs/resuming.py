@@ -70,7 +70,12 @@ def resumed_config(
 
 
 def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
-    """Return the keys that differ in two configs and may change the result, with (before, now)."""
+    """Return the keys that differ in two configs and may change the result, with (before, now).
+
+    Of models of different kinds, only the kind is returned.
+    """
+    if before.model.kind != now.model.kind:
+        return {"model.kind": (before.model.kind, now.model.kind)}
     old, new = before.flat(), now.flat()
     return {
         key: (value, new[key])

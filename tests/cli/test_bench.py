@@ -54,6 +54,8 @@ def test_bench_decode_refuses_another_corpus(home, tmp_path, corpus):
 
 
 def test_bench_decode_names_a_missing_file(home):
+    code, _, error = s2s("bench", "decode", "--input", "none.txt", "--data", "none.tsv")
+    assert (code, "--data is for the test split, and excludes --input" in error) == (2, True)
     code, _, error = s2s("bench", "decode", "--input", "none.txt")
     assert code == 2
     assert "--input none.txt: no such file" in error

@@ -10,7 +10,7 @@ from conftest import s2s, s2s_process
 from typer.testing import CliRunner
 
 from seq2seq_cli.cli import app
-from seq2seq_cli.config import Config
+from seq2seq_cli.config.training import TrainingConfig
 
 README = Path(__file__).parents[2] / "README.md"
 command_of = functools.cache(typer.main.get_command)  # which takes a moment
@@ -73,8 +73,9 @@ def test_colours_can_be_turned_off(home):
     assert not re.search("\x1b\\[[0-9;]*3[0-7]", "".join(shown[1:]))
 
 
-def test_show_is_a_config_file(tmp_path):
-    code, out, _ = s2s("config", "show", "--set", "training.seed=5")
+@pytest.mark.parametrize("config", [[], ["--config", "tatoeba-student"]])
+def test_show_is_a_config_file(config, tmp_path):
+    code, out, _ = s2s("config", "show", *config, "--set", "training.seed=5")
     assert code == 0
     (tmp_path / "c.toml").write_text(out)
     assert s2s("config", "check", str(tmp_path / "c.toml")) == (
@@ -82,7 +83,8 @@ def test_show_is_a_config_file(tmp_path):
         "",
     )
     assert "seed = 5" in out
-    assert all(re.search(rf"\b{key.rpartition('.')[2]}\b", out) for key in Config().flat())
+    assert "[training]: " in out
+    assert all(re.search(rf"\b{key}\b", out) for key in TrainingConfig.model_fields)
 
 
 def test_check_names_each_problem(workdir):

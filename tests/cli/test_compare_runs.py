@@ -10,7 +10,7 @@ import pytest
 from conftest import invoke, s2s, toy_pairs
 
 from seq2seq_cli.cli.compared_systems import find_system
-from seq2seq_cli.errors import DataError, UsageError
+from seq2seq_cli.errors import CheckpointError, DataError, UsageError
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 FAST = ["--resamples", "20", "--trials", "20", "--json"]
@@ -108,6 +108,25 @@ def test_runs_have_times_and_commands(home, trained):
     record = json.loads(invoke("compare", trained.name, f"{trained.name}@last", *FAST)[0])
     assert all(minutes > 0 for minutes in record["minutes"])
     assert record["commands"] == [None, None]  # the config has too many keys of its own
+
+
+def test_a_run_that_was_interrupted_has_no_command(home, trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "seq2seq_cli.evaluation.test_split.training_command", lambda config: "s2s train"
+    )
+    log = shutil.copytree(trained, tmp_path / "stopped") / "metrics.jsonl"
+    entries = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(entry for entry in entries if '"kind": "end"' not in entry))
+    record = json.loads(invoke("compare", trained.name, str(log.parent), *FAST)[0])
+    assert record["commands"] == ["s2s train", None]
+
+
+def test_a_folder_that_is_no_run_is_not_called_a_missing_file(home):
+    Path("runs/notes").mkdir()
+    with pytest.raises(CheckpointError) as caught:
+        invoke("compare", "notes", "notes")
+    assert "no such file" not in str(caught.value)
+    Path("runs/notes").rmdir()
 
 
 def test_a_language_is_for_runs(tmp_path):

@@ -41,6 +41,9 @@ def watch(*arguments: str) -> str:
     return done.stdout
 
 
+CHANGES = {"kind": "changes", "step": 10, "changes": ["the corpus", "beam is 5"]}
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch) -> Run:
     monkeypatch.chdir(tmp_path)
@@ -57,7 +60,7 @@ def test_watching_a_finished_training_ends_at_once(run):
 
 
 def test_changes_are_shown(run):
-    run.append_metrics({"kind": "changes", "step": 10, "changes": ["the corpus", "beam is 5"]})
+    run.append_metrics(CHANGES)
     assert watch("001-rnn") == "update 10: continued with changes: the corpus, beam is 5\n"
 
 
@@ -85,11 +88,13 @@ def test_curves_are_shown_on_a_terminal(run, monkeypatch):
     monkeypatch.setattr("seq2seq_cli.cli.console.stdout", console)
     for step in range(10, 100, 10):
         run.append_metrics({**PROGRESS, "step": step, "loss": 30 / step})
+    run.append_metrics(CHANGES)
     run.append_metrics(DIAGNOSIS)
     watch("001-rnn")
     shown = console.export_text()
     assert "runs/001-rnn: not in training" in shown
     assert "update 90: epoch 1" in shown
+    assert "update 10: continued with changes: the corpus" in shown
     assert "diagnosis: Much" in shown
     assert "(loss)" in shown
     assert "dev BLEU: no figures yet" in shown

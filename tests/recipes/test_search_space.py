@@ -75,7 +75,10 @@ def test_keys_may_be_quoted_and_take_lists_or_ranges(tmp_path):
         ("", "has no key. Add one, such as"),
         ("[model]\ndropout = 0.1", "a search space has only the table .space."),
         ("model = ", "not valid TOML"),
-        ("model.units = {low = 128, high = 512}", "it is 129, which the range contains. Set step"),
+        (
+            "model.units = {low = 128, high = 512}",
+            "it is 129, which the range contains. Give a step",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, message):

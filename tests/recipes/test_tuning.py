@@ -149,6 +149,10 @@ def test_a_run_with_other_values_is_refused(trainings, tmp_path):
     (tmp_path / "tuning.json").unlink()
     with pytest.raises(UsageError, match=r"(?s)was trained with other.*dropout: 0.1 there, 0.2"):
         tune(tiny_config("x", model__dropout=0.2), SPACE, tmp_path, 1, ignore)
+    (tmp_path / "tuning.json").unlink()
+    other, space = tiny_config("x", model__kind="transformer"), {"model.dropout": Range(0.0, 0.4)}
+    with pytest.raises(UsageError, match="model.kind: 'rnn' there, 'transformer' now"):
+        tune(other, space, tmp_path, 1, ignore)
 
 
 def test_another_space_base_or_seed_is_refused(trainings, tmp_path):
