@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from seq2seq_cli.work import ShowWork
 
 
+_RESAMPLES, _SEED = 1000, 12345  # sacreBLEU's defaults
+
 CheckpointOption = Annotated[
     list[str] | None,
     typer.Option(help="best, last, all, or an update such as 1200; the default is best."),
@@ -97,8 +99,8 @@ def evaluate(
     test_set: TestSetOption = None,
     hypotheses: HypothesesOption = None,
     confidence: ConfidenceOption = False,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 12345,
+    resamples: ResamplesOption = _RESAMPLES,
+    seed: SeedOption = _SEED,
     details: DetailsOption = False,
     training_file: TrainingFileOption = None,
     data: DataOption = None,
@@ -128,7 +130,7 @@ def evaluate(
         rerank_weight=rerank_weight,
     )
     _check_files(output, save_translations, html, hypotheses, choice)
-    if not confidence and (resamples, seed) != (1000, 12345):
+    if not confidence and (resamples, seed) != (_RESAMPLES, _SEED):
         raise UsageError("--resamples and --seed are for --confidence. Add it, or leave them out")
     if hypotheses:
         given = {"--set": settings, "--checkpoint": checkpoint, "--device": device}

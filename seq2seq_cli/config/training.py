@@ -130,8 +130,8 @@ class TrainingConfig(Table):
     """Share of the target probability that is distributed evenly over the vocabulary."""
     r_drop: float = Field(0.0, ge=0, le=100)
     """Weight of R-Drop (Liang et al. 2021): each pair is computed twice, with different dropout,
-    and the divergence of the two predictions is part of the loss. It is the paper's alpha, which is
-    5 there; 0 turns it off."""
+    and the divergence of the two predictions is part of the loss. It is the paper's alpha (5
+    there); 0 turns it off."""
     source_word_dropout: float = Field(0.0, ge=0, lt=1)
     """Share of the source tokens that are replaced by the unknown token. It is rounded to a
     multiple of 1/256."""

@@ -72,7 +72,7 @@ def resumed_config(
 def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
     """Return the keys that differ in two configs and may change the result, with (before, now).
 
-    Of models of different kinds, only the kind is returned.
+    If the models are of different kinds, return only the kind.
     """
     if before.model.kind != now.model.kind:
         return {"model.kind": (before.model.kind, now.model.kind)}
