@@ -23,7 +23,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 def test_what_is_registered_for_the_end_runs_after_the_output():
     found = run("config", "show")
     assert found.returncode == 0
-    assert found.stdout.startswith("[data]")
+    assert "[data]" in found.stdout.splitlines()
     assert found.stdout.endswith("registered\n")
 
 
