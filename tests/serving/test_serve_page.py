@@ -1,11 +1,14 @@
 """The page of the server in Chromium."""
 
+from dataclasses import replace
+
 import pytest
 from page_actions import axe_script, changed
 from scripted_server import ScriptedEngine, running
 
 from seq2seq_cli.config.decoding import DecodingConfig
 from seq2seq_cli.serving.limits import Limits
+from seq2seq_cli.serving.work import Direction
 
 pytest_plugins = ["browser"]
 
@@ -59,6 +62,31 @@ def test_the_page_translates_while_the_user_types(shared, open_server):
     assert words(page, "query", 1).all_inner_texts() == ["D", "</s>"]
     typed(page, "")
     assert page.locator(".line").count() == 0
+
+
+def test_screen_readers_announce_the_translation(shared, open_server):
+    page = open_server(shared)
+    typed(page, "a bc\nd")
+    announced = page.locator("#announced")
+    assert announced.get_attribute("role") == "status"
+    assert announced.text_content() == "A BC\nD"
+    words(page, "query").nth(1).click()
+    changed(page, lambda: page.locator("#alternatives button").first.click())
+    assert announced.text_content() == "A otra"
+    assert page.locator(".detail[role=status]").count() == 2
+    typed(page, "")
+    assert announced.text_content() == ""
+
+
+def test_a_refused_text_does_not_keep_the_translation_of_another(open_server):
+    with running(limits=Limits(characters=20)) as server:
+        page = open_server(server)
+        typed(page, "a")
+        typed(page, "a" * 21)
+        assert page.locator(".line").count() == 0
+        assert "20" in page.locator("#said").inner_text()
+        changed(page, lambda: page.locator("#swap").click())
+        assert page.locator("#text").input_value() == "a" * 21
 
 
 def test_the_page_translates_the_text_of_its_address(shared, open_server):
@@ -132,6 +160,33 @@ def test_alternatives_are_reachable_by_keyboard(shared, open_server):
     page.keyboard.press("Enter")
     changed(page, lambda: page.keyboard.press("Enter"))
     assert words(page, "query").all_inner_texts()[:2] == ["A", "otra"]
+    assert page.evaluate("document.activeElement.textContent") == "otra"
+    page.keyboard.press("Enter")
+    assert page.locator("#alternatives").is_visible()
+
+
+def test_a_word_without_alternatives_can_be_left_by_keyboard(open_server):
+    class Sure(ScriptedEngine):
+        def _attention(self, work, pair):
+            return replace(super()._attention(work, pair), runners_up=())
+
+    with running(Sure()) as server:
+        page = open_server(server, "a bc")
+        page.wait_for_selector(".line")
+        words(page, "query").first.press("Enter")
+        assert page.locator("#alternatives").evaluate("box => box === document.activeElement")
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.textContent") == "A"
+
+
+def test_words_say_what_they_open(shared, open_server):
+    page = open_server(shared, "a bc")
+    page.wait_for_selector(".line")
+    words(page, "query").first.hover()
+    for side, opens in (("query", "dialog"), ("key", None)):
+        word = words(page, side).first
+        assert word.get_attribute("aria-haspopup") == opens
+        assert word.get_attribute("aria-pressed") is None
 
 
 def test_the_controls_set_the_options_of_the_search(shared, open_server):
@@ -154,6 +209,31 @@ def test_a_button_swaps_the_direction(shared, open_server):
     assert page.locator("#text").input_value() == "A"
     found = [work for work, _ in shared.engine.batches if work.kind == "translate"]
     assert found[-1].run == "002-b"
+
+
+def test_a_text_that_is_not_translated_yet_is_kept_when_the_direction_is_swapped(open_server):
+    engine = ScriptedEngine()
+    with running(engine) as server:
+        page = open_server(server)
+        typed(page, "a")
+        engine.free.clear()
+        page.locator("#text").fill("a new text")
+        page.locator("#swap").click()
+        assert page.locator("#text").input_value() == "a new text"
+        engine.free.set()
+        page.wait_for_function("() => document.querySelector('.line')?.innerText.includes('NEW')")
+
+
+def test_the_direction_is_swapped_within_a_model(open_server):
+    both = (Direction("en", "es"), Direction("es", "en"))
+    engine = ScriptedEngine()
+    engine.runs = [run._replace(directions=both) for run in engine.runs]
+    with running(engine) as server:
+        page = open_server(server, "a")
+        page.wait_for_selector(".line")
+        changed(page, lambda: page.locator("#direction").select_option(label="en → es (002-b)"))
+        changed(page, lambda: page.locator("#swap").click())
+        assert page.locator("#direction option:checked").inner_text() == "es → en (002-b)"
 
 
 def test_a_button_copies_the_translation(shared, open_server):

@@ -28,7 +28,8 @@ export function readColours() {
     const colour = stops[below].map(
       (part, c) => part + (stops[below + 1][c] - part) * (position - below),
     );
-    return { fill: css(colour), text: inkOn(colour.map(Math.round)) };
+    const whole = colour.map(Math.round);
+    return { fill: css(whole), text: inkOn(whole), rgba: [...whole, 255] };
   });
 }
 
@@ -42,10 +43,10 @@ function inkOn(colour) {
 }
 
 function css([red, green, blue]) {
-  return `rgb(${Math.round(red)}, ${Math.round(green)}, ${Math.round(blue)})`;
+  return `rgb(${red}, ${green}, ${blue})`;
 }
 
-/** Return the colour of a weight from 0 to 1, and that of text upon it. */
+/** Return the colour of a weight from 0 to 1, for CSS and as bytes, and that of text upon it. */
 export function weightColour(weight) {
   return table[Math.max(0, Math.min(STEPS - 1, Math.round(weight * (STEPS - 1))))];
 }

@@ -29,6 +29,7 @@ export function perCent(share) {
  */
 export function roving(group, selector) {
   group.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const right = getComputedStyle(group).direction === "rtl" ? -1 : 1;
     const steps = { ArrowRight: right, ArrowDown: 1, ArrowLeft: -right, ArrowUp: -1 };
     const members = [...group.querySelectorAll(selector)].filter((member) => !member.hidden);
@@ -38,8 +39,13 @@ export function roving(group, selector) {
     if (event.key === "End") next = members.length - 1;
     if (now < 0 || next === now || next < 0 || next >= members.length) return;
     event.preventDefault();
-    for (const member of members) member.tabIndex = -1;
-    members[next].tabIndex = 0;
-    members[next].focus();
+    focusMember(members, next);
   });
+}
+
+/** Focus one member of a group, and put only that one into the tab order. */
+export function focusMember(members, index) {
+  for (const member of members) member.tabIndex = -1;
+  members[index].tabIndex = 0;
+  members[index].focus();
 }

@@ -45,12 +45,11 @@ function picture(view) {
   const columns = view.keys.length;
   const canvas = element("canvas", { width: columns, height: rows });
   const context = canvas.getContext("2d");
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      context.fillStyle = weightColour(view.weights[row * columns + column]).fill;
-      context.fillRect(column, row, 1, 1);
-    }
-  }
+  const image = context.createImageData(columns, rows);
+  view.weights.forEach((weight, i) => {
+    image.data.set(weightColour(weight).rgba, 4 * i);
+  });
+  context.putImageData(image, 0, 0);
   const scale = LARGEST / Math.max(rows, columns);
   canvas.style.width = `${Math.max(8, columns * scale)}px`;
   canvas.style.height = `${Math.max(8, rows * scale)}px`;

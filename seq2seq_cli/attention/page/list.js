@@ -27,11 +27,12 @@ export class List {
       const confidences = reads.map((read) => read.confidence);
       const translations = reads.map((read) => read.translation);
       const confidence = reads.length ? Math.min(...confidences) : 0;
+      const leastSure = confidences.indexOf(confidence); // the run that the item shows
       const button = element(
         "button",
         { type: "button", tabindex: "-1", onclick: () => onChoose(index) },
         element("bdi", { class: "one-line" }, sentence.source || "(blank)"),
-        element("bdi", { class: "one-line muted" }, translations[0] ?? ""),
+        element("bdi", { class: "one-line muted" }, translations[leastSure] ?? ""),
         element("span", { class: "confidence" }, reads.length ? perCent(confidence) : ""),
       );
       button.lastChild.style.setProperty("--share", confidence);

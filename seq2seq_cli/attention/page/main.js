@@ -16,6 +16,7 @@ let state = fromFragment(location.hash, data.sentences.length);
 let width = 0; // of the panels
 let shown = null; // the index of the sentence in the panels
 let ticket = 0; // of the last call of show
+let rewriting = null; // the timer of an address that could not be written
 
 /** Return the maps of a sentence by run (null where it is blank), of which a part is loaded. */
 async function mapsOf(index, choice) {
@@ -63,9 +64,16 @@ function heldIn(run) {
   return side === "q" ? { query: Number(index) } : { key: Number(index) };
 }
 
+/** Write the state into the address. Browsers limit how often; then it is written later. */
 function writeAddress() {
+  clearTimeout(rewriting);
   const fragment = toFragment(state);
-  history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
+  const address = fragment ? `#${fragment}` : location.pathname + location.search;
+  try {
+    history.replaceState(null, "", address);
+  } catch {
+    rewriting = setTimeout(writeAddress, 1000);
+  }
 }
 
 async function change(changes) {

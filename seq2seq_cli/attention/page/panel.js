@@ -126,12 +126,11 @@ export class Panel {
   /** Light a word that is pointed at; a click holds it, or lets it go. */
   point(word, isClick) {
     if (!isClick) {
-      this.light(word);
+      if (!isSame(word, this.pointed)) this.light(word);
       return;
     }
     const one = word && "query" in word ? { query: word.query } : word;
-    const isSame = one && this.held && one.query === this.held.query && one.key === this.held.key;
-    this.held = isSame ? null : one;
+    this.held = isSame(one, this.held) ? null : one;
     this.onHold(this.held);
     this.light(this.held);
   }
@@ -179,4 +178,8 @@ export class Panel {
     const isThere = "query" in word ? word.query < queries.length : word.key < keys.length;
     return isThere ? word : null;
   }
+}
+
+function isSame(word, other) {
+  return word?.query === other?.query && word?.key === other?.key;
 }

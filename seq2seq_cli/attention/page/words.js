@@ -5,24 +5,24 @@ import { element, isolated, perCent, roving } from "./dom.js";
 
 const FAINTEST = 0.01;
 const UNSURE = 0.5; // the probability below which a word is marked
-const SPECIAL = new Set(["<s>", "</s>", "<unk>"]);
-
-// Copied for each word, which is faster than making each anew.
-const PLAIN = element("button", {
-  type: "button",
-  class: "word",
-  tabindex: "-1",
-  "aria-pressed": "false",
-});
+const SPECIAL = /^<(s|\/s|unk|2[^<>\s]+)>$/; // <2de> is a tag
 
 /** A line of words: the queries or the keys of a map. */
 export class Words {
   /**
    * @param side "query" or "key"
-   * @param onPoint called with the word ({query: i} or {key: i}, or null) and whether it is held
+   * @param onPoint called with the word ({query: i} or {key: i}, or null) and whether it is clicked
+   * @param attributes of each button. Words that can be held are toggle buttons
    */
-  constructor(side, onPoint) {
+  constructor(side, onPoint, attributes = { "aria-pressed": "false" }) {
     this.side = side;
+    // Copied for each word, which is faster than making each anew.
+    this.plain = element("button", {
+      type: "button",
+      class: "word",
+      tabindex: "-1",
+      ...attributes,
+    });
     this.name = element("span", { class: "strip-name" });
     this.line = element("div", { class: "words", dir: "auto" });
     this.box = element("div", { class: `strip ${side}`, role: "group" }, this.name, this.line);
@@ -56,12 +56,12 @@ export class Words {
     if (this.texts === texts) return; // the same words, of another layer or head
     this.texts = texts;
     this.buttons = texts.map((text, index) => {
-      const button = PLAIN.cloneNode(false);
+      const button = this.plain.cloneNode(false);
       button.index = index;
       button.append(...spaced(text));
       const probability = probabilities[index];
       if (typeof probability === "number" && probability < UNSURE) button.classList.add("unsure");
-      if (SPECIAL.has(text)) {
+      if (SPECIAL.test(text)) {
         button.classList.add("special");
         button.dir = "ltr"; // so it does not decide about the direction of the line
       }
@@ -72,7 +72,12 @@ export class Words {
     this.line.replaceChildren(...this.buttons);
   }
 
-  /** Colour the words by their weights to the active word, and mark that word. */
+  /**
+   * Colour the words by their weights to the active word, and mark that word.
+   *
+   * @param active the word
+   * @param held the word that is held, or null; undefined if words cannot be held
+   */
   light(active, held) {
     if (!active && !this.isLit) return;
     this.isLit = Boolean(active);
@@ -95,7 +100,7 @@ export class Words {
       button.dataset.weight = isLit ? perCent(weight) : "";
       const isActive = active?.[side] === i;
       button.classList.toggle("active", isActive);
-      button.setAttribute("aria-pressed", String(held?.[side] === i));
+      if (held !== undefined) button.setAttribute("aria-pressed", String(held?.[side] === i));
       if (isActive && !this.line.matches(":hover")) best = button;
     });
     if (best) reveal(this.line, best);

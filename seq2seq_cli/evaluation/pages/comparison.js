@@ -5,7 +5,13 @@ const filter = document.getElementById("filter");
 const differing = document.getElementById("differing");
 const count = document.getElementById("count");
 const articles = Array.from(list.children);
-const texts = new Map(articles.map((each) => [each, each.textContent.toLowerCase()]));
+const texts = new Map(articles.map((each) => [each, textOf(each)]));
+
+/** Return the source, the references and the outputs, without their labels. */
+function textOf(article) {
+  const parts = Array.from(article.querySelectorAll("[lang]"), (each) => each.textContent);
+  return parts.join("\n").toLowerCase();
+}
 
 const value = (each, key) => Number(each.dataset[key]);
 const orders = {
@@ -20,7 +26,7 @@ function sort() {
 }
 
 function show() {
-  const wanted = filter.value.toLowerCase();
+  const wanted = filter.value.trim().toLowerCase();
   let shown = 0;
   for (const each of articles) {
     const isLeftOut = differing.checked && !("differs" in each.dataset);
@@ -33,4 +39,5 @@ function show() {
 order.addEventListener("change", sort);
 filter.addEventListener("input", show);
 differing.addEventListener("change", show);
+sort(); // Firefox keeps the chosen order when the page is loaded again
 show();

@@ -2,7 +2,7 @@
 
 import { Client } from "./client.js";
 import { readColours } from "./colours.js";
-import { element, perCent, roving } from "./dom.js";
+import { element, focusMember, perCent, roving } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { described, Words } from "./words.js";
 
@@ -12,6 +12,7 @@ const client = new Client();
 const at = (id) => document.getElementById(id);
 let directions = [];
 let lines = []; // the shown translations
+let shownText = ""; // the text that they translate
 let timer = null;
 let seed = 0;
 
@@ -35,17 +36,17 @@ class Line {
       probabilities: attention.probabilities,
     };
     const point = (word, isClick) => this.point(word, isClick);
-    this.queries = new Words("query", point);
-    this.keys = new Words("key", point);
+    this.queries = new Words("query", point, { "aria-haspopup": "dialog" });
+    this.keys = new Words("key", point, {});
     this.queries.show(this.view, "Translation");
     this.keys.show(this.view, "Source");
-    this.detail = element("p", { class: "detail idle" });
+    this.detail = element("p", { class: "detail idle", role: "status" });
     this.box.append(this.queries.box, this.keys.box, this.detail, ...note);
   }
 
   point(word, isClick) {
-    this.queries.light(word, null);
-    this.keys.light(word, null);
+    this.queries.light(word);
+    this.keys.light(word);
     this.detail.textContent = described(this.view, word);
     showMap(this, word);
     if (isClick && word && "query" in word) offer(this, word.query);
@@ -74,7 +75,7 @@ function offer(line, index) {
         tabindex: "-1",
         onclick: () => {
           closeAlternatives();
-          translate({ line, prefix: [...words.slice(0, index), text].join(" ") });
+          translate({ line, index, prefix: [...words.slice(0, index), text].join(" ") });
         },
       },
       element("bdi", {}, `${text}…`),
@@ -89,10 +90,8 @@ function offer(line, index) {
   box.style.left = `${Math.max(8, Math.min(place.left, most)) + window.scrollX}px`;
   box.style.top = `${place.bottom + 4 + window.scrollY}px`;
   box.word = button;
-  if (choices.length) {
-    choices[0].tabIndex = 0;
-    choices[0].focus();
-  }
+  if (choices.length) focusMember(choices, 0);
+  else box.focus();
 }
 
 function closeAlternatives() {
@@ -110,9 +109,10 @@ function options() {
   return { ...chosen, sample: true, beam: 1, seed, temperature, top_p: topP };
 }
 
-/** Translate the whole text, or only one line again, with a prefix. */
+/** Translate the whole text, or only one line again, from the word `index` on, with a prefix. */
 async function translate(continued = null) {
-  const sources = continued ? [continued.line.source] : at("text").value.split("\n");
+  const text = at("text").value;
+  const sources = continued ? [continued.line.source] : text.split("\n");
   if (!sources.some((text) => text.trim())) {
     client.running?.abort();
     show([]);
@@ -124,15 +124,36 @@ async function translate(continued = null) {
     const answer = await client.translate({ ...options(), text: sources, prefix });
     if (!answer) return;
     const made = answer.translations.map((found, i) => new Line(sources[i], found));
-    show(continued ? lines.map((line) => (line === continued.line ? made[0] : line)) : made);
+    if (continued) replace(continued, made[0]);
+    else {
+      show(made);
+      shownText = text;
+    }
   } catch (error) {
-    at("results").classList.remove("old");
+    if (continued) at("results").classList.remove("old");
+    else show([]); // the shown translations are those of another text
     at("key-label").hidden = at("key-label").hidden && error.status !== 401;
     say(error.message);
   }
 }
 
-function show(made) {
+/** Show the continued line instead of the earlier one, which may have the focus. */
+function replace({ line, index }, made) {
+  const hasFocus = line.box.contains(document.activeElement);
+  show(
+    lines.map((each) => (each === line ? made : each)),
+    [made],
+  );
+  const buttons = made.queries?.buttons ?? [];
+  if (hasFocus && buttons.length) focusMember(buttons, Math.min(index, buttons.length - 1));
+}
+
+/**
+ * Show translations.
+ * @param made all of them
+ * @param changed those that screen readers announce
+ */
+function show(made, changed = made) {
   lines = made;
   at("results").classList.remove("old");
   at("results").replaceChildren(...lines.map((line) => line.box));
@@ -141,6 +162,7 @@ function show(made) {
   const first = lines.find((line) => line.view);
   if (first) showMap(first, null);
   say("");
+  at("announced").textContent = changed.map((line) => line.text).join("\n");
   document.body.dataset.shown = Number(document.body.dataset.shown ?? 0) + 1;
 }
 
@@ -153,9 +175,11 @@ function later() {
   timer = setTimeout(() => translate(), PAUSE);
 }
 
+/** Return the index of the opposite direction, of the same model if possible; -1 if none has it. */
 function reversed() {
-  const { source, target } = directions[at("direction").value] ?? {};
-  return directions.findIndex((each) => each.source === target && each.target === source);
+  const { model, source, target } = directions[at("direction").value] ?? {};
+  const opposite = directions.filter((each) => each.source === target && each.target === source);
+  return directions.indexOf(opposite.find((each) => each.model === model) ?? opposite[0]);
 }
 
 /** Show the controls that the chosen direction and search allow. */
@@ -169,8 +193,8 @@ function adapt() {
 function swap() {
   at("direction").value = reversed();
   useDefaults();
-  const texts = lines.map((line) => line.text);
-  if (texts.length) at("text").value = texts.join("\n");
+  const isCurrent = at("text").value === shownText; // otherwise the new text would be lost
+  if (lines.length && isCurrent) at("text").value = lines.map((line) => line.text).join("\n");
   adapt();
   translate();
 }

@@ -52,6 +52,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     runs["two"] = [run("A <b>", "rnn", hostile, 1), run("B", "transformer", hostile, 2)]
     runs["explained"] = [explained_run("one <i>", PAIRS)]
     runs["hebrew"] = [run("one", "rnn", [("שלום עולם", "Hola mundo")])]
+    runs["tagged"] = [run("one", "rnn", [("<2es> שלום עולם", "Hola mundo")])]
     runs["single"] = [run("one", "rnn", PAIRS[:1])]
     paths = {}
     for name, read in runs.items():

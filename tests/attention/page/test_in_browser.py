@@ -7,6 +7,8 @@ import pytest
 from page_actions import KINDS, changed, words
 from sample_pages import PAIRS, run
 
+from seq2seq_cli.attention.page.page import attention_page
+
 pytest_plugins = ["browser"]
 PROBABLE = "probability"
 
@@ -123,6 +125,25 @@ def test_a_broken_link_shows_the_default_view(open_page, fragment):
     assert page.locator(".word").count() > 4
 
 
+def test_the_address_is_written_later_if_the_browser_refuses(open_page):
+    page = open_page("rnn")
+    page.evaluate(
+        """() => {
+            const replace = history.replaceState.bind(history);
+            let refused = 3;
+            history.replaceState = (...given) => {
+                if (refused-- > 0) throw new DOMException("too many calls", "SecurityError");
+                replace(...given);
+            };
+        }"""
+    )
+    changed(page, lambda: page.locator("#after").click())
+    changed(page, lambda: page.locator("#after").click())
+    assert page.locator("#position").inner_text() == "3 of 3"
+    assert "sentence" not in page.url
+    page.wait_for_url("**#sentence=3", timeout=10_000)
+
+
 @pytest.mark.parametrize("graphic", ["matrix", "lines"])
 def test_the_drawing_is_visible_and_reacts_to_the_pointer(open_page, graphic):
     page = open_page("rnn", f"graphic={graphic}")
@@ -143,10 +164,44 @@ def test_the_drawing_is_visible_and_reacts_to_the_pointer(open_page, graphic):
     assert "idle" in page.locator(".detail").get_attribute("class")
 
 
+def test_a_drawing_is_drawn_again_only_for_another_word(open_page):
+    page = open_page("rnn")
+    page.evaluate(
+        """() => {
+            window.draws = 0;
+            const { clearRect } = CanvasRenderingContext2D.prototype;
+            CanvasRenderingContext2D.prototype.clearRect = function (...given) {
+                window.draws += 1;
+                clearRect.apply(this, given);
+            };
+        }"""
+    )
+    box = words(page, "query").nth(1).bounding_box()
+    canvas = page.locator(".graphic canvas").bounding_box()
+    x, y = canvas["x"] + canvas["width"] * 0.45, canvas["y"] + canvas["height"] * 0.5
+    page.mouse.move(x, y)
+    first = page.evaluate("window.draws")
+    assert first > 0
+    page.mouse.move(x + 1, y + 1)
+    page.mouse.move(x, y)
+    assert page.evaluate("window.draws") == first
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    assert page.evaluate("window.draws") > first
+
+
 def test_a_thumbnail_selects_its_layer_and_head(open_page):
     page = open_page("transformer")
     page.locator("details.all-heads summary").click()
     page.wait_for_function("() => document.querySelectorAll('.heads button').length === 8")
+    view = run("x", "transformer", PAIRS).attentions[0].view("cross", 1, 2, False)
+    darkness = page.get_by_label("layer 1, head 2").evaluate(
+        """({ firstChild: { width, height }, firstChild }) => {
+            const { data } = firstChild.getContext("2d").getImageData(0, 0, width, height);
+            const all = Array.from({ length: width * height }, (_, i) => -data[4 * i]);
+            return data.every((part, i) => i % 4 !== 3 || part === 255) ? all : null;
+        }"""
+    )
+    assert (np.argmax(darkness), len(darkness)) == (view.weights.argmax(), view.weights.size)
     changed(page, lambda: page.get_by_label("layer 1, head 2").click())
     assert page.locator(".map-title").inner_text() == "cross-attention, layer 1 of 2, head 2 of 4"
     assert page.url.endswith("#layer=1&head=2")
@@ -219,6 +274,21 @@ def test_two_runs_are_shown_side_by_side(open_page):
         "encoder self-attention, layer 2 of 2, mean of 4 heads",
     ]
     assert page.locator("#sort option").all_inner_texts()[-1] == "runs furthest apart"
+
+
+def test_the_list_shows_the_translation_of_the_least_sure_run(open_page, tmp_path):
+    source = PAIRS[0][0]
+    runs = [
+        run(name, "rnn", [(source, f"Texto de {name}")], seed) for seed, name in enumerate("AB")
+    ]
+    path = tmp_path / "page.html"
+    for order in (runs, runs[::-1]):
+        path.write_text(attention_page(order, "two"), "utf-8")
+        page = open_page(path)
+        least = min((run.attentions[0] for run in runs), key=lambda each: each.confidence)
+        item = page.locator("#list button")
+        assert item.locator(".muted").text_content() == least.translation
+        assert item.locator(".confidence").text_content() == f"{100 * least.confidence:.0f}\u202f%"
 
 
 def test_the_explanation_is_a_tab(open_page):

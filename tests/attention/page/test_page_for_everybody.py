@@ -74,15 +74,19 @@ def test_one_word_of_all_runs_is_pinned(open_page):
     assert page.locator(".detail.idle").count() == 2
 
 
-def test_words_from_right_to_left_keep_their_order(open_page):
-    page = open_page("hebrew")
+@pytest.mark.parametrize("name", ["hebrew", "tagged"])
+def test_words_from_right_to_left_keep_their_order(open_page, name):
+    page = open_page(name)
     source, target = words(page, "key"), words(page, "query")
     assert source.nth(0).bounding_box()["x"] > source.nth(1).bounding_box()["x"]
     assert target.nth(0).bounding_box()["x"] < target.nth(1).bounding_box()["x"]
     source.nth(0).focus()
+    for key in ("Control+ArrowLeft", "Alt+Home", "ArrowRight"):
+        page.keyboard.press(key)
+        assert source.nth(0).evaluate("word => word === document.activeElement")
     page.keyboard.press("ArrowLeft")
     assert source.nth(1).evaluate("word => word === document.activeElement")
-    assert "\u2068עולם\u2069" in page.locator(".detail").inner_text()
+    assert f"\u2068{source.nth(1).inner_text()}\u2069" in page.locator(".detail").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -103,6 +107,25 @@ def test_words_are_readable_on_their_colours(open_page, scheme):
             tuple(map(int, colour.split(","))) for colour in re.findall(r"rgb\((.*?)\)", each)
         )
         assert ink == ink_on(background)
+
+
+def test_highlights_and_choices_are_visible_in_forced_colours(open_page):
+    page = open_page("transformer", forced_colors="active")
+    background = "each => getComputedStyle(each).backgroundColor"
+    chosen = page.locator("input[name=kind]:checked + span").evaluate(background)
+    other = page.locator("input[name=kind]:not(:checked) + span").first.evaluate(background)
+    assert chosen != other
+    border = "each => getComputedStyle(each).borderTopColor"
+    current = page.locator("#list button[aria-current]").evaluate(border)
+    assert current != page.locator("#list button:not([aria-current])").first.evaluate(border)
+    words(page, "query").nth(1).hover()
+    page.wait_for_timeout(200)  # the transition of the colour
+    lit = words(page, "key").evaluate_all(
+        """all => all.filter((word) => word.dataset.weight).map(
+            (word) => [word.style.backgroundColor, getComputedStyle(word).backgroundColor])"""
+    )
+    assert lit
+    assert all(seen == wanted for wanted, seen in lit)
 
 
 def test_hostile_texts_are_escaped(open_page):

@@ -74,7 +74,9 @@ def test_sentences_are_sorted_and_filtered(page):
     page.fill("#filter", "TRES")
     assert numbers() == ["1", "3"]
     assert page.locator("#count").inner_text() == "2 of 4 sentences"
-    page.fill("#filter", "")
+    page.fill("#filter", "chrf")
+    assert numbers() == []
+    page.fill("#filter", " ")
     page.uncheck("#differing")
     assert page.locator("#count").inner_text() == "4 of 4 sentences"
 
