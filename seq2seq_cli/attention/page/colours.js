@@ -9,6 +9,7 @@ let named = {};
 /** Read the theme's colours anew; to be called when the theme changes. */
 export function readColours() {
   const probe = document.createElement("span");
+  probe.style.forcedColorAdjust = "none"; // otherwise all colours are one in high contrast
   document.body.append(probe);
   const read = (name) => {
     probe.style.color = `var(${name})`;
