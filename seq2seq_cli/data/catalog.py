@@ -1,7 +1,9 @@
 """Translation data sets of the catalog of TensorFlow Datasets."""
 
+import contextlib
 import difflib
 import os
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -159,7 +161,8 @@ def _download(name: str, builder: Any) -> None:
             f"({getattr(error, 'reason', error)}). {remedy}"
         ) from error
     try:
-        builder.download_and_prepare()
+        with contextlib.redirect_stdout(sys.stderr):  # where progress belongs
+            builder.download_and_prepare()
     except Exception as error:
         # Each data set has its own script, which raises its own errors.
         raise DataError(

@@ -184,7 +184,7 @@ def _open_prepared(prepared: Prepared) -> Corpus:
         dev=prepared.dev,
         test=prepared.test,
         description=metadata["description"],
-        fingerprint=metadata["fingerprint"],
+        fingerprint=prepared.fingerprint,
         dropped=metadata["dropped"],
         groups=metadata["groups"],
         shared=metadata["shared"],

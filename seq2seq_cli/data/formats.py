@@ -72,7 +72,9 @@ def estimated_pairs(path: Path) -> int | None:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
             size = archive.getinfo(member).file_size
-            lines, read = len(stream.readlines(SAMPLED_BYTES)), stream.tell()
+            sample = stream.read(SAMPLED_BYTES)
+            lines, read = sample.count(b"\n"), len(sample)
+            lines += not sample.endswith(b"\n")  # a last line without an end
     except DAMAGE:
         return None
     return lines if read >= size else about(lines * size / read)
@@ -202,7 +204,7 @@ def zip_member(path: Path) -> str:
             if len(texts) == 1:
                 archive.open(texts[0]).close()
                 _check_size(path, archive.getinfo(texts[0]))
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, UnicodeDecodeError) as error:  # the latter in a member's name
         raise DataError(
             f"{path}: not a complete zip file ({error}). It may be truncated: download it again"
         ) from error

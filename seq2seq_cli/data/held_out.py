@@ -52,11 +52,15 @@ class HeldOut:
         """
         return int(shares_a_sentence(train_keys, self.keys).sum())
 
-    def digest(self) -> "hashlib._Hash":
-        """Return the beginning of the corpus' fingerprint, to be updated with its pairs' keys."""
+    def digest(self, turned: bool = False) -> "hashlib._Hash":
+        """Return the beginning of the corpus' fingerprint, to be updated with its pairs' keys.
+
+        Args:
+            turned: whether the corpus is read in the other direction.
+        """
         counts = [-1 if side is None else len(side) for side in (self.dev, self.test)]
         digest = hashlib.sha256(np.array(counts, np.int64).tobytes())
         digest.update(self.keys[:, PAIR].tobytes())
-        if self._target_first:
+        if self._target_first != turned:
             digest.update(b"target first")  # keys are the same in both directions
         return digest

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from seq2seq_cli.data.splits import Pair
+from seq2seq_cli.special_tokens import TO
 
 Item = TypeVar("Item")
 
@@ -83,6 +84,17 @@ class PairsInMemory:
 def in_memory(pairs: Sequence[Pair]) -> PairsInMemory:
     """Return pairs in a list as a training side."""
     return PairsInMemory([source for source, _ in pairs], [target for _, target in pairs])
+
+
+def in_target_language(pairs: Pairs) -> Pairs:
+    """Return the pairs whose targets are in `data.target_language`."""
+    if pairs.tags is None:
+        return pairs
+    sequences, numbers = pairs.tags
+    others = [any(tag.startswith(TO) for tag in tags) for tags in sequences]
+    if not any(others):
+        return pairs
+    return PairsInMemory(*pairs.take(np.flatnonzero(~np.array(others)[numbers])))
 
 
 def spread(items: Sequence[Item], at_most: int) -> list[Item]:

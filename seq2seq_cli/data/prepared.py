@@ -4,6 +4,7 @@ Its folder has the data set's files, the vocabulary in tokenizer/, and for each 
 been used the number of tokens of each sentence in tokens-LANGUAGE-FINGERPRINT.npy.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from seq2seq_cli.config.data import DataConfig, TokenizerConfig, is_address
+from seq2seq_cli.config.data import CORPORA, DataConfig, TokenizerConfig, is_address
 from seq2seq_cli.data.files import is_file
 from seq2seq_cli.data.pairs import Tags
 from seq2seq_cli.data.splits import Pair
@@ -32,11 +33,13 @@ class Prepared:
 
     Args:
         path: the folder.
-        config: names the source language. Other keys must be the same as in the preparation.
+        config: names the source language. Keys of the splits must be the same as in the
+            preparation, or have their defaults.
 
     Attributes:
         metadata: description, fingerprint, dropped, groups, shared, the tables `data` and
             `tokenizer` of the preparation's config, and the sequences of tags, if there are any.
+        fingerprint: of the corpus in the direction and with the splits that are read.
         train: the pairs to learn from.
         dev, test: the held-out pairs.
 
@@ -67,6 +70,7 @@ class Prepared:
             raise DataError(f"{path}: is damaged ({error}). Prepare it again") from error
         _check_sizes(path, shards, sizes)
         self._check(config)
+        self.fingerprint = self._fingerprint(config)
         self.train = PreparedPairs(path, shards["train"], self._languages, weights, tags)
         self.dev, self.test = (
             list(PreparedPairs(path, shards[name], self._languages)) for name in ("dev", "test")
@@ -82,6 +86,21 @@ class Prepared:
         learned = TokenizerConfig(**self.metadata["tokenizer"]).model_dump(exclude=training_only)
         same = learned == config.model_dump(exclude=training_only)
         return self._path / VOCABULARY if same else None
+
+    def _fingerprint(self, config: DataConfig) -> str:
+        """Return the fingerprint; other splits than those that `config` describes change it.
+
+        So a run that was trained on this folder does not accept the same pairs in other splits.
+        """
+        prepared = self.metadata["data"]
+        fingerprint: str = self.metadata["fingerprint"]
+        if self._languages[0] != prepared["source_language"]:
+            # Folders of earlier versions have only one.
+            fingerprint = self.metadata.get("turned_fingerprint", fingerprint)
+        splits = {key: prepared[key] for key in _FIXED if key in prepared}
+        if all(getattr(config, key) == value for key, value in splits.items()):
+            return fingerprint
+        return hashlib.sha256(json.dumps([fingerprint, splits]).encode()).hexdigest()
 
     def _check(self, config: DataConfig) -> None:
         prepared = self.metadata["data"]
@@ -106,11 +125,15 @@ class Prepared:
 def is_prepared(corpus: str | None) -> bool:
     """Return whether a corpus is a prepared one: its folder, or the address of its folder.
 
+    A name of a corpus never means a folder.
+
     Raises:
         DataError: see `is_file`.
     """
-    if corpus is None or is_address(corpus):
-        return corpus is not None
+    if corpus is None or corpus in CORPORA:
+        return False
+    if is_address(corpus):
+        return True
     return not is_file(Path(corpus)) and is_file(Path(corpus) / METADATA)
 
 

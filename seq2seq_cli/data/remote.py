@@ -70,7 +70,8 @@ def download_corpus(address: str, progress: Callable[[int, int], None]) -> Path:
     """Copy a prepared corpus to the cache, and return its folder.
 
     Listed files that an earlier copy has are kept, so an interrupted copy is continued; all others
-    are deleted. If the address cannot be read, a complete copy is used as it is.
+    are deleted. A complete copy is used as it is if its files have the listed sizes, or if the
+    address cannot be read.
 
     Args:
         address: of the folder that `s2s data prepare` made.
@@ -93,9 +94,10 @@ def download_corpus(address: str, progress: Callable[[int, int], None]) -> Path:
             if os.path.isfile(listing_path):
                 return folder
             raise
-        if os.path.isfile(listing_path) and listing_path.read_bytes() == listing:
-            return folder
         entries = _entries(listing, f"{address}/{LISTING}")
+        is_same = os.path.isfile(listing_path) and listing_path.read_bytes() == listing
+        if is_same and all(_has_size(folder / name, entry) for name, entry in entries.items()):
+            return folder
         listing_path.unlink(missing_ok=True)  # from now on, the copy is incomplete
         _delete_others(folder, entries)
         total = sum(entry.bytes for entry in entries.values())
@@ -254,6 +256,8 @@ def _entries(listing: bytes, address: str) -> dict[str, _Entry]:
 
 
 def _is_copied(path: Path, entry: _Entry) -> bool:
-    if not os.path.isfile(path) or path.stat().st_size != entry.bytes:
-        return False
-    return sha256_of(path) == entry.sha256
+    return _has_size(path, entry) and sha256_of(path) == entry.sha256
+
+
+def _has_size(path: Path, entry: _Entry) -> bool:
+    return os.path.isfile(path) and path.stat().st_size == entry.bytes

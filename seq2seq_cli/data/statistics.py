@@ -8,6 +8,7 @@ import numpy as np
 
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.pairs import in_target_language
 from seq2seq_cli.data.splits import Pair, group_references, normalise
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -61,8 +62,10 @@ def statistics(config: DataConfig, show: ShowWork = show_nothing) -> Statistics:
     corpus = read_corpus(config, show)
     show("Counting words")
     splits = {"train": list(corpus.train), "dev": corpus.dev, "test": corpus.test}
-    pairs = [pair for split in splits.values() for pair in split]
-    train_words = [_words(pair[side] for pair in splits["train"]) for side in (0, 1)]
+    # Train pairs can have further target languages.
+    sources = [source for source, _ in splits["train"]]
+    targets = [target for _, target in in_target_language(corpus.train)]
+    held_out = [*corpus.dev, *corpus.test]
     return Statistics(
         corpus=corpus.description,
         fingerprint=corpus.fingerprint,
@@ -70,10 +73,13 @@ def statistics(config: DataConfig, show: ShowWork = show_nothing) -> Statistics:
         groups=corpus.groups,
         dropped=corpus.dropped,
         sides=[
-            _side(config.source_language, [source for source, _ in pairs]),
-            _side(config.target_language, [target for _, target in pairs]),
+            _side(config.source_language, [*sources, *(source for source, _ in held_out)]),
+            _side(config.target_language, [*targets, *(target for _, target in held_out)]),
         ],
-        splits=[_split(name, split, train_words) for name, split in splits.items()],
+        splits=[
+            _split(name, split, [_words(sources), _words(targets)])
+            for name, split in splits.items()
+        ],
     )
 
 

@@ -6,6 +6,7 @@ from seq2seq_cli.config.data import DataConfig, TokenizerConfig
 from seq2seq_cli.data.corpus import Corpus
 from seq2seq_cli.data.pairs import Pairs, spread
 from seq2seq_cli.data.tokenizers.pair import Tokenizers, train_tokenizers
+from seq2seq_cli.errors import CheckpointError, DataError
 from seq2seq_cli.special_tokens import TO
 from seq2seq_cli.work import ShowWork, show_nothing, shown
 
@@ -18,9 +19,20 @@ def tokenizers_of(
     """Return the vocabularies that a corpus was prepared with, or learn them.
 
     Those of the preparation are used only if they were learned with the same `config`.
+
+    Raises:
+        DataError: if those of the preparation are damaged.
     """
     folder = corpus.vocabulary(config)
-    return Tokenizers.load(folder) if folder else learn_tokenizers(corpus.train, config, show)
+    if not folder:
+        return learn_tokenizers(corpus.train, config, show)
+    try:
+        return Tokenizers.load(folder)
+    except CheckpointError as error:
+        raise DataError(
+            f"{corpus.description}: the vocabulary in {folder} is missing or damaged. Prepare the "
+            "corpus again"
+        ) from error
 
 
 def tags_of(corpus: Corpus, data: DataConfig) -> list[str]:

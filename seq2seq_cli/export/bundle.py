@@ -1,6 +1,7 @@
 """The export as one file, which s2s itself reads; see `runs.bundles`."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ class Bundle(Format):
 
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
         """See Format.usage."""
-        return _USAGE.format(name=name)
+        return _USAGE.format(name=shlex.quote(name))
 
     def write(
         self, loaded: LoadedRun, run: Run, texts: dict[str, str], quantization: str, path: Path

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import CATALOG, is_address
 from seq2seq_cli.evaluation.metrics import Scores
 from seq2seq_cli.runs.state import State
 
@@ -65,7 +66,7 @@ def model_card(facts: Facts, usage: str) -> str:
     source, target = facts.languages
     sources = facts.config.data.mixture
     licences = {each.corpus: _LICENCES.get(each.corpus, _UNKNOWN_LICENCE) for each in sources}
-    named = "\n".join(f"- {Path(corpus).name}: {licence}" for corpus, licence in licences.items())
+    named = "\n".join(f"- {_short(name)}: {licence}" for name, licence in licences.items())
     longest = facts.config.decoding.max_source_tokens
     return f"""# {facts.run}: translation from {source} to {target}
 
@@ -86,8 +87,8 @@ Licences of the data:
 
 ## Scores
 
-These are the run's scores in float32, on {facts.sentences} sentences of the dev split, which were
-not used for training:
+These are the run's scores in float32, without a length penalty{_without(facts)}, on
+{facts.sentences} sentences of the dev split, which were not used for training:
 
 | search | BLEU | chrF |
 |---|---|---|
@@ -114,6 +115,16 @@ s2s train --config config.toml --run {shlex.quote(facts.run)}
 
 Versions: {", ".join(f"{name} {version}" for name, version in facts.state.versions.items())}.
 """
+
+
+def _short(corpus: str) -> str:
+    """Return the name of a corpus without the folders of a path."""
+    is_path = not corpus.startswith(CATALOG) and not is_address(corpus)
+    return Path(corpus).name if is_path else corpus
+
+
+def _without(facts: Facts) -> str:
+    return " and the constraints that this export does not support" if facts.unsupported else ""
 
 
 def _unsupported(facts: Facts) -> str:

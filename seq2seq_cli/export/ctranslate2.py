@@ -12,7 +12,7 @@ from seq2seq_cli.decoding.encoding import length_limits
 from seq2seq_cli.decoding.loading import LoadedRun
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.export.ctranslate2_weights import convert
-from seq2seq_cli.export.format import REMEDY, Format, sentencepieces, write_texts
+from seq2seq_cli.export.format import LENGTHS, REMEDY, Format, sentencepieces, write_texts
 from seq2seq_cli.export.program import Program
 from seq2seq_cli.models.transformer import Transformer
 from seq2seq_cli.runs.run import Run
@@ -50,6 +50,7 @@ class CTranslate2(Format):
 
     name = package = "ctranslate2"
     promised: ClassVar = {"float32": 0.995, "int8": 0.9, "int16": 0.9, "bfloat16": 0.9}
+    kept = LENGTHS
 
     def check_model(self, loaded: LoadedRun) -> None:
         """See Format.check_model. The tokenizers must work outside s2s."""

@@ -16,7 +16,10 @@ from seq2seq_cli.runs.run import Run
 
 REMEDY = "Use another --to: saved-model and bundle support every model and tokenizer"
 
-LIMITS = ("max_length", "max_length_ratio", "max_length_extra", "max_source_tokens")
+LENGTHS = ("max_length", "max_length_ratio", "max_length_extra")
+"""The keys of `[decoding]` that limit the lengths of translations."""
+
+LIMITS = (*LENGTHS, "max_source_tokens")
 """The keys of `[decoding]` that limit the lengths of sources and translations."""
 
 CONSTRAINTS = (

@@ -1,6 +1,7 @@
 """A model for LiteRT, a runtime for phones and small devices, with a script that translates."""
 
 import runpy
+import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ class LiteRT(Format):
 
     def usage(self, loaded: LoadedRun, name: str, quantization: str) -> str:
         """See Format.usage."""
-        return _USAGE.format(name=name, quantization=quantization)
+        return _USAGE.format(name=shlex.quote(name), quantization=quantization)
 
     def write(
         self, loaded: LoadedRun, run: Run, texts: dict[str, str], quantization: str, path: Path

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import Corpus, read_same_corpus
-from seq2seq_cli.data.pairs import Pairs, PairsInMemory
+from seq2seq_cli.data.pairs import in_target_language
 from seq2seq_cli.data.splits import Pair, normalise
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.run import Run
-from seq2seq_cli.special_tokens import TO
 from seq2seq_cli.work import ShowWork
 
 _SPLIT = ("source_language", "target_language", "dev_pairs", "test_pairs", "split_seed")
@@ -54,7 +51,7 @@ def read_training_side(
                 f"{config.target_language} --data split/train --set data.dev=split/dev --set "
                 "data.test=split/test"
             )
-    return replace(corpus, train=_in_target_language(corpus.train))
+    return replace(corpus, train=in_target_language(corpus.train))
 
 
 def data_to_read(
@@ -81,17 +78,6 @@ def data_to_read(
 
 def _corpora(data: DataConfig) -> list[str]:
     return [corpus.corpus for corpus in data.mixture]
-
-
-def _in_target_language(pairs: Pairs) -> Pairs:
-    """Return the pairs whose targets are in `data.target_language`."""
-    if pairs.tags is None:
-        return pairs
-    sequences, numbers = pairs.tags
-    others = [any(tag.startswith(TO) for tag in tags) for tags in sequences]
-    if not any(others):
-        return pairs
-    return PairsInMemory(*pairs.take(np.flatnonzero(~np.array(others)[numbers])))
 
 
 def _has_same_split(run: Run, data: DataConfig, first: Run, first_data: DataConfig) -> bool:

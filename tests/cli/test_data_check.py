@@ -53,7 +53,7 @@ def test_fix_reports_its_changes_and_its_copy_is_clean(bad):
     assert s2s("data", "check", "--data", "good.tsv")[0] == 0
     code, out, err = s2s(*command)
     assert (code, out) == (2, "")
-    assert "good.tsv exists already" in err
+    assert "good.tsv: exists already" in err
 
 
 def test_either_direction_and_held_out_files(bad):
@@ -89,7 +89,7 @@ def test_fix_never_writes_through_a_link_to_its_input(link, bad):
     link(bad / "bad.tsv", bad / "out.tsv")
     code, out, err = s2s("data", "check", "--data", "bad.tsv", "--fix", "out.tsv")
     assert (code, out) == (2, "")
-    assert "out.tsv exists already" in err
+    assert "out.tsv: exists already" in err
     assert (bad / "bad.tsv").read_text() == BAD
 
 

@@ -135,6 +135,14 @@ def test_unknown_languages_are_refused(catalog):
     )
 
 
+def test_a_preparation_prints_nothing_to_stdout(catalog, monkeypatch, capsys):
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *args, **kwargs: None)
+    read_corpus(config("toy_translate", dev_pairs=2))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "toy_translate" in err
+
+
 def test_without_a_network_there_is_a_remedy_at_once(catalog, monkeypatch):
     def unreachable(*args, **kwargs):
         raise urllib.error.URLError("Network is unreachable")

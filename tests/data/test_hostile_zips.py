@@ -147,6 +147,12 @@ def claiming(size: int) -> bytes:
     return bytes(content)
 
 
+def test_a_name_that_is_not_utf_8_is_an_error(folder):
+    name = "\xe9.txt".encode()  # with the flag of UTF-8
+    with pytest.raises(DataError, match="not a complete zip file .*utf-8"):
+        read(folder, zipped(("\xe9.txt", TEXT)).replace(name, b"\xff\xff.txt"))
+
+
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(folder):
     with pytest.raises(DataError, match="unpacks from 0.0 MB to 4.0 GB, unlike any text"):
         read(folder, claiming(4_000_000_000))

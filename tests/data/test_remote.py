@@ -118,6 +118,16 @@ def test_a_copy_has_all_files_and_is_the_same_corpus(corpus, folder, address, as
     assert asked == [f"/prepared/{LISTING}"]
 
 
+def test_a_damaged_copy_is_repaired(folder, address, asked):
+    copy = download_corpus(address, nothing)
+    shard = min(copy.glob("pairs-train*"))
+    for damage in (shard.unlink, lambda: shard.write_bytes(b"cut")):
+        damage()
+        asked.clear()
+        assert content(download_corpus(address, nothing)) == content(folder)
+        assert asked == [f"/prepared/{LISTING}", f"/prepared/{shard.name}"]
+
+
 def test_without_a_network_a_complete_copy_is_used(server, address):
     copy = download_corpus(address, nothing)
     server.shutdown()

@@ -12,6 +12,7 @@ from seq2seq_cli.data.export import export
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.splits import normalise
+from seq2seq_cli.data.statistics import statistics
 from seq2seq_cli.data.vocabularies import tags_of, tokenizers_of
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.evaluation.test_sets import read_split
@@ -222,6 +223,13 @@ def test_a_run_knows_its_languages(real, german):
 def test_the_test_split_has_no_pair_of_a_further_language(real, german):
     with pytest.raises(UsageError, match="--to de: the test split .* en and es .* --tsv"):
         read_split(mixed_config(real, german).data, None, "run", "test", to="de")
+
+
+def test_statistics_of_the_target_language_leave_out_further_languages(real, german):
+    alone, both = (statistics(mixed_config(*each).data) for each in ([real], [real, german]))
+    assert both.pairs > alone.pairs
+    assert both.sides[1] == alone.sides[1]
+    assert both.sides[0].words > alone.sides[0].words
 
 
 def test_a_prepared_corpus_of_three_languages_is_refused(real, german, tmp_path):

@@ -53,7 +53,7 @@ def test_no_format_overwrites_or_creates_parent_folders(tmp_path, kind):
         ("bundle", []),
         ("saved-model", []),
         ("litert", ["decoding.no_repeat_ngram = 3"]),
-        ("ctranslate2", ["decoding.max_length = 9", "decoding.no_repeat_ngram = 3"]),
+        ("ctranslate2", ["decoding.no_repeat_ngram = 3"]),
     ],
 )
 def test_constraints_of_the_search_that_a_format_lacks_are_named(kind, lost):

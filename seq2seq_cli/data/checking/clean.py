@@ -27,10 +27,19 @@ def new_outputs(out: Path, lines: LineFile) -> list[Path]:
         ending = ".gz" if out.suffix == ".gz" else ""
         prefix = str(out).removesuffix(".gz")
         outputs = [Path(f"{prefix}.{language}{ending}") for language in lines.languages]
+    check_new(outputs)
+    return outputs
+
+
+def check_new(outputs: Iterable[Path]) -> None:
+    """Check that no output exists, even as a broken symbolic link.
+
+    Raises:
+        UsageError: if one does.
+    """
     for path in outputs:
         if os.path.lexists(path):
-            raise UsageError(f"--fix {out}: {path} exists already. Give another name, or remove it")
-    return outputs
+            raise UsageError(f"--fix {path}: exists already. Give another name, or remove it")
 
 
 def write_lines(
@@ -46,7 +55,9 @@ def write_lines(
 
     Raises:
         DiskError: if they cannot be written.
+        UsageError: if one of the outputs exists.
     """
+    written: list[Path] = []
     temporaries = [path.with_name(f".{path.name}.{os.getpid()}.part") for path in outputs]
     try:
         with writable(outputs[0]), ExitStack() as stack:
@@ -60,10 +71,12 @@ def write_lines(
                     for stream, cell in zip(streams, cells, strict=True):
                         stream.write(f"{cell}\n".encode())
         with writable(outputs[0]):
+            check_new(outputs)  # another process may have written them meanwhile
             for temporary, path in zip(temporaries, outputs, strict=True):
                 publish(temporary, path)
+                written.append(path)
     except BaseException:
-        for path in outputs:  # a side alone is of no use
+        for path in written:  # a side alone is of no use
             with suppress(OSError):
                 path.unlink()
         raise

@@ -97,14 +97,15 @@ def describe_chunks(
     Raises:
         DataError: if a split has no pairs.
     """
-    digest = held_out.digest()
+    digests = [held_out.digest(turned) for turned in (False, True)]
     train_counts, totals, shared = [], np.zeros(LEAKED + 1, np.int64), 0
     for chunk in chunks:
         keys, sides = chunk.keys, chunk.sides
         counts = np.bincount(sides, minlength=LEAKED + 1)
         train_counts.append(int(counts[TRAIN]))
         totals += counts
-        digest.update(keys[sides < REPEATED, PAIR].tobytes())
+        for digest in digests:
+            digest.update(keys[sides < REPEATED, PAIR].tobytes())
         shared += held_out.shared(keys[sides == TRAIN])
     for name, number in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
         if not getattr(held_out, name, None) and not totals[number]:
@@ -113,7 +114,8 @@ def describe_chunks(
     reader.leave_out(LEAKS, int(totals[LEAKED]))
     metadata = {
         "description": description,
-        "fingerprint": digest.hexdigest(),
+        "fingerprint": digests[0].hexdigest(),
+        "turned_fingerprint": digests[1].hexdigest(),
         "dropped": dict(+reader.dropped),
         "groups": groups,
         "shared": shared,

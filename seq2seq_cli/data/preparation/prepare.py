@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from seq2seq_cli.config import Config
+from seq2seq_cli.config.data import CORPORA
 from seq2seq_cli.data.corpus import Corpus, read_corpus
 from seq2seq_cli.data.files import writable
 from seq2seq_cli.data.lengths import token_lengths
@@ -24,6 +25,7 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.data.vocabularies import learn_tokenizers
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runs.disk import publish
+from seq2seq_cli.runs.lock import LOCK, locked
 from seq2seq_cli.runtime.machine import cores
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -46,8 +48,9 @@ def prepare(
 
     Raises:
         DataError: if it cannot be read, naming file, line and remedy; or is too small to be split.
-        UsageError: if the folder exists already, the corpus is a prepared one, or it has more than
-            two languages.
+        UsageError: if the folder exists already or has the name of a corpus, the corpus is a
+            prepared one, or it has more than two languages.
+        LockedError: if another process prepares the same folder.
         DiskError: if it cannot be written.
     """
 
@@ -70,6 +73,11 @@ def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Cor
         config: its tables `[data]` and `[tokenizer]` are used.
         path: the folder to create.
     """
+    if str(path) in CORPORA:
+        raise UsageError(
+            f"{path}: is the name of a corpus, so --data {path} would not read this folder. Give "
+            f"the folder another name: s2s data prepare FOLDER --data {path}"
+        )
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists already. Remove it, or prepare into another folder")
     for corpus in config.data.mixture:
@@ -84,15 +92,26 @@ def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Cor
         )
     partial = path.parent / f".{path.name}.partial"
     with writable(path):
-        shutil.rmtree(partial, ignore_errors=True)  # a killed preparation may have left it
-        (partial / CHUNKS).mkdir(parents=True)
+        partial.mkdir(parents=True, exist_ok=True)
+    with locked(partial, f"is preparing {path}", "prepare into another folder"), writable(path):
         try:
+            _clear(partial)
+            (partial / CHUNKS).mkdir()
             made = write(partial)
             write_listing(made)
             publish(made, path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return read_corpus(config.data.moved_to(str(path)))
+
+
+def _clear(partial: Path) -> None:
+    """Remove what a killed preparation has left, except the lock."""
+    for path in partial.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != LOCK:
+            path.unlink()
 
 
 def _learn(made: Path, config: Config, show: ShowWork) -> None:

@@ -5,6 +5,7 @@ import random
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import toy_pairs
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.checking.check import check
+from seq2seq_cli.data.checking.clean import write_lines
 from seq2seq_cli.data.checking.findings import Findings
+from seq2seq_cli.data.checking.inspection import Line
+from seq2seq_cli.data.checking.kinds import Kind
 from seq2seq_cli.data.checking.outliers import ENOUGH
 from seq2seq_cli.data.corpus import read_corpus
 from seq2seq_cli.data.named import NAMED, Files
@@ -291,11 +295,23 @@ class TestFix:
 
     def test_nothing_is_overwritten_and_no_partial_file_remains(self, tsv, tmp_path):
         path = tsv("a\tb\nc\n")
-        with pytest.raises(UsageError, match=r"--fix .*pairs.tsv exists already"):
+        with pytest.raises(UsageError, match=r"--fix .*pairs.tsv: exists already"):
             checked(path, path)
         with pytest.raises(DataError, match="no line is left for --fix to write"):
             checked(tsv("c\nd\n", "bad.tsv"), tmp_path / "out.tsv")
         assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.tsv", "pairs.tsv"]
+
+
+def test_a_file_that_another_process_wrote_meanwhile_is_kept(tmp_path):
+    out = tmp_path / "out.tsv"
+
+    def lines():
+        yield Line("a", "b", ["a", "b"], Kind(0))
+        out.write_text("of another process")
+
+    with pytest.raises(UsageError, match="exists already"):
+        write_lines(False, lines(), np.array([True]), [out])
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["of another process"]
 
 
 def test_pairs_that_differ_only_in_composed_accents_are_duplicates(tsv):

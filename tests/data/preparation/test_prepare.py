@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,15 +8,17 @@ import tensorflow_datasets as tfds
 from conftest import tiny_config, toy_pairs
 
 from seq2seq_cli.config import Config
-from seq2seq_cli.data.corpus import read_corpus
+from seq2seq_cli.data.corpus import read_corpus, read_same_corpus
 from seq2seq_cli.data.pipeline import TrainingData
 from seq2seq_cli.data.preparation import chunked
 from seq2seq_cli.data.preparation import prepare as prepare_module
 from seq2seq_cli.data.preparation.prepare import prepare
 from seq2seq_cli.data.preparation.processes import Processes
+from seq2seq_cli.data.prepared import is_prepared
 from seq2seq_cli.data.tokenizers.pair import Tokenizers
-from seq2seq_cli.data.vocabularies import learn_tokenizers
-from seq2seq_cli.errors import DataError, DiskError, UsageError, WorkerError
+from seq2seq_cli.data.vocabularies import learn_tokenizers, tokenizers_of
+from seq2seq_cli.errors import DataError, DiskError, LockedError, UsageError, WorkerError
+from seq2seq_cli.runs.lock import locked
 
 PAIRS = [*toy_pairs(), *toy_pairs()[:7], ("tab and\u2028line", "¿Ñ?")]
 
@@ -84,6 +87,54 @@ def test_both_directions_can_be_read(config, prepared):
     there = opened(config, prepared)
     assert turned.test == [(t, s) for s, t in there.test]
     assert turned.train.take([5]) == there.train.take([5])[::-1]
+
+
+def test_the_fingerprint_in_the_other_direction_is_that_of_the_original(config, prepared):
+    turned = {"source_language": "es", "target_language": "en"}
+    original = read_corpus(config.data.model_copy(update=turned))
+    assert opened(config, prepared, **turned).fingerprint == original.fingerprint
+    assert original.fingerprint != read_corpus(config.data).fingerprint
+
+
+def test_other_splits_than_those_of_the_config_have_another_fingerprint(
+    config, tmp_path, small_chunks
+):
+    seed = config.data.model_copy(update={"split_seed": 1})
+    prepare(config.model_copy(update={"data": seed}), tmp_path / "out")
+    named, unnamed = (opened(config, tmp_path / "out", split_seed=each) for each in (1, 0))
+    assert named.test == unnamed.test == read_corpus(seed).test
+    assert named.fingerprint == read_corpus(seed).fingerprint
+    assert unnamed.fingerprint != named.fingerprint
+    with pytest.raises(DataError, match="is not the corpus that r was trained on"):
+        read_same_corpus(config.data, unnamed.fingerprint, "r")
+
+
+def test_the_name_of_a_corpus_is_never_a_folder(config, prepared, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"^tatoeba: is the name of a corpus.* --data tatoeba$"):
+        prepare(config, Path("tatoeba"))
+    os.symlink(prepared, "tatoeba")
+    assert not is_prepared("tatoeba")
+    assert is_prepared(str(tmp_path / "tatoeba"))
+
+
+def test_two_processes_do_not_prepare_the_same_folder(config, tmp_path, small_chunks):
+    partial = tmp_path / ".out.partial"
+    partial.mkdir()
+    (partial / "old").write_text("left by a killed preparation")
+    with locked(partial), pytest.raises(LockedError, match="is preparing .*out.* another folder"):
+        prepare(config, tmp_path / "out")
+    assert (partial / "old").is_file()
+    prepare(config, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert not (tmp_path / "out" / "lock").exists()
+
+
+def test_a_damaged_vocabulary_is_an_error_of_the_data(config, tmp_path, small_chunks):
+    corpus = prepare(config, tmp_path / "out")
+    (tmp_path / "out/tokenizer/tokenizer.json").write_text("{")
+    with pytest.raises(DataError, match="out/tokenizer is missing or damaged. Prepare the corpus"):
+        tokenizers_of(corpus, config.tokenizer)
 
 
 def test_token_counts_are_stored_for_a_vocabulary(config, prepared):
