@@ -1,6 +1,7 @@
 """The commands for checkpoints: checkpoints list, verify, average, prune."""
 
 import os
+import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,7 +63,7 @@ def verify(run: RunArgument, as_json: JsonOption = False) -> None:
         if last:
             remedy = (
                 f"Translation uses {best}, and training continues from {last}. "
-                f"`s2s checkpoints prune {run}` removes damaged ones that nothing uses"
+                f"`s2s checkpoints prune {shlex.quote(run)}` removes damaged ones that nothing uses"
             )
         raise CheckpointError(
             f"{named.path}: {len(damaged)} of {len(found)} checkpoints are damaged. {remedy}"

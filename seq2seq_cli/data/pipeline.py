@@ -53,6 +53,7 @@ class TrainingData:
         pairs: number of pairs in an epoch, repetitions by weight included.
         source_tokens, target_tokens: number of tokens in an epoch, EOS included, BOS not; on
             average, if pairs have weights.
+        shape_cost: the padding that one more batch shape saves in an epoch, in tokens.
         most_rows: number of rows of the largest batch.
         parts_per_epoch: number of parts of batches in an epoch.
         padding_share: share of all positions in the batches that hold no token.
@@ -67,7 +68,7 @@ class TrainingData:
         tokenizers: Tokenizers,
         config: TrainingConfig,
         sampling_alpha: float = 0.0,
-        shape_cost: float = CHEAP_SHAPE,
+        shape_cost: int = CHEAP_SHAPE,
         show: ShowWork = show_nothing,
     ):
         self._pairs = pairs
@@ -90,6 +91,7 @@ class TrainingData:
             longest = np.minimum(lengths.astype(np.int32) + added, most).astype(np.uint16)
         weights = None if pairs.weights is None else pairs.weights[self._rows]
         batching = self._batching = Batching(longest, weights, config, shape_cost)
+        self.shape_cost = shape_cost
         self.pairs = batching.pairs
         self.most_rows = int(batching.rows.max())
         self.parts_per_epoch = batching.batches
@@ -104,10 +106,19 @@ class TrainingData:
         tokenizers: Tokenizers,
         config: Config,
         show: ShowWork = show_nothing,
+        shape_cost: int = 0,
     ) -> "TrainingData":
-        """Return the training side of a corpus, with a number of shapes that suits the device."""
+        """Return the training side of a corpus.
+
+        Args:
+            corpus: the corpus.
+            tokenizers: of both languages.
+            config: of the run.
+            show: shows the number of sentences whose tokens have been counted.
+            shape_cost: that of a training run to continue; 0 for what suits this device.
+        """
         training = config.training
-        cost = cost_of_a_shape(config.model.kind, training)
+        cost = shape_cost or cost_of_a_shape(config.model.kind, training)
         alpha = config.tokenizer.sampling_alpha
         pairs: Pairs = corpus.train
         if tokenizers.source.languages:
@@ -263,7 +274,7 @@ def _rows_that_fit(lengths_2N: np.ndarray, most: np.ndarray) -> np.ndarray:
     if not len(rows):
         source, target = most.ravel()
         raise DataError(
-            f"none of the {lengths_2N.shape[1]} training pairs has at most {source} source and "
+            f"none of the {lengths_2N.shape[1]} pairs has at most {source} source and "
             f"{target} target tokens. Raise training.max_source_tokens and "
             "training.max_target_tokens"
         )

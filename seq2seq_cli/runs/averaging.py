@@ -11,6 +11,7 @@ from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs import checkpoints
 from seq2seq_cli.runs.arrays import open_arrays
 from seq2seq_cli.runs.checkpoints import Checkpoint
+from seq2seq_cli.runs.disk import remove_tree
 from seq2seq_cli.runs.naming import new_run, run_path
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.work import Warn
@@ -103,9 +104,13 @@ def average_checkpoints(run: Run, chosen: Sequence[Checkpoint], name: str | None
     state = replace(newest, dev_bleu=None, saved_at=now)
     tokenizer = run.tokenizer_files()
     made = new_run(name, f"{config.model.label}-average")
-    with made.lock():
-        made.write(config, tokenizer)
-        made.save(weights, [], state)
+    try:
+        with made.lock():
+            made.write(config, tokenizer)
+            made.save(weights, [], state)
+    except BaseException:
+        remove_tree(made.path)  # it would look like a run whose training has begun
+        raise
     return made
 
 

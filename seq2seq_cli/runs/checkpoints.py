@@ -6,6 +6,7 @@ weights are averaged, `state.json`, and `manifest.json` with the SHA-256 of the 
 
 import hashlib
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -315,7 +316,8 @@ def _no_valid_checkpoint(root: Path, errors: Sequence[CheckpointError]) -> Check
     run = root.parent
     if not errors:
         return CheckpointError(
-            f"{run}: has no checkpoint yet. Continue its training: s2s train --resume --run {run}"
+            f"{run}: has no checkpoint yet. Continue its training: s2s train --resume --run "
+            f"{shlex.quote(str(run))}"
         )
     reasons = "\n".join(map(str, errors))
     return CheckpointError(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from seq2seq_cli.errors import CheckpointError, os_reason
 from seq2seq_cli.runs import files
 from seq2seq_cli.runs.disk import disk_errors, write_durably
 
@@ -59,12 +60,21 @@ class MetricsLog:
 
         Args:
             warn: called if there are broken lines. An incomplete last line does not count.
+
+        Raises:
+            CheckpointError: if the file cannot be read.
         """
         if not files.exists(self._path):
             return []
+        try:
+            content = files.read(self._path)
+        except OSError as error:
+            raise CheckpointError(
+                f"{self._path}: cannot be read: {os_reason(error)}. Restore it from a copy"
+            ) from error
         entries: list[dict[str, Any]] = []
         broken = []
-        for number, line in enumerate(files.read(self._path).split(b"\n")[:-1], start=1):
+        for number, line in enumerate(content.split(b"\n")[:-1], start=1):
             try:
                 entry = json.loads(line)
             except (ValueError, RecursionError):

@@ -9,7 +9,7 @@ from pathlib import Path
 from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs import checkpoints, files
 from seq2seq_cli.runs.bundles import is_bundle, unpack
-from seq2seq_cli.runs.checkpoints import Checkpoint
+from seq2seq_cli.runs.checkpoints import OPTIMIZER, Checkpoint
 from seq2seq_cli.runs.disk import check_writable, disk_errors, make_durably
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.work import Warn
@@ -139,7 +139,11 @@ def find_run(name: str | None, warn: Warn = lambda text: None) -> Run:
 
 
 def find_changeable_run(name: str | None, warn: Warn = lambda text: None) -> Run:
-    """Return the run that `find_run` finds, which the caller will change.
+    """Return a run that the caller will change.
+
+    Args:
+        name: see `find_run`; None for the newest run whose training can continue.
+        warn: called for each damaged checkpoint.
 
     Raises:
         CheckpointError: if there is no such run.
@@ -149,11 +153,15 @@ def find_changeable_run(name: str | None, warn: Warn = lambda text: None) -> Run
         raise UsageError(
             f"{found}: is a bundle, which cannot be changed or trained. Give the folder of a run"
         )
-    return find_run(name, warn)
+    return find_run(name, warn) if name is not None else _newest_run(warn, resumable=True)
 
 
-def _newest_run(warn: Warn) -> Run:
+def _newest_run(warn: Warn, resumable: bool = False) -> Run:
     """Return the run with the newest checkpoint.
+
+    Args:
+        warn: called for each damaged checkpoint.
+        resumable: whether to leave out averages of checkpoints.
 
     Raises:
         CheckpointError: if no run has one.
@@ -167,14 +175,16 @@ def _newest_run(warn: Warn) -> Run:
             continue
         for checkpoint in stored:
             try:
-                candidates.append((checkpoint.state.saved_at, path, stored))
+                if not resumable or OPTIMIZER in checkpoint.files:
+                    candidates.append((checkpoint.state.saved_at, path, stored))
                 break
             except CheckpointError as error:
                 warn(f"{error}; it is skipped")
     if not candidates:
+        kind = " from which training can continue" if resumable else ""
         raise CheckpointError(
-            f"{RUNS.absolute()}: no run with a checkpoint. Train one with `s2s train`, change to "
-            "the folder that has one, or give the run's path"
+            f"{RUNS.absolute()}: no run with a checkpoint{kind}. Train one with `s2s train`, "
+            "change to the folder that has one, or give the run's path"
         )
     _, path, stored = max(candidates, key=lambda candidate: candidate[:2])
     return Run(path, stored)

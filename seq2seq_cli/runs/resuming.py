@@ -18,6 +18,13 @@ _FREE = {
     "training.trackers",
     "training.wait_seconds",
 }
+# Keys that may differ for the same reason, and are stored.
+_NEUTRAL = {
+    "training.keep_checkpoints",
+    "training.keep_best_checkpoints",
+    "training.checkpoint_minutes",
+    "training.keep_attention_history",
+}
 # Tables and keys that must not differ. The checkpoints or the vocabulary would not fit, or the key
 # acts only at the start of training.
 _FITTING = {"tokenizer", "model"}
@@ -81,7 +88,7 @@ def changes(before: Config, now: Config) -> dict[str, tuple[Any, Any]]:
         key: (value, new[key])
         for key, value in old.items()
         if value != new[key]
-        if key not in _FREE
+        if key not in _FREE | _NEUTRAL
     }
 
 

@@ -1,5 +1,6 @@
 """The folder of a training run: config, tokenizers, checkpoints, metrics and logs."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property
@@ -94,7 +95,8 @@ class Run:
             return load_config(Overrides.read(self.path / _CONFIG), *layers)
         if self._is_free():
             raise CheckpointError(
-                f"{self.path}: no training has started here. Start one: s2s train --run {self.path}"
+                f"{self.path}: no training has started here. Start one: s2s train --run "
+                f"{self._quoted}"
             )
         raise CheckpointError(
             f"{self.path}: is not the folder of a run, because it has no {_CONFIG}. Give another "
@@ -112,6 +114,11 @@ class Run:
                 return Checkpoint(path).state.data_fingerprint
         return None
 
+    @property
+    def _quoted(self) -> str:
+        """The path as an argument in a shell."""
+        return shlex.quote(str(self.path))
+
     def check_free(self) -> None:
         """Check that a new run would not overwrite anything in the folder.
 
@@ -121,7 +128,7 @@ class Run:
         if self._is_free():
             return
         if self.has_config:
-            remedy = f"Continue it: s2s train --resume --run {self.path}. Or give another name"
+            remedy = f"Continue it: s2s train --resume --run {self._quoted}. Or give another name"
         else:
             remedy = "It is not the folder of a run. Give another name"
         raise UsageError(f"{self.path}: exists already. {remedy} to --run")

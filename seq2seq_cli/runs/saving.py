@@ -160,7 +160,8 @@ def superfluous(root: Path, keep: int, best: int | None, keep_best: int = 1) -> 
         root: the folder of the checkpoints.
         keep: number of the newest valid ones to keep. Damaged ones do not count.
         best: the step of the one with the highest dev BLEU, which is kept; None if there is none.
-        keep_best: number of the best ones to keep.
+        keep_best: number of the best ones to keep. If it is more than 1, damaged ones do not
+            count.
     """
     kept = _best_names(root, keep_best) if keep_best > 1 else set()
     kept.add(folder_name(best or 0))
@@ -260,12 +261,20 @@ def _check_written(partial: Path, hashes: Iterable[str]) -> None:
 
 
 def _best_names(root: Path, number: int) -> set[str]:
+    """Return the names of the valid checkpoints with the highest dev BLEU; the first of equals."""
     scored = []
     for path in checkpoint_folders(root):
-        with suppress(CheckpointError):  # damaged ones do not count
+        with suppress(CheckpointError):
             if (bleu := Checkpoint(path).state.dev_bleu) is not None:
                 scored.append((-bleu, path.name))
-    return {name for _, name in sorted(scored)[:number]}
+    best: set[str] = set()
+    for _, name in sorted(scored):
+        if len(best) == number:
+            break
+        with suppress(CheckpointError):
+            Checkpoint(root / name).verify_weights()
+            best.add(name)
+    return best
 
 
 def _arrays(variables: Iterable[Saved]) -> Iterator[files.Data]:

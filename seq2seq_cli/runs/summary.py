@@ -59,10 +59,10 @@ def all_runs(root: Path = RUNS) -> Iterator[Run]:
 
 def summarise(run: Run) -> RunSummary:
     """Return the summary of a run."""
-    entries = run.metrics()
+    entries, unreadable = _entries(run)
     config, problem = _config(run)
     last, damage = _newest_state(run)
-    problem = problem or damage
+    problem = problem or damage or unreadable
     validations = of_kind(entries, VALIDATION)
     best = max(validations, key=lambda entry: entry["dev_bleu"], default=None)
     state, problem = _state(run, entries, problem, has_checkpoint=last is not None)
@@ -144,6 +144,14 @@ def _config(run: Run) -> tuple[Config | None, str]:
         return run.config(), ""
     except S2SError as error:
         return None, str(error)
+
+
+def _entries(run: Run) -> tuple[list[dict[str, Any]], str]:
+    """Return the entries of the metrics, and why they cannot be read."""
+    try:
+        return run.metrics(), ""
+    except CheckpointError as error:
+        return [], str(error)
 
 
 def _newest_state(run: Run) -> tuple[Checkpoint | None, str]:

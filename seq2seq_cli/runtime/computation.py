@@ -23,6 +23,7 @@ class Computation:
         versions: the versions of the packages whose kernels compute, by name.
         milliseconds: the time of each measured alternative, by name; empty if nothing was
             measured.
+        shape_cost: see `parallel.cost_of_a_shape`. It determines the batches. 0 if it is unknown.
     """
 
     precision: str
@@ -30,6 +31,7 @@ class Computation:
     device: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
+    shape_cost: int = 0
 
     def to_json(self) -> str:
         """Return all fields as JSON."""
@@ -46,8 +48,9 @@ class Computation:
             found = cls(**json.loads(text))
         except TypeError as error:
             raise ValueError(str(error)) from error
-        if found.precision not in PRECISIONS or type(found.shards) is not int:
-            raise ValueError(f"precision is {found.precision!r} and shards {found.shards!r}")
+        numbers = (found.shards, found.shape_cost)
+        if found.precision not in PRECISIONS or any(type(each) is not int for each in numbers):
+            raise ValueError(f"precision is {found.precision!r} and numbers are {numbers}")
         return found
 
     def described(self, compiled: str) -> str:

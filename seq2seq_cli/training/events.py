@@ -84,7 +84,7 @@ class Validation:
 
     Attributes:
         step, epoch, seconds: as in Progress.
-        dev_loss: nats per token, without label smoothing.
+        dev_loss: nats per token, without label smoothing. Pairs too long for training do not count.
         dev_bleu, dev_chrf: with all references, of the search that `[decoding]` sets.
         signature: sacreBLEU's, of `dev_bleu`.
         is_best: whether every validation before had a lower BLEU.

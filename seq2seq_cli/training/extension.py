@@ -22,7 +22,9 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
     raised = raised_limits(before, now)
     if not raised:
         return ""
-    limits = ", ".join(f"{key} is {new:g} and was {old:g}" for key, (old, new) in raised.items())
+    limits = ", ".join(
+        f"{key} is {_written(new)} and was {_written(old)}" for key, (old, new) in raised.items()
+    )
     if position.validations_since_best >= now.training.patience:
         return (
             f"{limits}. Training ends again at once, because dev BLEU has not risen in "
@@ -52,6 +54,10 @@ def extension(before: Config, now: Config, updates_per_epoch: int, position: Pos
         f'(training.schedule = "{now.training.schedule}"); before, it was {old:.2g}. The '
         "result differs from that of a run with this limit from the start"
     )
+
+
+def _written(limit: float) -> str:
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 
 def _have_same_rates(

@@ -84,7 +84,8 @@ def _set_up(
                 raise WorkerError(f"the chief has sent a tokenizer file with a path: {name!r}")
             (Path(folder) / name).write_bytes(base64.b64decode(text))
         tokenizers = Tokenizers.load(Path(folder))
-    data = TrainingData.from_config(corpus, tokenizers, config, showing_phases(on_event))
+    show, cost = showing_phases(on_event), job["shape_cost"]
+    data = TrainingData.from_config(corpus, tokenizers, config, show, cost)
     on_event(Phase("Building the model"))
     return Setup(config, corpus, tokenizers, data, build_trainable(config, tokenizers))
 

@@ -1,5 +1,6 @@
 """Ends training in good order when a signal comes."""
 
+import shlex
 import signal
 import threading
 from collections.abc import Iterable, Iterator
@@ -117,6 +118,6 @@ def interrupted(signal_number: int, updates: int, run: Path) -> RunInterruptedEr
     """
     return RunInterruptedError(
         f"Stopped by {signal.Signals(signal_number).name} at step {updates}, which is saved. "
-        f"Continue with: s2s train --resume --run {run}",
+        f"Continue with: s2s train --resume --run {shlex.quote(str(run))}",
         signal_number,
     )

@@ -159,8 +159,8 @@ class Trainer:
             self._warn(f"{'; '.join(texts)}. {INEXACT}")
         elif raised:
             self._warn(extension(before, now, self._setup.updates_per_epoch, self.position))
-        if changed or raised:
-            self._run.rewrite_config(stored_config(before, now))
+        if (stored := stored_config(before, now)) != before:
+            self._run.rewrite_config(stored)
 
     def train(self) -> Result:
         """Make updates until training ends.

@@ -24,8 +24,8 @@ def make_optimizer(
     """Return the optimizer that a config names, with its state for a model's weights.
 
     Weight decay is decoupled from the gradient (Loshchilov and Hutter 2019): it multiplies a weight
-    by 1 - rate * decay before each update. Only matrices decay: biases, normalisations, embeddings
-    and learned positions do not.
+    by 1 - rate * decay before each update. Only matrices decay: biases, normalisations, learned
+    positions, embeddings and an output table like theirs do not.
 
     Args:
         config: names the optimizer and its settings.

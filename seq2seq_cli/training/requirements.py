@@ -1,6 +1,7 @@
 """The requirements of training on the machine, checked before it starts."""
 
 import itertools
+import shlex
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
@@ -99,7 +100,7 @@ def check_shards(config: TrainingConfig, most_rows: int, workers: int = 1) -> No
 
     Args:
         config: may give the number of shards.
-        most_rows: rows of the largest batch.
+        most_rows: rows of the largest part of a batch.
         workers: number of workers that share the shards, each with as many cores as this one.
 
     Raises:
@@ -111,7 +112,8 @@ def check_shards(config: TrainingConfig, most_rows: int, workers: int = 1) -> No
         size = "batch_pairs" if config.batch_pairs else "batch_tokens"
         raise UsageError(
             f"training.shards ({config.shards}) is more than the rows of the largest batch "
-            f"({most_rows}). Lower it, or raise training.{size} ({getattr(config, size)})"
+            f"({config.parts * most_rows}). Lower it, or raise training.{size} "
+            f"({getattr(config, size)})"
         )
     found = cores() * workers
     if config.shards > _SHARDS_PER_CORE * found:
@@ -173,7 +175,7 @@ def memory_errors(config: Config, run: Run | None = None) -> AbstractContextMana
         if smaller := _smaller_batches(config.training):
             message += (
                 ". Continue with smaller batches: s2s train --resume "
-                f"--run {run.path} --accept-changes --set {smaller}"
+                f"--run {shlex.quote(str(run.path))} --accept-changes --set {smaller}"
             )
     return memory.memory_errors(message)
 

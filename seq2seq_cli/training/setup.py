@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from seq2seq_cli.config import Config
 from seq2seq_cli.config.training import TrainingConfig
@@ -121,7 +122,8 @@ def set_up(
     if resume is None or not resume.config().training.r_drop:
         check_r_drop(config)
     corpus, tokenizers = read_and_learn(config, on_event, resume)
-    data = TrainingData.from_config(corpus, tokenizers, config, showing_phases(on_event))
+    show, cost = showing_phases(on_event), _shape_cost_of(resume)
+    data = TrainingData.from_config(corpus, tokenizers, config, show, cost)
     on_event(Phase("Building the model"))
     if resume is None:
         check_shards(config.training, data.most_rows, workers)
@@ -133,6 +135,14 @@ def set_up(
     if config.training.initial_run and begins:
         load_initial_weights(config, model, lambda text: on_event(Notice(text)))
     return Setup(config, corpus, tokenizers, data, model)
+
+
+def _shape_cost_of(run: Run | None) -> int:
+    """Return the cost of a batch shape with which a run began; 0 if it is not known."""
+    with suppress(ValueError):
+        text = run.computation() if run else None
+        return Computation.from_json(text).shape_cost if text else 0
+    return 0
 
 
 def _devices(training: TrainingConfig) -> list[str]:
@@ -208,6 +218,7 @@ def computation_of(run: Run, setup: Setup, device: str, on_event: OnEvent) -> Co
             return before
     on_event(Phase("Choosing the precision"))
     computation = choose_computation(setup.config.training, setup.model, device)
+    computation = replace(computation, shape_cost=setup.data.shape_cost)
     run.write_computation(computation.to_json())
     return computation
 

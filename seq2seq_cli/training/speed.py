@@ -172,7 +172,7 @@ def _speed(
     pairs = sum(int(batch.pairs) for batch in batches)
     source_tokens = sum(int(tf.math.count_nonzero(b.source_BS)) for b in batches)
     target_tokens = sum(int(tf.math.count_nonzero(b.target_BT[:, 1:])) for b in batches)
-    positions = sum(2 * int(tf.size(b.source_BS)) for b in batches)
+    positions = sum(int(tf.size(b.source_BS)) + int(tf.size(b.target_BT[:, 1:])) for b in batches)
     ms_per_update = 1000 / len(updates)  # of one second in each trial
     return TrainingSpeed(
         steps=len(updates),
@@ -240,8 +240,9 @@ def _shape(batch: Batch) -> tuple[int, ...]:
 def _operations(setup: Setup, updates: Sequence[list[Batch]]) -> int:
     """Return the floating-point operations of the matrix products from batches to logits."""
     vocabulary, operations = setup.tokenizers.target.vocabulary_size, 0
+    predictions = 2 if setup.config.training.r_drop else 1  # of each pair
     for batch in itertools.chain(*updates):
         (rows, source), target = batch.source_BS.shape, batch.target_BT.shape[1] - 1
         model = setup.config.model
-        operations += forward_operations(model, vocabulary, rows, source, target)
+        operations += predictions * forward_operations(model, vocabulary, rows, source, target)
     return operations

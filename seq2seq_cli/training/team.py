@@ -159,6 +159,7 @@ class Chief(Team):
             tokenizer={name: base64.b64encode(text).decode() for name, text in files.items()},
             precision=computation.precision,
             shards=computation.shards,
+            shape_cost=setup.data.shape_cost,
             run=str(run.path),
             position=asdict(position),
         )

@@ -1,7 +1,7 @@
 """The metrics of training for TensorBoard, which need not be installed to write them."""
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ import tensorflow as tf
 from seq2seq_cli.attention.evolution import evolutions
 from seq2seq_cli.attention.heat_map_image import heat_map_image
 from seq2seq_cli.attention.themes import LIGHT
+from seq2seq_cli.errors import DiskError
 from seq2seq_cli.runs.attention_history import Snapshot
+from seq2seq_cli.runs.disk import disk_errors
 from seq2seq_cli.runs.metrics_log import DIAGNOSIS
 from seq2seq_cli.training.entries import SAMPLE, Entry, scalars
 
@@ -44,6 +46,9 @@ class TensorBoardLog:
         entries: those that exist already.
         config: all values by dotted key, the hyper-parameters.
         attention: of earlier validations.
+
+    Raises:
+        DiskError: if the events cannot be written, also by the methods.
     """
 
     def __init__(
@@ -53,25 +58,44 @@ class TensorBoardLog:
         config: Mapping[str, Any],
         attention: Iterable[Snapshot],
     ):
-        for old in folder.glob(_EVENTS):
-            old.unlink()
-        self._writer = tf.summary.create_file_writer(str(folder))
-        self._write_hyperparameters(config)
-        for entry in entries:
-            self._write(entry)
-        for snapshot in attention:
-            self._write_attention(snapshot)
-        self._writer.flush()
+        self._folder = folder
+        with self._disk_errors():
+            for old in folder.glob(_EVENTS):
+                old.unlink()
+            self._writer = tf.summary.create_file_writer(str(folder))
+            self._write_hyperparameters(config)
+            for entry in entries:
+                self._write(entry)
+            for snapshot in attention:
+                self._write_attention(snapshot)
+            self._writer.flush()
 
     def write(self, entry: Entry) -> None:
         """Write an entry; it is in the file on return."""
-        self._write(entry)
-        self._writer.flush()
+        with self._disk_errors():
+            self._write(entry)
+            self._writer.flush()
 
     def write_attention(self, snapshot: Snapshot) -> None:
         """Write an image of each map; they are in the file on return."""
-        self._write_attention(snapshot)
-        self._writer.flush()
+        with self._disk_errors():
+            self._write_attention(snapshot)
+            self._writer.flush()
+
+    @contextlib.contextmanager
+    def _disk_errors(self) -> Iterator[None]:
+        """Raise a DiskError if the block fails to write.
+
+        TensorFlow reports a full disk as an exhausted resource, as it does a lack of memory.
+        """
+        try:
+            with disk_errors(self._folder):
+                yield
+        except tf.errors.OpError as error:
+            raise DiskError(
+                f"{self._folder}: the events for TensorBoard cannot be written: {error.message}. "
+                "Free some space, or check the disk"
+            ) from error
 
     def _write_attention(self, snapshot: Snapshot) -> None:
         with self._writer.as_default(step=snapshot.step):

@@ -15,6 +15,7 @@ from seq2seq_cli.data.tokenizers.pair import Tokenizers
 from seq2seq_cli.decoding.encoding import padded, token_ids
 from seq2seq_cli.decoding.loading import load_reverse
 from seq2seq_cli.decoding.translator import Translator
+from seq2seq_cli.errors import DataError
 from seq2seq_cli.evaluation.faults import is_copy
 from seq2seq_cli.evaluation.metrics import Scores, score
 from seq2seq_cli.models.seq2seq import Seq2Seq
@@ -98,7 +99,10 @@ class Validator:
             reverse = load_reverse(config.decoding.rerank, languages, warn)
             rerank = reverse.reranker(config.decoding)
         self._translator = Translator(model, tokenizers, config.decoding, rerank=rerank)
-        self._data = TrainingData(in_memory(dev), tokenizers, config.training)
+        try:
+            self._data = TrainingData(in_memory(dev), tokenizers, config.training)
+        except DataError as error:
+            raise DataError(f"the dev split: {error}") from error
         self._sources, self._references = group_references(dev)
         # The samples are always the same sentences, neither very short nor very long.
         medium = [i for i, s in enumerate(self._sources) if 5 <= len(s.split()) <= 12]

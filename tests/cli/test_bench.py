@@ -1,11 +1,13 @@
+import itertools
 import json
 import shutil
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
-from conftest import TINY, TINY_MODELS, invoke, s2s
+from conftest import TINY, TINY_MODELS, invoke, s2s, tiny_config
 
 from seq2seq_cli.training import speed as benchmark
+from seq2seq_cli.training.setup import set_up
 from seq2seq_cli.training.speed import TrainingSpeed
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -39,6 +41,18 @@ def test_bench_train(corpus, monkeypatch):
     text = "".join(invoke(*command))
     assert f"{found['target_tokens_per_second']:,.0f} target tokens/s" in text
     assert "plain graph" in text
+
+
+def test_the_operations_and_the_padding_are_those_of_the_data(corpus):
+    config = tiny_config(corpus, training__compile="graph", tokenizer__kind="words")
+    setup = set_up(config)
+    speed = benchmark.measure_training(config, 10_000, 1, print)
+    assert speed.steps == setup.updates_per_epoch
+    assert speed.padding_share == pytest.approx(setup.data.padding_share)
+    doubled = config.training.model_copy(update={"r_drop": 5.0})
+    other = replace(setup, config=config.model_copy(update={"training": doubled}))
+    updates = [[batch] for batch in itertools.islice(setup.data.batches(0), 2)]
+    assert benchmark._operations(other, updates) == 2 * benchmark._operations(setup, updates) > 0
 
 
 def test_bench_decode_refuses_another_corpus(home, tmp_path, corpus):

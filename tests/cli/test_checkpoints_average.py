@@ -11,7 +11,8 @@ import safetensors.numpy
 from conftest import invoke, s2s, tiny_config
 from quick_training import compute_nothing
 
-from seq2seq_cli.runs import checkpoints
+from seq2seq_cli.errors import DiskError
+from seq2seq_cli.runs import checkpoints, saving
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
 
@@ -138,6 +139,16 @@ def test_a_run_without_its_tokenizers_is_refused_and_nothing_is_made(run):
     code, _, errors = s2s("checkpoints", "average", "001-x", "--last", "2")
     assert code == 4
     assert "runs/001-x/tokenizer: cannot be read: No such file" in " ".join(errors.split())
+    assert [path.name for path in Path("runs").iterdir()] == ["001-x"]
+
+
+def test_nothing_remains_of_an_average_that_cannot_be_written(run, monkeypatch):
+    def full(*args, **kwargs):
+        raise DiskError("no space left")
+
+    monkeypatch.setattr(saving, "save", full)
+    code, _, errors = s2s("checkpoints", "average", "001-x", "--last", "2", "--to", "mean")
+    assert (code, "no space left" in errors) == (7, True)
     assert [path.name for path in Path("runs").iterdir()] == ["001-x"]
 
 

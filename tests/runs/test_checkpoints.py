@@ -275,8 +275,11 @@ def test_the_configured_number_of_best_checkpoints_is_kept(tmp_path):
         save(tmp_path, step, bleu=bleu)
     (tmp_path / "step-00000005" / "state.json").write_bytes(b"{")
     saving.prune(tmp_path, keep=1, best=2, keep_best=3)
-    kept = [int(path.name[5:]) for path in checkpoints.checkpoint_folders(tmp_path)]
-    assert kept == [7, 4, 2, 1]
+    assert [path.name[-1] for path in checkpoints.checkpoint_folders(tmp_path)] == [*"7421"]
+    damage(tmp_path / "step-00000004")
+    save(tmp_path, 8, bleu=2.0)
+    saving.prune(tmp_path, keep=1, best=2, keep_best=3)
+    assert [path.name[-1] for path in checkpoints.checkpoint_folders(tmp_path)] == [*"821"]
 
 
 CLOCKS = {

@@ -1,11 +1,19 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import checkpoint_state, tiny_config
 
 from seq2seq_cli.errors import CheckpointError, LockedError, UsageError
 from seq2seq_cli.runs import saving
-from seq2seq_cli.runs.naming import check_startable, find_run, new_run, next_path
+from seq2seq_cli.runs.averaging import Tensor
+from seq2seq_cli.runs.naming import (
+    check_startable,
+    find_changeable_run,
+    find_run,
+    new_run,
+    next_path,
+)
 from seq2seq_cli.runs.resuming import resumed_config
 from seq2seq_cli.runs.run import Run
 
@@ -86,6 +94,17 @@ def test_the_default_is_the_run_of_the_newest_checkpoint():
     with_checkpoint("003-c", "2026-01-01T00:00:00")
     new_run(None, "empty")
     assert find_run(None).name == "002-b"
+
+
+def test_training_continues_in_the_newest_run_that_is_no_average():
+    older = with_checkpoint("001-a", "2026-01-01T00:00:00")
+    newer = with_checkpoint("002-average", "2026-01-02T00:00:00")
+    with pytest.raises(CheckpointError, match="no run with a checkpoint from which training can"):
+        find_changeable_run(None)
+    state = checkpoint_state(2, saved_at="2026-01-01T00:00:00")
+    saving.save(older.checkpoints, [], [Tensor("adam/iteration", np.int64(1))], state)
+    assert find_changeable_run(None).name == older.name
+    assert find_run(None).name == newer.name
 
 
 def test_a_run_that_is_being_removed_is_not_found():

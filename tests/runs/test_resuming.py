@@ -3,7 +3,7 @@ from conftest import tiny_config
 
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
-from seq2seq_cli.runs.resuming import resumed_config, stored_config
+from seq2seq_cli.runs.resuming import changes, resumed_config, stored_config
 from seq2seq_cli.runs.run import Run
 
 
@@ -45,6 +45,15 @@ def test_the_device_is_not_stored_together_with_other_changes(tmp_path, corpus):
     assert stored_config(before, now) == tiny_config(
         corpus, training__steps=20, training__device="auto"
     )
+
+
+def test_the_number_of_kept_checkpoints_may_change_and_is_stored(tmp_path, corpus):
+    before = tiny_config(corpus, training__keep_checkpoints=1, training__checkpoint_minutes=1.0)
+    run = Run(tmp_path)
+    run.write(before, {})
+    now = resumed_config(run, put("training.keep_checkpoints", 5))
+    assert changes(before, now) == {}
+    assert stored_config(before, now).training.keep_checkpoints == 5
 
 
 def test_the_given_strategy_takes_precedence_over_the_stored_device(tmp_path, corpus):

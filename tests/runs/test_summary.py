@@ -101,11 +101,17 @@ def test_a_run_locked_by_another_process_is_in_training(tmp_path):
     assert summarise(run).state == "interrupted"
 
 
+def to_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
         (lambda run: (run.path / "config.toml").write_text("x = 1"), "config.toml"),
         (lambda run: (run.path / "config.toml").unlink(), "no config.toml"),
+        (lambda run: to_folder(run.path / "metrics.jsonl"), "metrics.jsonl: cannot be read"),
         (lambda run: next(run.checkpoints.glob("*/state.json")).write_text("{}"), "state.json"),
     ],
 )

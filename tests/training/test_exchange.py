@@ -1,5 +1,6 @@
 """Shares of a gradient, whoever adds them up."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -129,3 +130,4 @@ def test_any_bit_changes_the_digest():
     other.view(np.uint32)[1, 2] ^= 1
     assert digest([array, np.int64(3)]) == digest([array.copy(), np.int64(3)])
     assert digest([array, np.int64(3)]) != digest([other, np.int64(3)])
+    assert digest([array.astype(ml_dtypes.bfloat16)]) != digest([array.astype(np.float16)])

@@ -89,6 +89,8 @@ def test_the_new_course_of_the_learning_rate_is_reported():
     text = extension(limited(epochs=2, **short), limited(epochs=4, **short), 100, position)
     assert "The result differs from that" in text
     assert extension(limited(epochs=2), limited(epochs=2), 100, position) == ""
+    text = extension(limited(steps=1_000_000), limited(steps=1_234_567), 100, position)
+    assert text.startswith("training.steps is 1,234,567 and was 1,000,000. ")
 
 
 def test_a_training_that_ended_by_patience_advises_to_raise_it():

@@ -135,6 +135,9 @@ def test_a_batch_has_no_more_shards_than_rows(corpus, workdir, monkeypatch):
     )
     with pytest.raises(UsageError, match=message):
         train(tiny_config(corpus, training__shards=20, training__batch_pairs=8), ignore)
+    in_parts = {"training__batch_pairs": 40, "training__parts": 2}
+    with pytest.raises(UsageError, match=r"largest batch \(40\)"):
+        train(tiny_config(corpus, training__shards=41, **in_parts), ignore)
 
 
 def test_devices_without_a_shard_are_refused():

@@ -19,6 +19,7 @@ from seq2seq_cli.errors import CheckpointError, DiskError, RunInterruptedError
 from seq2seq_cli.runs import checkpoints, files
 from seq2seq_cli.runs.naming import find_run
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runtime.parallel import CHEAP_SHAPE
 from seq2seq_cli.training import loop
 from seq2seq_cli.training.events import Notice, Summary, ignore
 from seq2seq_cli.training.loop import train
@@ -41,6 +42,7 @@ def test_a_resumed_training_computes_as_it_began_and_names_what_differs(corpus, 
     run = Run(Path(train(config, ignore, device="CPU (A)").run))
     kept = json.loads(run.computation())
     assert kept["device"] == "CPU (A)"
+    assert kept["shape_cost"] == CHEAP_SHAPE
     run.write_computation(json.dumps({**kept, "precision": "bfloat16", "shards": 2}))
 
     events = []

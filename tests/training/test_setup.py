@@ -28,6 +28,16 @@ def test_a_resumed_training_loads_its_tokenizers(corpus, tmp_path, monkeypatch):
     ]
 
 
+def test_a_resumed_training_has_the_batches_that_it_began_with(corpus, tmp_path):
+    config = tiny_config(corpus)
+    first = set_up(config)
+    run = Run(tmp_path)
+    run.write(config, first.tokenizers.files())
+    for cost, expected in ((64_000, 64_000), (0, first.data.shape_cost)):
+        run.write_computation(Computation("float32", 1, shape_cost=cost).to_json())
+        assert set_up(config, resume=run).data.shape_cost == expected
+
+
 def test_an_updater_has_the_given_settings(corpus):
     updater = set_up(tiny_config(corpus)).updater(Computation("bfloat16", 3))
     assert (updater.precision, updater.shards) == ("bfloat16", 3)

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
+from seq2seq_cli.errors import DiskError
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runtime.memory import memory_errors
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.logs import Logs
+from seq2seq_cli.training.tensorboard import TensorBoardLog
 
 accumulator = pytest.importorskip(
     "tensorboard.backend.event_processing.event_accumulator",
@@ -92,6 +95,21 @@ def test_the_config_is_in_the_plugin_of_hyperparameters(run):
     assert found["model.kind"].string_value == "rnn"
     assert found["training.steps"].number_value == 300
     assert found["training.peak_learning_rate"].number_value > 0
+
+
+@pytest.mark.parametrize("error", [tf.errors.ResourceExhaustedError, tf.errors.UnknownError])
+def test_events_that_cannot_be_written_are_an_error_of_the_disk(tmp_path, monkeypatch, error):
+    log = TensorBoardLog(tmp_path, [], {}, [])
+
+    def full():
+        raise error(None, None, "No space left on device")
+
+    monkeypatch.setattr(log._writer, "flush", full)
+    with memory_errors("too little memory"), pytest.raises(DiskError, match="No space left"):
+        log.write({"step": 1, "loss": 2.0})
+    (tmp_path / "events.out.tfevents.1").mkdir()
+    with pytest.raises(DiskError, match="cannot be written"):
+        TensorBoardLog(tmp_path, [], {}, [])
 
 
 def test_after_a_kill_and_a_resume_no_step_is_repeated(run, tmp_path):

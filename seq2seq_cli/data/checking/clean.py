@@ -73,8 +73,8 @@ def write_lines(
         with writable(outputs[0]):
             check_new(outputs)  # another process may have written them meanwhile
             for temporary, path in zip(temporaries, outputs, strict=True):
-                publish(temporary, path)
                 written.append(path)
+                publish(temporary, path)
     except BaseException:
         for path in written:  # a side alone is of no use
             with suppress(OSError):

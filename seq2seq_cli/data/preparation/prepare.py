@@ -108,7 +108,7 @@ def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Cor
 def _clear(partial: Path) -> None:
     """Remove what a killed preparation has left, except the lock."""
     for path in partial.iterdir():
-        if path.is_dir():
+        if os.path.isdir(path):
             shutil.rmtree(path)
         elif path.name != LOCK:
             path.unlink()
