@@ -19,6 +19,10 @@ class UsageError(S2SError):
     exit_code = 2
 
 
+class OutOfMemoryError(UsageError):
+    """A computation does not fit in memory with these options."""
+
+
 class DataError(S2SError):
     """A corpus or another input file cannot be used as it is."""
 

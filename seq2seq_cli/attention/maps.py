@@ -147,7 +147,7 @@ class Attention:
         """
         if kind not in self.kinds:
             raise UsageError(
-                f"--kind {kind}: this model has no such attention. It has {', '.join(self.kinds)}"
+                f"kind {kind}: this model has no such attention. It has {', '.join(self.kinds)}"
             )
         layers, heads, _, _ = self._source_of(kind).shape
         return layers, heads
@@ -187,9 +187,9 @@ class Attention:
         layers, heads = self.shape(kind)
         layer = layers if layer is None else layer
         if not 1 <= layer <= layers:
-            raise UsageError(f"--layer {layer}: the layers of {kind} are 1 to {layers}")
+            raise UsageError(f"layer {layer}: the layers of {kind} are 1 to {layers}")
         if head not in (MEAN, MAX) and head not in range(1, heads + 1):
-            raise UsageError(f"--head {head}: the heads of {kind} are 1 to {heads}, mean and max")
+            raise UsageError(f"head {head}: the heads of {kind} are 1 to {heads}, mean and max")
         queries, keys = self.sides(kind)
         by_head = self._source_of(kind)[layer - 1].astype(np.float64)
         if head == MAX:

@@ -89,24 +89,34 @@ def read_document(path: Path) -> bytes:
         raise DataError(f"{path}: cannot be read: {os_reason(error)}") from error
 
 
-def check_document(path: Path, name: str) -> None:
-    """Check that a document has its format, before a model is loaded.
+def checked_document(path: Path, name: str) -> bytes:
+    """Return the bytes of a document if it has its format. A pipe can be read only once.
 
     Raises:
-        DataError: if not.
+        DataError: if it cannot be read, or has another format.
         UsageError: if the extra `documents` is not installed.
     """
     from seq2seq_cli.documents.formats import FORMATS
     from seq2seq_cli.documents.segments import find_segments
 
-    form = FORMATS[name]
-    find_segments(form.read(read_document(path), str(path)), form)
+    form, content = FORMATS[name], read_document(path)
+    find_segments(form.read(content, str(path)), form)
+    return content
 
 
 def translate_file(
-    translator: "Translator", path: Path, output: Path, name: str, shows: bool
+    translator: "Translator", content: bytes, path: Path, output: Path, name: str, shows: bool
 ) -> None:
-    """Translate a document, write it completely, and warn about text that was not translated."""
+    """Translate a document, write it completely, and warn about text that was not translated.
+
+    Args:
+        translator: the translator.
+        content: the bytes of the document.
+        path: its path, for messages.
+        output: the file to write.
+        name: of its format.
+        shows: whether to show progress.
+    """
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.documents.formats import FORMATS, translate_document
 
@@ -118,7 +128,7 @@ def translate_file(
             )
             return [None if each.cut or not each.text.strip() else each.text for each in found]
 
-        done = translate_document(read_document(path), str(path), FORMATS[name], translate)
+        done = translate_document(content, str(path), FORMATS[name], translate)
     write_file(output, done.content, "--output")
     if done.in_parts:
         warn(

@@ -10,7 +10,7 @@ import typer
 
 from seq2seq_cli.cli.documents import (
     FormatOption,
-    check_document,
+    checked_document,
     document_format,
     translate_file,
 )
@@ -130,8 +130,7 @@ def translate(
     if of_file != WHOLE and not input_file:
         raise UsageError("--shard needs a file as --input")
     document = document_format(format_, input_file, output, for_lines)
-    if document and input_file:
-        check_document(input_file, document)
+    content = checked_document(input_file, document) if document and input_file else b""
     flags = search_flags(
         sample,
         seed,
@@ -165,7 +164,7 @@ def translate(
         prefix=prefix,
     )
     if document and input_file and output:
-        translate_file(translator, input_file, output, document, not quiet)
+        translate_file(translator, content, input_file, output, document, not quiet)
         return
     with open_output(output) as write:
         writer = _Writer(write, loaded.decoding, scores, alignments, as_json)

@@ -88,6 +88,6 @@ def _within_limit(raw: bytes) -> bytes:
     if len(raw) <= _LONGEST_LINE:
         return raw
     end = _LONGEST_LINE
-    while raw[end] & 0xC0 == 0x80:  # in the middle of a character
+    while end and raw[end] & 0xC0 == 0x80:  # in the middle of a character
         end -= 1
-    return raw[:end]
+    return raw[: end or _LONGEST_LINE]  # 0: it is not UTF-8

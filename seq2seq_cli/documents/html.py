@@ -66,7 +66,7 @@ class _Parser(HTMLParser):
     """Records the positions where text to translate begins, and where other content begins."""
 
     def __init__(self, text: str, name: str):
-        super().__init__(convert_charrefs=False)
+        super().__init__()
         self._name = name
         self._lines = [0]
         for content in text.split("\n"):
@@ -74,7 +74,8 @@ class _Parser(HTMLParser):
         self._left: list[tuple[str, int]] = []  # (element that is not translated, its line)
         self.events: list[tuple[int, bool]] = []  # (position, whether the content is translated)
         try:
-            self.feed(text)
+            # Character references are text. A malformed one would end the parsing of tags.
+            self.feed(text.replace("&", "."))
             self.close()
         except AssertionError as error:  # some versions of Python, on an unknown declaration
             raise DataError(f"{name}:{self.getpos()[0]}: not HTML: {error}. Correct it") from error
@@ -100,12 +101,6 @@ class _Parser(HTMLParser):
             self._left.pop()
 
     def handle_data(self, data: str) -> None:
-        self._note(not self._left)
-
-    def handle_entityref(self, name: str) -> None:
-        self._note(not self._left)
-
-    def handle_charref(self, name: str) -> None:
         self._note(not self._left)
 
     def handle_comment(self, data: str) -> None:

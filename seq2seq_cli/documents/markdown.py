@@ -18,7 +18,9 @@ from seq2seq_cli.documents.passages import (
     splice,
 )
 
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(  # YAML or TOML
+    r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?\r?\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL
+)
 _INLINE = (
     r"(?<!\\)(?<!`)(?P<ticks>`+)(?!`)[^\0]*?(?<!`)(?P=ticks)(?!`)"  # code
     r"|</?[A-Za-z!][^<>]*>"  # a tag or an automatic link

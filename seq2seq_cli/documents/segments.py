@@ -11,6 +11,9 @@ from seq2seq_cli.documents.passages import Format, Passage, Span, is_text, missi
 _CLOSING = r"[,;:.!?…)\]}”»]+(?=\s)"
 """Punctuation that belongs to the text before a segment, such as a comma after a tag."""
 
+_REFERENCE = r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z]\w*);"
+"""A character reference of HTML. Other formats leave it as it is."""
+
 
 class Segment(NamedTuple):
     """A piece of text that is translated as a unit.
@@ -38,7 +41,7 @@ def find_segments(passages: Sequence[Passage], form: Format) -> list[Segment]:
     """
     segments = []
     for index, passage in enumerate(passages):
-        if passage.left or not is_text(passage.text):
+        if passage.left or not is_text(form.unescape(passage.text)):
             continue
         for parts in _sentence_parts(passage.text, form):
             for start, end in parts:
@@ -90,23 +93,51 @@ def _sentence_parts(text: str, form: Format) -> Iterator[list[Span]]:
     # A dot in a URL does not end a sentence. A line break does not end a word.
     masked = re.sub(form.protected, lambda match: "x" * len(match[0]), text)
     masked = re.sub(form.breaks, lambda match: " " * len(match[0]), masked)
-    outer = re.compile(rf"(?:[\s\ufeff]|{form.breaks}|{_CLOSING})*")
-    for start, end in _sentences(masked):
+    plain, positions = _with_characters(masked, form)
+    starts = [positions[start] for start in _sentence_starts(plain) if start > 0]
+    masked = _filled(masked, form)
+    outer = re.compile(rf"(?:[\s\ufeff]|{_CLOSING})*")
+    for start, end in pairwise([0, *starts, len(text)]):
         parts, position = [], start
         inside = [(max(a, start), min(b, end)) for a, b in protected if a < end and b > start]
         for left, right in [*inside, (end, end)]:
-            skipped = outer.match(text, position, left)
+            skipped = outer.match(masked, position, left)
             first = skipped.end() if skipped else position
-            last = first + len(text[first:left].rstrip())
-            if is_text(text[first:last]):
+            last = first + len(masked[first:left].rstrip())
+            if is_text(masked[first:last]):
                 parts.append((first, last))
             position = max(position, right)
         if parts:
             yield parts
 
 
-def _sentences(text: str) -> list[Span]:
-    """Return the positions of the sentences of a text. Together they cover the text."""
+def _with_characters(text: str, form: Format) -> tuple[str, list[int]]:
+    """Return a text with characters for references such as &times;.
+
+    Returns:
+        The new text, and the position of each of its characters in the old one.
+    """
+    parts, positions, end = [], [], 0
+    for match in re.finditer(_REFERENCE, text):
+        character = form.unescape(match[0])
+        parts += [text[end : match.start()], character]
+        positions += [*range(end, match.start()), *[match.start()] * len(character)]
+        end = match.end()
+    return "".join([*parts, text[end:]]), [*positions, *range(end, len(text))]
+
+
+def _filled(text: str, form: Format) -> str:
+    """Return a text of the same length, in which each reference is its character, repeated."""
+
+    def repeated(match: re.Match[str]) -> str:
+        reference = match[0]
+        return (form.unescape(reference) * len(reference))[: len(reference)]
+
+    return re.sub(_REFERENCE, repeated, text)
+
+
+def _sentence_starts(text: str) -> list[int]:
+    """Return the positions at which the sentences of a text begin, except the first one."""
     try:
         from syntok import segmenter
     except ImportError as error:
@@ -117,8 +148,7 @@ def _sentences(text: str) -> list[Span]:
         for sentence in paragraph
         if sentence
     ]
-    bounds = [0, *(start for start in starts[1:] if start > 0), len(text)]
-    return [(start, end) for start, end in pairwise(bounds) if start < end]
+    return starts[1:]
 
 
 def _with_breaks(raw: str, text: str, breaks: str) -> str:

@@ -70,9 +70,10 @@ def _spans(text: str, name: str) -> list[Span]:
 
 
 _TAG = r"</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\}"
+_CAPITALS = "".join(filter(str.isupper, map(chr, range(0x10000))))
 _SPEAKER = (
     r"(?:^|(?<=\n))[-–—][ \t]*"
-    r"|(?:^|(?<=\n)|(?<=[-–—] ))[^\W\d_a-z][^\Wa-z]*(?:[ .'-]+[^\Wa-z]+)*:(?=\s)"
+    rf"|(?:^|(?<=\n)|(?<=[-–—] ))[{_CAPITALS}][{_CAPITALS}\d]*(?:[ .'-]+[{_CAPITALS}\d]+)*:(?=\s)"
 )
 """A dash at the beginning of a line, or a name in capitals."""
 

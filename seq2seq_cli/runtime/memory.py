@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import OutOfMemoryError
 from seq2seq_cli.runtime.machine import physical_memory
 
 _STATUS = Path("/proc/self/statm")  # of Linux
@@ -60,15 +60,15 @@ def available_memory() -> int | None:
 
 @contextmanager
 def memory_errors(message: str) -> Iterator[None]:
-    """Raise a UsageError with `message` if the block runs out of memory."""
+    """Raise an OutOfMemoryError with `message` if the block runs out of memory."""
     import tensorflow as tf
 
     try:
         yield
     except (MemoryError, tf.errors.ResourceExhaustedError) as error:
-        raise UsageError(message) from error
+        raise OutOfMemoryError(message) from error
     except tf.errors.InternalError as error:
         # CUDA and XLA report some failed allocations as internal errors.
         if "out of memory" not in str(error).lower():
             raise
-        raise UsageError(message) from error
+        raise OutOfMemoryError(message) from error

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import ValidationError
 
+from seq2seq_cli.data.tokenizers.tokenizer import SPECIAL_PIECES
 from seq2seq_cli.serving.limits import RequestError
 from seq2seq_cli.serving.schemas import (
     Alternative,
@@ -222,11 +223,12 @@ def word_attention(read: "Attention") -> WordAttention:
 
 def _alternatives(read: "Attention", token: int) -> list[Alternative]:
     """Return alternatives to the first token of a word, each as the beginning of a word."""
-    begins_with_space = read.target_side.pieces[token].startswith("▁")
+    piece = read.target_side.pieces[token]
+    begins_word = piece.startswith("▁") or piece in SPECIAL_PIECES
     return [
         Alternative(text=text, probability=round(each.probability, 5))
         for each in (read.runners_up[token] if read.runners_up else ())
-        if (each.piece.startswith("▁") or not begins_with_space)
+        if (each.piece.startswith("▁") or not begins_word)
         and (text := each.piece.replace("▁", ""))
         and not text.startswith("<")
     ]
@@ -252,14 +254,15 @@ async def _streamed(
     first = await anext(growths, None)
 
     async def events() -> AsyncIterator[str]:
-        growth, text = first, ""
+        growth, text, cut = first, "", False
         while growth is not None:
-            text, token = growth.text, growth.chosen[-1]
+            text, token, cut = growth.text, growth.chosen[-1], growth.cut
             record = {"text": text, "token": token.piece, "probability": token.probability}
             if attention:
                 record["weights"] = [round(float(each), 5) for each in growth.view.weights[-1]]
             yield f"event: token\ndata: {json.dumps(record)}\n\n"
             growth = await anext(growths, None)
-        yield f"event: done\ndata: {json.dumps({'text': text, 'model': chosen.run.name})}\n\n"
+        record = {"text": text, "model": chosen.run.name, "cut": cut}
+        yield f"event: done\ndata: {json.dumps(record)}\n\n"
 
     return StreamingResponse(events(), media_type="text/event-stream")

@@ -58,16 +58,16 @@ def make_app(service: Service, origins: Sequence[str] = (), logs_requests: bool 
     async def docs() -> HTMLResponse:
         return HTMLResponse(reference_page(app.openapi()), headers=page_headers())
 
-    answering: Any = app
-    if origins:
-        answering = CORSMiddleware(
-            app,
+    paths = {route.path for route in app.routes if isinstance(route, Route)}
+    guarded = Guard(app, service.limits, service.metrics, paths, logs_requests)
+    if origins:  # also for the refusals of the guard
+        return CORSMiddleware(
+            guarded,
             allow_origins=list(origins),
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type", "x-api-key"],
         )
-    paths = {route.path for route in app.routes if isinstance(route, Route)}
-    return Guard(answering, service.limits, service.metrics, paths, logs_requests)
+    return guarded
 
 
 @asynccontextmanager

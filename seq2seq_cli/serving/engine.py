@@ -31,6 +31,10 @@ class RunEngine:
         loaded: the runs, with a description of their models.
         beams: the beams whose searches are compiled.
         batch: maximum number of sentences in a batch.
+
+    Raises:
+        UsageError: if a run does not support one of its searches.
+        CheckpointError: if a run to re-rank by cannot be loaded.
     """
 
     def __init__(
@@ -50,6 +54,8 @@ class RunEngine:
         )
         self._grower = lru_cache(None)(lambda run, to: Grower(self._towards(run, to)))
         self._reverse = lru_cache(None)(load_reverse)
+        for work in self._searches:
+            self.check(work)
 
     def warm_up(self) -> None:
         """Compile the searches, and translate batches of several sizes and lengths with each."""

@@ -41,10 +41,10 @@ async def translate(request: Request, service: Serving) -> dict[str, Any]:
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
     detected = None
     if source == "auto":
-        detected = _detected(service, " ".join(texts))[0]
+        detected = _detected(service, " ".join(texts), target)[0]
         source = str(detected["language"])
     chosen = service.choose(None, source, target)
-    lines = [text.splitlines() or [""] for text in texts]
+    lines = [_lines(text) for text in texts]
     flat = service.texts([line for each in lines for line in each], "q")
     found = iter(await service.translate(chosen, flat, {}))
     joined = ["\n".join(next(found).text for _ in each) for each in lines]
@@ -82,12 +82,24 @@ def _directions(service: Service) -> list[tuple[str, str]]:
     return [each for run in service.engine.runs for each in run.directions]
 
 
-def _detected(service: Service, text: str) -> list[dict[str, Any]]:
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text. A line break at its end does not begin a line."""
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def _detected(service: Service, text: str, target: str | None = None) -> list[dict[str, Any]]:
     """Return the source languages of the runs, the most probable first.
 
     Languages that py3langid does not know come last.
+
+    Args:
+        service: has the runs.
+        text: the text whose language is detected.
+        target: if a run translates into it, only the source languages of such runs count.
     """
-    codes = list(dict.fromkeys(source for source, _ in _directions(service)))
+    directions = _directions(service)
+    fitting = [each for each in directions if each[1] == target] or directions
+    codes = list(dict.fromkeys(source for source, _ in fitting))
     shares = {code: 100.0 if len(codes) == 1 else 0.0 for code in codes}
     if len(codes) > 1 and (identifier := _identifier(tuple(codes))):
         shares.update((code, 100 * float(share)) for code, share in identifier.rank(text))

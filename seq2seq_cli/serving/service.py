@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple
 
 from seq2seq_cli.config.decoding import DecodingConfig
-from seq2seq_cli.errors import S2SError, UsageError
+from seq2seq_cli.errors import OutOfMemoryError, S2SError, UsageError
 from seq2seq_cli.python.options import options_as_keywords, with_options
 from seq2seq_cli.serving.limits import Limits, RequestError, check_texts
 from seq2seq_cli.serving.metrics import Metrics
@@ -120,7 +120,8 @@ class Service:
 
         Raises:
             RequestError: 422 if an option is invalid or exceeds a limit, or for another error that
-                the client can correct; 503 if the queue is full or the server is stopping.
+                the client can correct; 503 if the queue is full, the server is stopping, or
+                memory is lacking.
         """
         return await self._run(self._search(chosen, options, prefix), texts)
 
@@ -172,6 +173,13 @@ class Service:
             ) from None
         except QueueClosedError:
             raise RequestError(503, "the server is stopping", {"retry-after": "10"}) from None
+        except OutOfMemoryError:
+            raise RequestError(
+                503,
+                "the server lacks memory for these sentences. Send fewer or shorter ones, or try "
+                "again",
+                {"retry-after": "1"},
+            ) from None
         except S2SError as error:
             raise RequestError(422, str(error)) from None
         finally:

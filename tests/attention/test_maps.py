@@ -83,11 +83,11 @@ def test_probabilities_of_words_are_products_of_those_of_tokens():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "stack"}, "--kind stack: this model has no such attention. It has cross, enc"),
-        ({"layer": 3}, "--layer 3: the layers of cross are 1 to 2"),
-        ({"kind": "encoder", "layer": 2}, "--layer 2: the layers of encoder are 1 to 1"),
-        ({"head": 4}, "--head 4: the heads of cross are 1 to 3, mean and max"),
-        ({"head": 0}, "--head 0"),
+        ({"kind": "stack"}, "kind stack: this model has no such attention. It has cross, enc"),
+        ({"layer": 3}, "layer 3: the layers of cross are 1 to 2"),
+        ({"kind": "encoder", "layer": 2}, "layer 2: the layers of encoder are 1 to 1"),
+        ({"head": 4}, "head 4: the heads of cross are 1 to 3, mean and max"),
+        ({"head": 0}, "head 0"),
     ],
 )
 def test_a_layer_or_head_that_the_model_lacks_is_an_error(options, message):

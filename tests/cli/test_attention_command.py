@@ -104,8 +104,8 @@ def test_figures_of_several_sentences_are_refused_before_any_is_read(home, tmp_p
     ("arguments", "error", "message"),
     [
         ([SENTENCE, "--kind", "encoder"], UsageError, "no such attention. It has cross"),
-        ([SENTENCE, "--layer", "2"], UsageError, "--layer 2: the layers of cross are 1 to 1"),
-        ([SENTENCE, "--head", "2"], UsageError, "--head 2: the heads of cross are 1 to 1"),
+        ([SENTENCE, "--layer", "2"], UsageError, "layer 2: the layers of cross are 1 to 1"),
+        ([SENTENCE, "--head", "2"], UsageError, "head 2: the heads of cross are 1 to 1"),
         (
             [SENTENCE, "--head", "x"],
             UsageError,

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from conftest import s2s
 
 from seq2seq_cli.cli.console import two_columns
 from seq2seq_cli.cli.files import Result, check_input, check_output, emit, open_output
+from seq2seq_cli.decoding.lines import in_windows
 from seq2seq_cli.errors import DataError, DiskError, UsageError
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -39,6 +41,13 @@ def shell(command: str, **environment: str) -> tuple[int, bytes, bytes]:
         env={**os.environ, "PYTHON": sys.executable, **environment},
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def test_a_long_line_that_is_not_utf_8_is_named():
+    lines = in_windows(io.BytesIO(b"a\n" + b"\x80" * 3_000_000), "x", str, lambda each, _: each, "")
+    assert next(lines) == (1, "a", "a")
+    with pytest.raises(DataError, match="x:2: invalid UTF-8 at byte 1"):
+        next(lines)
 
 
 @pytest.mark.parametrize(

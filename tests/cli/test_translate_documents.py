@@ -1,6 +1,8 @@
 """`s2s translate` with documents."""
 
+import os
 import sys
+import threading
 
 import pytest
 from conftest import s2s
@@ -28,6 +30,16 @@ def test_a_page_is_translated_and_keeps_its_tags(home, page):
     assert text.endswith("</p><pre>we eat</pre>\n")
     assert text.count("<b>") == 1
     assert text != PAGE.decode()
+
+
+def test_a_document_from_a_pipe_is_read_once(home, tmp_path):
+    pipe, out = tmp_path / "pipe", tmp_path / "out.html"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[PAGE], daemon=True)
+    writer.start()
+    options = ("--format", "html", "--output", str(out))
+    assert s2s("translate", "--input", str(pipe), *options)[0] == 0
+    assert out.read_text("utf-8").endswith("</p><pre>we eat</pre>\n")
 
 
 @pytest.mark.parametrize(

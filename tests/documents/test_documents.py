@@ -1,6 +1,8 @@
 """Documents: their structure stays, and their text is translated once and in order."""
 
+import html
 import io
+import re
 import zipfile
 
 import pytest
@@ -90,6 +92,42 @@ def test_a_translation_adds_no_markup(name, text):
         assert "".join(child.content for child in tokens[1].children) == text
     else:
         assert content == b'<p>&lt;b&gt;a&lt;/b&gt; &amp; &amp;amp; "q"</p>\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "segments"),
+    [
+        ("<p>Price &# 1;</p><p>Price &# 2;</p><b>Go</b>", ["Price &# 1;", "Price &# 2;", "Go"]),
+        ("<p>I&#39d go.</p><p>a <& b</p>", ["I'd go.", "a <& b"]),
+        ("<b>&times;</b> <p>A &raquo;</p><td>&nbsp;</td>", ["A »"]),
+        ("Tom &amp; Jerry went home.", ["Tom & Jerry went home."]),
+        ("He said &quot;Go.&quot; We eat.", ['He said "Go."', "We eat."]),
+        ("<b>Name:</b>&nbsp;a&eacute;b.&nbsp;C", ["Name:", "aéb.", "C"]),
+    ],
+)
+def test_character_references_are_the_characters_that_a_reader_sees(text, segments):
+    found, seen = translated("html", text.encode())
+    assert seen == segments
+    assert found.content == text.encode()
+    assert found.untranslated == []
+    shown = html.unescape(translated("html", text.encode(), shouted)[0].content.decode())
+    assert re.findall(r"</?\w+>", shown) == re.findall(r"</?\w+>", text)
+    assert html.unescape(text).count("\xa0") == shown.count("\xa0")
+
+
+def test_only_names_in_capitals_stay_in_subtitles():
+    lines = ["Он сказал: иди.", "АННА: Привет.", "O'BRIEN 2: Go on.", "Man: Stop."]
+    times = "00:00:01,000 --> 00:00:02,000"
+    content = "\n\n".join(f"{i}\n{times}\n{line}" for i, line in enumerate(lines, start=1))
+    seen = translated("srt", content.encode())[1]
+    assert seen == ["Он сказал: иди.", "Привет.", "Go on.", "Man: Stop."]
+
+
+@pytest.mark.parametrize("fence", ["---", "+++"])
+def test_front_matter_stays(fence):
+    matter = f'{fence}\ntitle = "A page"\n{fence}\n'
+    content = translated("markdown", f"{matter}\nA cat.\n".encode(), shouted)[0].content
+    assert content.decode() == f"{matter}\nA CAT.\n"
 
 
 def test_what_is_not_translated_is_named():

@@ -67,7 +67,7 @@ class ScriptedEngine:
             words.append(word)
             token = SimpleNamespace(piece=f"▁{word}", probability=0.5)
             view = SimpleNamespace(weights=np.array([[0.25, 0.75]]))
-            yield SimpleNamespace(text=" ".join(words), chosen=[token], view=view)
+            yield SimpleNamespace(text=" ".join(words), chosen=[token], view=view, cut=False)
 
     def _translate(self, work, text):
         others = tuple(

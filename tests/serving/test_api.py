@@ -68,6 +68,7 @@ def test_attention_is_between_words_with_alternatives(shared):
     assert found["target_words"] == ["A", "B", "</s>"]
     assert [sum(row) for row in found["weights"]] == pytest.approx([1, 1, 1], abs=1e-4)
     assert found["alternatives"][0] == [{"text": "otra", "probability": 0.25}]
+    assert found["alternatives"][-1] == found["alternatives"][0]  # </s> begins a word, too
 
 
 @pytest.mark.parametrize(
@@ -117,6 +118,7 @@ def test_a_stream_has_an_event_for_each_token(shared):
     records = [json.loads(data) for _, data in events]
     assert [record["text"] for record in records] == ["A", "A B", "A B"]
     assert records[0]["weights"] == [0.25, 0.75]
+    assert [record.get("cut") for record in records] == [None, None, False]
 
 
 def test_scores_are_in_order(shared):

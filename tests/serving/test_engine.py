@@ -17,7 +17,7 @@ from scripted_server import running, wait_until
 
 import seq2seq_cli
 from seq2seq_cli.decoding.loading import load_run
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.serving.engine import RunEngine
 from seq2seq_cli.serving.limits import Limits
@@ -81,6 +81,17 @@ def test_requests_before_it_is_warm_leave_the_search_compiled(trained):
     engine.warm_up()
     assert engine._of(work)._search is engine._searches[work]
     assert engine._searches[work]._run.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [({"rerank": "none"}, CheckpointError), ({"beam": 5000}, UsageError)],
+)
+def test_a_search_that_a_run_does_not_support_is_found_at_the_start(trained, options, error):
+    run = load_run(Run(trained), print)
+    wrong = run._replace(decoding=run.decoding.model_copy(update=options))
+    with pytest.raises(error):
+        RunEngine([(wrong, "an RNN")])
 
 
 def test_a_stream_grows_to_the_translation(shared, model):

@@ -28,6 +28,7 @@ def test_the_client_translates(client, shared):
 
 def test_each_line_is_translated_to_a_line(client):
     assert client.translate("a\n\nb c\n") == "A\n\nB C"
+    assert client.translate("a\r\nb\u2028c\x85d\x0ce") == "A\nB C D E"
     assert client.translate("") == ""
 
 
@@ -51,6 +52,12 @@ def test_the_source_can_be_detected(shared):
     status, answer = shared.post("/translate", asked)
     assert (status, answer["translatedText"]) == (200, ["ME GUSTAN LAS MANZANAS."])
     assert answer["detectedLanguage"]["language"] == "es"
+
+
+def test_only_source_languages_of_the_target_are_detected(shared):
+    asked = {"q": "Me gustan las manzanas.", "source": "auto", "target": "es"}
+    status, answer = shared.post("/translate", asked)
+    assert (status, answer["detectedLanguage"]["language"]) == (200, "en")
 
 
 def test_the_client_sends_a_key():

@@ -9,6 +9,7 @@ import time
 import pytest
 from scripted_server import SECONDS, ScriptedEngine, running, wait_until
 
+from seq2seq_cli.errors import OutOfMemoryError
 from seq2seq_cli.serving.limits import Limits
 
 TEXT = {"text": "a"}
@@ -189,6 +190,22 @@ def test_other_sites_may_use_the_api_only_if_they_are_named():
         for origin, allowed in (("https://a.example", "https://a.example"), ("https://b", None)):
             headers = server.raw("GET", "/v1/models", origin=origin)[1]
             assert headers.get("access-control-allow-origin") == allowed
+    site = "https://a.example"
+    with running(origins=[site], limits=Limits(body_bytes=10)) as server:
+        status, headers, _ = server.raw("POST", "/v1/translate", b"x" * 20, origin=site)
+        assert (status, headers["access-control-allow-origin"]) == (413, site)
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_lack_of_memory_is_the_servers_and_not_the_clients():
+    class Small(ScriptedEngine):
+        def compute(self, work, items):
+            raise OutOfMemoryError("lower decoding.batch_tokens")
+
+    with running(Small()) as server:
+        status, answer = server.post("/v1/translate", {"text": "a"})
+    assert status == 503
+    assert "Send fewer or shorter ones" in answer["error"]
 
 
 def test_an_error_of_the_translator_is_500_and_shows_and_logs_no_text(caplog):
