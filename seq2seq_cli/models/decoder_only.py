@@ -16,6 +16,7 @@ from seq2seq_cli.models.layers.relative_positions import (
     relative_within,
 )
 from seq2seq_cli.models.masks import causal_mask, padding_mask
+from seq2seq_cli.models.ops.compute import computing
 from seq2seq_cli.models.seq2seq import AttentionMaps, Memory, scaled_mean
 from seq2seq_cli.vocabularies import Vocabularies
 
@@ -25,9 +26,9 @@ class DecoderOnly(AttentionStack):
 
     A prefix language model: within the source every token sees every other; separator and target
     see the source and the tokens before them (Radford et al. 2018 for the stack; Liu et al. 2018,
-    "Generating Wikipedia by summarizing long sequences", for translation with it; Raffel et al.
-    2020, section 3.2.1, for the full attention within the prefix). The separator is the target's
-    BOS, and the loss is over the target only.
+    "Generating Wikipedia by summarizing long sequences", for two sequences in it, there a text and
+    its summary; Raffel et al. 2020, section 3.2.1, for the full attention within the prefix). The
+    separator is the target's BOS, and the loss is over the target only.
 
     The source does not see the target, so its keys and values are computed once, as `memory`, and
     decoding extends them. Target positions continue from the source's real length, regardless of
@@ -104,7 +105,8 @@ class DecoderOnly(AttentionStack):
         """Return the result of `hidden`, and weights_BHTX of each layer over source and target."""
         batch, length = tf.unstack(tf.shape(target_BT))
         positions_BT = memory["length"][:, tf.newaxis] + tf.range(length)
-        x = self._embed(self.embeddings.embed_target(target_BT), positions_BT, training)
+        with computing(depth=self._target_depth(0)):
+            x = self._embed(self.embeddings.embed_target(target_BT), positions_BT, training)
         source_BTS = tf.repeat(memory["mask"][:, tf.newaxis], length, axis=1)
         target_BTT = tf.repeat(causal_mask(length, length)[tf.newaxis], batch, axis=0)
         seen_BTX = tf.concat([source_BTS, target_BTT], axis=2)
@@ -123,11 +125,15 @@ class DecoderOnly(AttentionStack):
                 prefix=prefix,
                 training=training,
                 relative=relative,
-                depth=i if self.shares_layers else 0,
+                depth=self._target_depth(i),
             )
             x = found.outputs_BTD
             weights.append(found.self_weights_BHTX)
         return self.normalised(x), weights
+
+    def _target_depth(self, layer: int) -> int:
+        """Return `Compute.depth` of a layer for the target; the source is before it."""
+        return len(self.blocks) + layer if self.shares_layers else 1
 
     @property
     def target_blocks(self) -> list[Block]:

@@ -4,6 +4,9 @@ import tensorflow as tf
 
 from seq2seq_cli.special_tokens import PAD
 
+CAUSAL = "causal=True needs queries of shape BTD, with positions"
+"""The error for a causal mask of a single query."""
+
 
 def padding_mask(ids: tf.Tensor) -> tf.Tensor:
     """Return True for tokens in `ids`, and False for padding."""

@@ -76,7 +76,7 @@ def unroll(x_BSD: Tensor, mask_BS: Tensor, state: State, f: Cell) -> tuple[Tenso
     """h_t = f(x_t, h_{t-1}) for every t: Bahdanau et al. (2015), equation 1.
 
     Padding leaves the state unchanged. Returns h_BSD and the last state.
-    Fast: cells.run_cell.
+    Fast: encoder.EncoderLayer; without padding, cells.run_cell.
     """
     outputs = []
     for x_BD, mask_B in zip(tf.unstack(x_BSD, axis=1), tf.unstack(mask_BS, axis=1), strict=True):

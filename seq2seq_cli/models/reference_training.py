@@ -25,7 +25,7 @@ def cross_entropy(
 
 
 def dropout(x: Tensor, kept: Tensor, rate: float) -> Tensor:
-    """X * m / (1 - p): Srivastava et al. (2014), section 4, scaled in training as in section 10.
+    """Return x * m / (1 - p): Srivastava et al. (2014), section 4, scaled as in section 10.
 
     m is `kept`, which is True with probability 1 - p, where p is the rate.
     Fast: regularisation.Dropout.

@@ -243,7 +243,7 @@ def t5_score(
 
 
 def parallel_block(x: Tensor, sublayers: list[Layer], norm: Layer) -> Tensor:
-    """X + MLP(LayerNorm(x)) + Attention(LayerNorm(x)): Chowdhery et al. (2022), section 2.
+    """Return x + MLP(LayerNorm(x)) + Attention(LayerNorm(x)): Chowdhery et al. (2022), section 2.
 
     GPT-J has the same form. A decoder's cross-attention is a third term. The paper's decoders have
     none.

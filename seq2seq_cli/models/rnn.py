@@ -108,6 +108,8 @@ class RNN(Seq2Seq):
             if not self.has_attention:
                 tokens_BS = tf.reduce_sum(tokens_BS, axis=1, keepdims=True)
             values_BSD = penalise(values_BSD, tokens_BS, self.activation_penalty)
+        if not self.has_attention:  # some decoders use the last state only
+            last = [values_BSD[:, 0], *last[1:]]
         values_BSD = self.value_dropout(values_BSD, training=training)
         zeros_BD = tf.zeros([tf.shape(source_BS)[0], self.decoder_units], values_BSD.dtype)
         initial = {f"initial_{name}": zeros_BD for name in self.decoder.state_names}

@@ -28,7 +28,7 @@ from seq2seq_cli.special_tokens import PAD
 
 
 class TextbookOutputs(NamedTuple):
-    """The contents of `StepOutput`, for all positions of the target.
+    """The logits and the attention of all positions of the target.
 
     Attributes:
         logits_BTV: float32, unnormalised log-probabilities of the token after each target token.

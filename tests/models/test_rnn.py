@@ -164,6 +164,20 @@ def test_variational_dropout_drops_the_same_units_of_each_word():
     assert (dropped[0] != dropped[1]).any()
 
 
+@pytest.mark.parametrize("wiring", ["luong", "bahdanau"])
+def test_the_penalty_acts_without_attention(wiring):
+    ids = tf.random.stateless_uniform([4, 6], [1, 2], 4, 20, tf.int32)
+
+    def gradient_norm(penalty: float) -> float:
+        model = small_rnn(attention="none", wiring=wiring, activation_penalty=penalty)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model((ids, ids), training=True))
+        gradients = tape.gradient(loss, model.encoder.trainable_variables)
+        return float(tf.linalg.global_norm(gradients))
+
+    assert gradient_norm(5.0) != gradient_norm(0.0)
+
+
 def test_the_penalty_makes_the_encoders_values_smaller():
     source = tf.random.stateless_uniform([4, 6], [1, 2], 4, 20, tf.int32)
 

@@ -19,10 +19,12 @@ from seq2seq_cli.decoding.constraints import exclude_special_tokens
 from seq2seq_cli.decoding.scoring import forced_log_probabilities
 from seq2seq_cli.decoding.search import Search
 from seq2seq_cli.models import build_model, count_weights, invariants
+from seq2seq_cli.models.layers import regularisation
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.models.textbook import textbook_outputs
 from seq2seq_cli.special_tokens import BOS, EOS, PAD
 from seq2seq_cli.training.requirements import _most_weights
+from seq2seq_cli.vocabularies import Vocabularies
 
 SOURCE = tf.constant([[5, 6, 7, 8, 9, EOS], [9, 4, EOS, *[PAD] * 3], [EOS, *[PAD] * 5]])
 TARGET = tf.constant([[BOS, 4, 5, 6, 7], [BOS, 7, 8, PAD, PAD], [BOS, 9, 10, 11, 4]])
@@ -226,6 +228,24 @@ def test_a_beam_of_one_is_greedy_and_scores_equal_teacher_forcing(model):
         np.testing.assert_allclose(
             total[there], wide.log_probability_BN[:, n][there], rtol=1e-3, atol=1e-3
         )
+
+
+@pytest.mark.parametrize("sharing", ["none", "layers"])
+def test_source_and_target_of_a_decoder_only_model_have_different_dropout(sharing, monkeypatch):
+    options = {"layers": 3, "weight_sharing": sharing, "dropout": 0.5, "attention_dropout": 0.5}
+    config = MODELS["decoder_only"](**STACK_SIZES | options)
+    model = build_model(config, Vocabularies(20, 20))
+    drawn = []
+
+    def drawing(key, counter, shape):
+        drawn.append(int(counter[1]))
+        return random_bytes(key, counter, shape)
+
+    random_bytes = regularisation.random_bytes
+    monkeypatch.setattr(regularisation, "random_bytes", drawing)
+    model((SOURCE, TARGET), training=True)
+    assert len(drawn) == len(set(drawn)) > 10
+    assert max(drawn) < regularisation.LAYER_SITES
 
 
 def test_layers_with_shared_weights_have_different_dropout():

@@ -11,7 +11,7 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.layers.scores import AdditiveScore, Score, make_score
-from seq2seq_cli.models.masks import causal_mask
+from seq2seq_cli.models.masks import CAUSAL, causal_mask
 from seq2seq_cli.models.ops.products import batched_matmul, einsum
 from seq2seq_cli.models.ops.softmax import masked_softmax
 
@@ -94,7 +94,7 @@ class AttentionLayer(keras.layers.Layer):
         mask = mask_BS
         if causal:
             if query.shape.rank != 3:
-                raise ValueError("causal=True needs queries of shape BTD, with positions")
+                raise ValueError(CAUSAL)
             mask = causal_mask(tf.shape(query)[1], tf.shape(keys_BSD)[1])[tf.newaxis]
             mask = mask if mask_BS is None else mask & mask_BS[:, tf.newaxis, :]
         weights = attention_weights(scores, mask)

@@ -56,10 +56,9 @@ class EncoderLayer(keras.layers.Layer):
         """
         inputs_SBD = tf.transpose(inputs_BSD, [1, 0, 2])
         mask_SB1 = tf.transpose(mask_BS)[:, :, tf.newaxis]
-        cells = [self.forward_cell]
+        cells = self.cells
         sequences = [mask_SB1, *self.forward_cell.project(inputs_SBD)]
         if self.backward_cell is not None:
-            cells.append(self.backward_cell)
             reversed_SBD = tf.reverse(inputs_SBD, [0])
             sequences += [tf.reverse(mask_SB1, [0]), *self.backward_cell.project(reversed_SBD)]
         size, gates = len(self.forward_cell.state_names), self.forward_cell.gates

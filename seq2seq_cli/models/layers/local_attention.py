@@ -67,7 +67,7 @@ class Window(keras.layers.Layer):
         return self.weighted(weights, distances)
 
     def reported(self, weights: tf.Tensor) -> tf.Tensor:
-        """Return the weights, scaled to sum to 1."""
+        """Return the weights that a decoding step reports. Here they sum to 1 already."""
         return weights
 
 

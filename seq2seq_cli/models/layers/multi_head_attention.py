@@ -8,12 +8,10 @@ import keras
 import tensorflow as tf
 
 from seq2seq_cli.models.layers.linear import add_affine, joined
-from seq2seq_cli.models.masks import causal_mask
+from seq2seq_cli.models.masks import CAUSAL, causal_mask
 from seq2seq_cli.models.ops.cache import KeysValues
 from seq2seq_cli.models.ops.products import dense, grouped_matmul, to_product_dtype
 from seq2seq_cli.models.ops.softmax import masked_softmax
-
-_CAUSAL = "causal=True needs queries of shape BTD, with positions"
 
 
 def scaled_dot_product_attention(
@@ -52,7 +50,7 @@ def scaled_dot_product_attention(
     """
     if query.shape.rank < key.shape.rank:
         if causal:
-            raise ValueError(_CAUSAL)
+            raise ValueError(CAUSAL)
         outputs, weights = scaled_dot_product_attention(
             tf.expand_dims(query, -2),
             key,
@@ -210,7 +208,7 @@ class MultiHeadAttention(keras.layers.Layer):
         """Return outputs and weights. The arguments are those of `call`."""
         if query.shape.rank == 2:
             if causal:
-                raise ValueError(_CAUSAL)
+                raise ValueError(CAUSAL)
             outputs, weights = self._attend(
                 query[:, tf.newaxis], key, value, attention_mask, causal, training
             )
