@@ -24,7 +24,8 @@ METADATA = "metadata.json"
 WEIGHTS = "weights.npy"
 TAGS = "tags.npy"
 VOCABULARY = "tokenizer"
-_FIXED = ("dev", "test", "dev_pairs", "test_pairs", "split_seed", "skip_bad_lines")
+_SPLITS = ("dev", "test", "dev_pairs", "test_pairs", "split_seed")
+_FIXED = (*_SPLITS, "skip_bad_lines")
 _READ_AT_ONCE = 4096
 
 
@@ -97,7 +98,7 @@ class Prepared:
         if self._languages[0] != prepared["source_language"]:
             # Folders of earlier versions have only one.
             fingerprint = self.metadata.get("turned_fingerprint", fingerprint)
-        splits = {key: prepared[key] for key in _FIXED if key in prepared}
+        splits = {key: prepared[key] for key in _SPLITS if key in prepared}
         if all(getattr(config, key) == value for key, value in splits.items()):
             return fingerprint
         return hashlib.sha256(json.dumps([fingerprint, splits]).encode()).hexdigest()

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from seq2seq_cli.config.data import DataConfig
 from seq2seq_cli.data.corpus import read_corpus
-from seq2seq_cli.data.pairs import in_target_language
+from seq2seq_cli.data.pairs import in_memory, in_target_language
 from seq2seq_cli.data.splits import Pair, group_references, normalise
 from seq2seq_cli.work import ShowWork, show_nothing
 
@@ -61,10 +61,10 @@ def statistics(config: DataConfig, show: ShowWork = show_nothing) -> Statistics:
     """
     corpus = read_corpus(config, show)
     show("Counting words")
-    splits = {"train": list(corpus.train), "dev": corpus.dev, "test": corpus.test}
-    # Train pairs can have further target languages.
-    sources = [source for source, _ in splits["train"]]
-    targets = [target for _, target in in_target_language(corpus.train)]
+    train = in_memory(list(corpus.train))
+    # Train pairs can have further target languages, which count only as sources.
+    targets = [target for _, target in in_target_language(replace(train, tags=corpus.train.tags))]
+    train_words = [_words(train.sources), _words(targets)]
     held_out = [*corpus.dev, *corpus.test]
     return Statistics(
         corpus=corpus.description,
@@ -73,12 +73,13 @@ def statistics(config: DataConfig, show: ShowWork = show_nothing) -> Statistics:
         groups=corpus.groups,
         dropped=corpus.dropped,
         sides=[
-            _side(config.source_language, [*sources, *(source for source, _ in held_out)]),
+            _side(config.source_language, [*train.sources, *(source for source, _ in held_out)]),
             _side(config.target_language, [*targets, *(target for _, target in held_out)]),
         ],
         splits=[
-            _split(name, split, [_words(sources), _words(targets)])
-            for name, split in splits.items()
+            _split("train", list(train), targets, train_words),
+            _split("dev", corpus.dev, [target for _, target in corpus.dev], train_words),
+            _split("test", corpus.test, [target for _, target in corpus.test], train_words),
         ],
     )
 
@@ -100,11 +101,16 @@ def _side(language: str, sentences: Sequence[str]) -> Side:
     )
 
 
-def _split(name: str, pairs: list[Pair], train_words: list[Counter[str]]) -> SplitStatistics:
+def _split(
+    name: str, pairs: list[Pair], targets: list[str], train_words: list[Counter[str]]
+) -> SplitStatistics:
+    """Return the statistics of a split; `targets` are those in `data.target_language`."""
     coverage = []
-    for side in (0, 1):
-        words = _words(pair[side] for pair in pairs)
-        seen = sum(n for word, n in words.items() if word in train_words[side])
+    for sentences, known in zip(
+        ([source for source, _ in pairs], targets), train_words, strict=True
+    ):
+        words = _words(sentences)
+        seen = sum(n for word, n in words.items() if word in known)
         coverage.append(seen / max(words.total(), 1))
     sources, references = group_references(pairs)
     return SplitStatistics(

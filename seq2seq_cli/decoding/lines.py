@@ -87,7 +87,7 @@ def _within_limit(raw: bytes) -> bytes:
     """Cut a line to the maximum length, at the end of a character."""
     if len(raw) <= _LONGEST_LINE:
         return raw
-    end = _LONGEST_LINE
-    while end and raw[end] & 0xC0 == 0x80:  # in the middle of a character
-        end -= 1
-    return raw[: end or _LONGEST_LINE]  # 0: it is not UTF-8
+    for end in range(_LONGEST_LINE, _LONGEST_LINE - 4, -1):
+        if raw[end] & 0xC0 != 0x80:  # the beginning of a character
+            return raw[:end]
+    return raw[:_LONGEST_LINE]  # it is not UTF-8, for which `decode_line` raises an error

@@ -12,7 +12,7 @@ _CLOSING = r"[,;:.!?…)\]}”»]+(?=\s)"
 """Punctuation that belongs to the text before a segment, such as a comma after a tag."""
 
 _REFERENCE = r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z]\w*);"
-"""A character reference of HTML. Other formats leave it as it is."""
+"""A character reference of HTML and Markdown. Other formats leave it as it is."""
 
 
 class Segment(NamedTuple):
@@ -119,7 +119,7 @@ def _with_characters(text: str, form: Format) -> tuple[str, list[int]]:
     """
     parts, positions, end = [], [], 0
     for match in re.finditer(_REFERENCE, text):
-        character = form.unescape(match[0])
+        character = form.unescape(match[0]) or " "
         parts += [text[end : match.start()], character]
         positions += [*range(end, match.start()), *[match.start()] * len(character)]
         end = match.end()
@@ -131,7 +131,7 @@ def _filled(text: str, form: Format) -> str:
 
     def repeated(match: re.Match[str]) -> str:
         reference = match[0]
-        return (form.unescape(reference) * len(reference))[: len(reference)]
+        return ((form.unescape(reference) or " ") * len(reference))[: len(reference)]
 
     return re.sub(_REFERENCE, repeated, text)
 

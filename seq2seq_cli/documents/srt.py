@@ -73,7 +73,7 @@ _TAG = r"</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\}"
 _CAPITALS = "".join(filter(str.isupper, map(chr, range(0x10000))))
 _SPEAKER = (
     r"(?:^|(?<=\n))[-–—][ \t]*"
-    rf"|(?:^|(?<=\n)|(?<=[-–—] ))[{_CAPITALS}][{_CAPITALS}\d]*(?:[ .'-]+[{_CAPITALS}\d]+)*:(?=\s)"
+    rf"|(?:^|(?<=\n)|(?<=[-–—] ))[{_CAPITALS}][{_CAPITALS}\d_]*(?:[ .'-]+[{_CAPITALS}\d_]+)*:(?=\s)"
 )
 """A dash at the beginning of a line, or a name in capitals."""
 

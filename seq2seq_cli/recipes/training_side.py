@@ -1,5 +1,6 @@
 """The training side of the split that several runs have in common."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,7 +47,8 @@ def read_training_side(
             raise UsageError(
                 f"{run.path}: {count:,} of the {len(held_out):,} dev and test pairs of "
                 f"{first.path} are in its training side, and would leak into its translations. "
-                f"Train it on the same split: s2s export-split split --run {first.path}, then "
+                f"Train it on the same split: s2s export-split split --run "
+                f"{shlex.quote(str(first.path))}, then "
                 f"s2s train --source {config.source_language} --target "
                 f"{config.target_language} --data split/train --set data.dev=split/dev --set "
                 "data.test=split/test"

@@ -1,7 +1,7 @@
 """Averages the weights of several checkpoints into a new run."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -104,13 +104,15 @@ def average_checkpoints(run: Run, chosen: Sequence[Checkpoint], name: str | None
     state = replace(newest, dev_bleu=None, saved_at=now)
     tokenizer = run.tokenizer_files()
     made = new_run(name, f"{config.model.label}-average")
-    try:
-        with made.lock():
+    with made.lock():
+        made.check_free()
+        try:
             made.write(config, tokenizer)
             made.save(weights, [], state)
-    except BaseException:
-        remove_tree(made.path)  # it would look like a run whose training has begun
-        raise
+        except BaseException:
+            with suppress(OSError):
+                remove_tree(made.path)  # it would look like a run whose training has begun
+            raise
     return made
 
 

@@ -96,7 +96,8 @@ class MetricsLog:
             warn: called if there are broken lines.
 
         Raises:
-            DiskError: if the file cannot be written.
+            CheckpointError: if the file cannot be read.
+            DiskError: if it cannot be written.
         """
         with disk_errors(self._path):
             entries = self.entries(warn)

@@ -23,7 +23,6 @@ _NEUTRAL = {
     "training.keep_checkpoints",
     "training.keep_best_checkpoints",
     "training.checkpoint_minutes",
-    "training.keep_attention_history",
 }
 # Tables and keys that must not differ. The checkpoints or the vocabulary would not fit, or the key
 # acts only at the start of training.

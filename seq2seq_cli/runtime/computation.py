@@ -50,7 +50,10 @@ class Computation:
             raise ValueError(str(error)) from error
         numbers = (found.shards, found.shape_cost)
         if found.precision not in PRECISIONS or any(type(each) is not int for each in numbers):
-            raise ValueError(f"precision is {found.precision!r} and numbers are {numbers}")
+            raise ValueError(
+                f"precision is {found.precision!r}, shards {found.shards!r} and shape_cost "
+                f"{found.shape_cost!r}"
+            )
         return found
 
     def described(self, compiled: str) -> str:

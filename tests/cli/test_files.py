@@ -43,10 +43,12 @@ def shell(command: str, **environment: str) -> tuple[int, bytes, bytes]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_long_line_that_is_not_utf_8_is_named():
-    lines = in_windows(io.BytesIO(b"a\n" + b"\x80" * 3_000_000), "x", str, lambda each, _: each, "")
+@pytest.mark.parametrize(("begin", "byte"), [(b"", 1), (b"hello", 6)])
+def test_a_long_line_that_is_not_utf_8_is_named(begin, byte):
+    content = io.BytesIO(b"a\n" + begin + b"\x80" * 3_000_000)
+    lines = in_windows(content, "x", str, lambda each, _: each, "")
     assert next(lines) == (1, "a", "a")
-    with pytest.raises(DataError, match="x:2: invalid UTF-8 at byte 1"):
+    with pytest.raises(DataError, match=f"x:2: invalid UTF-8 at byte {byte}"):
         next(lines)
 
 

@@ -230,6 +230,11 @@ def test_statistics_of_the_target_language_leave_out_further_languages(real, ger
     assert both.pairs > alone.pairs
     assert both.sides[1] == alone.sides[1]
     assert both.sides[0].words > alone.sides[0].words
+    for found in (alone, both):
+        assert (found.splits[0].source_coverage, found.splits[0].target_coverage) == (1, 1)
+    assert [each.target_coverage for each in both.splits[1:]] == [
+        each.target_coverage for each in alone.splits[1:]
+    ]
 
 
 def test_a_prepared_corpus_of_three_languages_is_refused(real, german, tmp_path):

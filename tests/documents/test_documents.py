@@ -102,6 +102,7 @@ def test_a_translation_adds_no_markup(name, text):
         ("<b>&times;</b> <p>A &raquo;</p><td>&nbsp;</td>", ["A »"]),
         ("Tom &amp; Jerry went home.", ["Tom & Jerry went home."]),
         ("He said &quot;Go.&quot; We eat.", ['He said "Go."', "We eat."]),
+        ("<p>One&#31;two three four.</p>", ["Onetwo three four."]),
         ("<b>Name:</b>&nbsp;a&eacute;b.&nbsp;C", ["Name:", "aéb.", "C"]),
     ],
 )
@@ -116,11 +117,11 @@ def test_character_references_are_the_characters_that_a_reader_sees(text, segmen
 
 
 def test_only_names_in_capitals_stay_in_subtitles():
-    lines = ["Он сказал: иди.", "АННА: Привет.", "O'BRIEN 2: Go on.", "Man: Stop."]
+    lines = ["Он сказал: иди.", "АННА: Привет.", "O'BRIEN 2: Go on.", "Man: Stop.", "A_1: We."]
     times = "00:00:01,000 --> 00:00:02,000"
     content = "\n\n".join(f"{i}\n{times}\n{line}" for i, line in enumerate(lines, start=1))
     seen = translated("srt", content.encode())[1]
-    assert seen == ["Он сказал: иди.", "Привет.", "Go on.", "Man: Stop."]
+    assert seen == ["Он сказал: иди.", "Привет.", "Go on.", "Man: Stop.", "We."]
 
 
 @pytest.mark.parametrize("fence", ["---", "+++"])

@@ -101,7 +101,8 @@ class ScriptedEngine:
 
     def _tokens(self, text):
         words = [*text.split(), "</s>"]
-        return Tokens([f"▁{word}" for word in words], words, [*range(len(words))])
+        pieces = [*(f"▁{word}" for word in words[:-1]), words[-1]]
+        return Tokens(pieces, words, [*range(len(words))])
 
 
 class Running:

@@ -78,6 +78,17 @@ def test_screen_readers_announce_the_translation(shared, open_server):
     assert announced.text_content() == ""
 
 
+def test_a_translation_stays_if_its_text_cannot_be_translated_again(open_server):
+    with running() as server:
+        page = open_server(server)
+        typed(page, "a")
+        server.service.limits = replace(server.service.limits, hypotheses=1)
+        page.locator("#beam").select_option("5")
+        page.wait_for_function("() => document.getElementById('said').textContent")
+        assert words(page, "query").first.inner_text() == "A"
+        assert page.locator("#results.old").count() == 0
+
+
 def test_a_refused_text_does_not_keep_the_translation_of_another(open_server):
     with running(limits=Limits(characters=20)) as server:
         page = open_server(server)

@@ -76,7 +76,7 @@ def prepare_by(write: Callable[[Path], Path], config: Config, path: Path) -> Cor
     if str(path) in CORPORA:
         raise UsageError(
             f"{path}: is the name of a corpus, so --data {path} would not read this folder. Give "
-            f"the folder another name: s2s data prepare FOLDER --data {path}"
+            "the folder another name"
         )
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists already. Remove it, or prepare into another folder")

@@ -24,8 +24,9 @@ class Compute(NamedTuple):
         shard: int32, the number of the shard of a batch that is computed, from 0 on. Each shard
             draws dropout masks of its own.
         share: how much of the batch's source tokens are in that shard, from 0 to 1.
-        depth: how often the same layers have been applied before, where layers share their weights.
-            Each time they draw dropout masks of their own.
+        depth: how often the same layers have been applied before: layers with shared weights, and
+            those of a decoder-only model to the source. Each time they draw dropout masks of their
+            own.
         recompute: whether the blocks of a Transformer are computed again for their gradients.
     """
 

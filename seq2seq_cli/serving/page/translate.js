@@ -13,6 +13,7 @@ const at = (id) => document.getElementById(id);
 let directions = [];
 let lines = []; // the shown translations
 let shownText = ""; // the text that they translate
+let shownDirection = ""; // the value of its control
 let timer = null;
 let seed = 0;
 
@@ -112,6 +113,7 @@ function options() {
 /** Translate the whole text, or only one line again, from the word `index` on, with a prefix. */
 async function translate(continued = null) {
   const text = at("text").value;
+  const direction = at("direction").value;
   const sources = continued ? [continued.line.source] : text.split("\n");
   if (!sources.some((text) => text.trim())) {
     client.running?.abort();
@@ -127,11 +129,12 @@ async function translate(continued = null) {
     if (continued) replace(continued, made[0]);
     else {
       show(made);
-      shownText = text;
+      [shownText, shownDirection] = [text, direction];
     }
   } catch (error) {
-    if (continued) at("results").classList.remove("old");
-    else show([]); // the shown translations are those of another text
+    const isCurrent = text === shownText && direction === shownDirection;
+    if (continued || isCurrent) at("results").classList.remove("old");
+    else show([]);
     at("key-label").hidden = at("key-label").hidden && error.status !== 401;
     say(error.message);
   }

@@ -105,13 +105,16 @@ def test_other_splits_than_those_of_the_config_have_another_fingerprint(
     assert named.test == unnamed.test == read_corpus(seed).test
     assert named.fingerprint == read_corpus(seed).fingerprint
     assert unnamed.fingerprint != named.fingerprint
+    skipping = config.data.model_copy(update={"skip_bad_lines": True})
+    prepare(config.model_copy(update={"data": skipping}), tmp_path / "skipping")
+    assert opened(config, tmp_path / "skipping").fingerprint == read_corpus(skipping).fingerprint
     with pytest.raises(DataError, match="is not the corpus that r was trained on"):
         read_same_corpus(config.data, unnamed.fingerprint, "r")
 
 
 def test_the_name_of_a_corpus_is_never_a_folder(config, prepared, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=r"^tatoeba: is the name of a corpus.* --data tatoeba$"):
+    with pytest.raises(UsageError, match=r"^tatoeba: is the name of a corpus.* another name$"):
         prepare(config, Path("tatoeba"))
     os.symlink(prepared, "tatoeba")
     assert not is_prepared("tatoeba")
