@@ -1,6 +1,8 @@
 """Output that several commands share, drawn by Rich."""
 
 import os
+import sys
+from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -9,9 +11,23 @@ from rich.text import Text
 _UNLIMITED = 10_000  # columns
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a stream is a terminal. A closed one is not."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def shares_terminal() -> bool:
+    """Return whether stdout is a terminal, which live output must then share with results."""
+    return is_terminal(sys.stdout)
+
+
 def _console(stderr: bool = False) -> Console:
-    """Return a console that folds lines on a terminal, or if COLUMNS gives a width."""
-    console = Console(stderr=stderr)
+    """Return a console that folds lines on a terminal, or if COLUMNS gives a width.
+
+    In a file it is never interactive, whatever FORCE_COLOR says.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    console = Console(stderr=stderr, force_interactive=None if is_terminal(stream) else False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _UNLIMITED
     return console
@@ -64,7 +80,7 @@ def show_drawn(drawn: RenderableType, to: Console | None = None) -> None:
         return
     with to.capture() as captured:
         to.print(drawn)
-    for line in captured.get().splitlines():
+    for line in captured.get().removesuffix("\n").split("\n"):
         to.print(Text(line.rstrip()), soft_wrap=True)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from seq2seq_cli.cli.files import Result, emit
 from seq2seq_cli.cli.options import DeviceOption, JsonOption, QuietOption
-from seq2seq_cli.errors import S2SError
+from seq2seq_cli.errors import RunInterruptedError, S2SError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,6 +23,9 @@ def doctor(
 
     This takes less than two minutes. The exit code is 1 if there is a problem to fix.
     """
+    from seq2seq_cli.runtime.devices import check_name
+
+    check_name(device or "auto")
     findings = []
     for finding in _findings(device or "auto", quiet):
         findings.append(finding)
@@ -53,6 +56,8 @@ def _findings(device: str, quiet: bool) -> "Iterator[Finding]":
     try:
         with work_progress(not quiet) as show:
             check = check_resuming(Path.cwd(), device, show)
+    except RunInterruptedError as error:
+        raise RunInterruptedError("the check was interrupted", error.exit_code - 128) from error
     except S2SError as error:
         yield Finding("training", f"{STEPS} updates were not made", str(error))
         return

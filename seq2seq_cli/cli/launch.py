@@ -21,6 +21,7 @@ import typer
 
 from seq2seq_cli.cli.files import check_files
 from seq2seq_cli.errors import DiskError, UsageError, WorkerError, os_reason
+from seq2seq_cli.runs.disk import publish
 from seq2seq_cli.runtime.machine import run_on, share_of_cores
 
 _S2S = [sys.executable, "-m", "seq2seq_cli"]
@@ -74,9 +75,12 @@ def _translate(options: Sequence[str], workers: int) -> None:
     parser.add_argument("--input", "-i", type=Path)
     parser.add_argument("--output", "-o", type=Path)
     parser.add_argument("--format")
+    parser.add_argument("--shard")
     given, others = parser.parse_known_args(options)
     if not given.input or not given.output:
         raise UsageError("launch: translate needs --input and --output")
+    if given.shard:
+        raise UsageError("launch: translate --shard: launch divides the file itself. Leave it out")
     format_ = given.format or format_of(given.input)
     if format_ not in (None, "lines"):
         raise UsageError(
@@ -98,12 +102,23 @@ def _translate(options: Sequence[str], workers: int) -> None:
             end_together=False,
         )
         try:
-            with output.open("wb") as joined:
-                for path in shards:
-                    with path.open("rb") as shard:
-                        shutil.copyfileobj(shard, joined)
+            _join(shards)
+            if os.path.exists(output) and not os.path.isfile(output):  # a pipe or a device
+                with shards[0].open("rb") as joined, output.open("wb") as stream:
+                    shutil.copyfileobj(joined, stream)
+            else:
+                publish(shards[0], Path(os.path.realpath(output)))
         except OSError as error:
             raise DiskError(f"{output}: cannot be written: {os_reason(error)}") from error
+
+
+def _join(shards: Sequence[Path]) -> None:
+    """Append all shards to the first one, and delete each, which saves space."""
+    with shards[0].open("ab") as joined:
+        for path in shards[1:]:
+            with path.open("rb") as shard:
+                shutil.copyfileobj(shard, joined)
+            path.unlink()
 
 
 def _scratch(output: Path) -> "tempfile.TemporaryDirectory[str]":
@@ -201,7 +216,11 @@ def _passing_signals(processes: "list[subprocess.Popen[bytes]]") -> Iterator[Non
         for process in processes:
             process.send_signal(number)
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # as under nohup, also for the workers
+    ]
     before = {number: signal.signal(number, send) for number in numbers}
     try:
         yield

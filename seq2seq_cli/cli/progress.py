@@ -17,13 +17,15 @@ from seq2seq_cli.cli.stages import LiveStages, StageLines
 from seq2seq_cli.data.lines import estimated_lines
 from seq2seq_cli.work import ShowWork, show_nothing
 
+_MEGA = 1_000_000  # bytes in a megabyte
+
 
 @contextmanager
 def work_progress(shown: bool = True) -> Iterator[ShowWork]:
     """Show the stages of an operation, if `shown`."""
     if not shown:
         yield show_nothing
-    elif not console.stderr.is_terminal:
+    elif not console.stderr.is_interactive:
         with StageLines(console.show_notice) as lines:
             yield lines
     else:
@@ -55,13 +57,19 @@ def line_progress(
 @contextmanager
 def download_progress(name: str, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
     """Show the progress of a download, if `shown`; the bar appears with the first bytes."""
+    if shown and not console.stderr.is_interactive:
+        with StageLines(console.show_notice) as lines:
+            yield lambda received, total: lines(
+                f"Downloading {name}", "MB", received // _MEGA, total // _MEGA or None
+            )
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
     )
-    bars = Progress(*columns, console=console.stderr)
+    bars = Progress(*columns, console=console.stderr, redirect_stdout=console.shares_terminal())
 
     def progress(received: int, total: int) -> None:
         if not shown:

@@ -13,7 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seq2seq_cli.cli.console import duration
+from seq2seq_cli.cli.console import duration, shares_terminal
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,11 @@ class LiveStages:
         self._stage: Stage | None = None
         self._spinner = Spinner("dots")
         self._live = Live(
-            console=to, get_renderable=self._frame, refresh_per_second=8, transient=True
+            console=to,
+            get_renderable=self._frame,
+            refresh_per_second=8,
+            transient=True,
+            redirect_stdout=shares_terminal(),  # otherwise results would not reach a pipe or a file
         )
 
     def __enter__(self) -> "LiveStages":

@@ -17,7 +17,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seq2seq_cli.cli.console import counted, duration, show_rows, stderr
+from seq2seq_cli.cli.console import counted, duration, shares_terminal, show_rows, stderr
 from seq2seq_cli.cli.files import duplicate_stderr
 from seq2seq_cli.cli.stages import Stage, StageLines, stage_row
 from seq2seq_cli.training.events import Event, Heading, Notice, Phase, Progress, Summary, Validation
@@ -50,7 +50,12 @@ class TrainingDisplay:
         self._last_line = 0.0
         self._open = contextlib.ExitStack()
         self._live = (
-            Live(console=to, get_renderable=self._frame, refresh_per_second=8)
+            Live(
+                console=to,
+                get_renderable=self._frame,
+                refresh_per_second=8,
+                redirect_stdout=shares_terminal(),
+            )
             if to.is_interactive and is_live and not quiet
             else None
         )

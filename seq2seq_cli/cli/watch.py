@@ -39,7 +39,7 @@ def watch(
 
     found = find_run(run, warn) if run else _in_training()
     try:
-        if console.stdout.is_terminal:
+        if console.stdout.is_interactive:
             _show_curves(found, every)
         else:
             _print_lines(found, every)

@@ -116,7 +116,7 @@ def _given(layers: "list[Overrides]") -> "TrainingConfig":
 
     values = {}
     for layer in layers:
-        for name in ("strategy", "wait_seconds"):
+        for name in ("strategy", "wait_seconds", "device"):
             if f"training.{name}" in layer:
                 values[name] = layer[f"training.{name}"]
     try:
@@ -127,10 +127,10 @@ def _given(layers: "list[Overrides]") -> "TrainingConfig":
 
 
 def _config_of_chief(text: str, layers: "list[Overrides]") -> "Config":
-    """Return the chief's config, unless this worker was started with other options.
+    """Return the chief's config with this worker's device.
 
     Raises:
-        UsageError: naming each key that differs.
+        UsageError: if this worker was started with other options; names each key that differs.
     """
     from seq2seq_cli.config.files import load_config
     from seq2seq_cli.config.overrides import Overrides
@@ -147,4 +147,7 @@ def _config_of_chief(text: str, layers: "list[Overrides]") -> "Config":
                 ["the chief has a different config:", *lines, "Start all workers with the same"]
             )
         )
-    return config
+    device = _given(layers).device  # of this machine
+    return config.model_copy(
+        update={"training": config.training.model_copy(update={"device": device})}
+    )

@@ -88,6 +88,8 @@ def _parsed(text: str) -> tuple[list[str], int]:
         _host_and_port(address)
     if len(set(addresses)) < len(addresses):
         raise ValueError("an address occurs twice")
+    if not {"type", "index"} <= task.keys():
+        raise ValueError("it has no task with a type and an index")
     kind, number = task["type"], int(task["index"])
     if not 0 <= number < len({"chief": chiefs, "worker": workers}.get(kind, [])):
         raise ValueError(f"the cluster has no task {kind} {number}")

@@ -6,6 +6,7 @@ Features that only Linux has are used here and in `memory`, each with its replac
 import os
 import platform
 import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,11 +14,44 @@ CPU_INFO = Path("/proc/cpuinfo")  # of Linux
 SYSCTL = "/usr/sbin/sysctl"  # of macOS
 
 
+OWN_GROUPS = Path("/proc/self/cgroup")  # of Linux
+GROUPS = Path("/sys/fs/cgroup")
+
+
 def cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores that this process may use; limits of time are rounded up."""
+    found = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        found = len(os.sched_getaffinity(0))
+    for folder in control_groups("cpu"):
+        with suppress(OSError, ValueError):  # without a limit, "max"
+            quota, period = map(int, (folder / "cpu.max").read_text().split())
+            found = min(found, max(1, -(-quota // period)))
+        with suppress(OSError, ValueError):  # without a limit, -1
+            quota, period = (
+                int((folder / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period")
+            )
+            found = min(found, max(1, -(-quota // period))) if quota > 0 else found
+    return found
+
+
+def control_groups(controller: str) -> Iterator[Path]:
+    """Yield the folders of the control groups that can limit this process, the innermost first.
+
+    A container sees its own group as the root, so the path of a group may not exist there.
+
+    Args:
+        controller: what is limited, as version 1 names it: "memory" or "cpu".
+    """
+    with suppress(OSError):
+        for line in OWN_GROUPS.read_text().split("\n"):
+            number, _, rest = line.partition(":")
+            controllers, _, path = rest.partition(":")
+            if number == "0" or controller in controllers.split(","):
+                root = GROUPS if number == "0" else GROUPS / controller
+                parts = [part for part in path.split("/") if part not in ("", "..")]
+                for length in range(len(parts), -1, -1):
+                    yield root.joinpath(*parts[:length])
 
 
 def share_of_cores(index: int, shares: int) -> set[int]:

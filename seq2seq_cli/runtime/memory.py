@@ -9,14 +9,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seq2seq_cli.errors import OutOfMemoryError
-from seq2seq_cli.runtime.machine import physical_memory
+from seq2seq_cli.runtime.machine import control_groups, physical_memory
 
 _STATUS = Path("/proc/self/statm")  # of Linux
 _MEMORY = Path("/proc/meminfo")  # of Linux
-_GROUP_LIMITS = (  # of control groups, versions 2 and 1
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+_GROUP_LIMITS = ("memory.max", "memory.limit_in_bytes")  # of control groups, versions 2 and 1
 
 
 def resident_memory() -> int:
@@ -43,9 +40,10 @@ def most_memory() -> int:
     """
     limits = [physical_memory() or sys.maxsize]
     limits += [x for x in resource.getrlimit(resource.RLIMIT_AS) if x != resource.RLIM_INFINITY]
-    for path in _GROUP_LIMITS:
-        with suppress(OSError, ValueError):  # there is no such group, or its limit is "max"
-            limits.append(int(path.read_text()))
+    for folder in control_groups("memory"):
+        for name in _GROUP_LIMITS:
+            with suppress(OSError, ValueError):  # there is no such file, or it says "max"
+                limits.append(int((folder / name).read_text()))
     return min(limits)
 
 

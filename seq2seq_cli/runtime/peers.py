@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
 
-from seq2seq_cli.errors import S2SError, WorkerError
+from seq2seq_cli.errors import WorkerError
 from seq2seq_cli.runtime.channel import SILENCE, Channel, Message
 
 BEAT = 1.0
@@ -63,7 +63,8 @@ class Peers:
         if error is None:
             self.end("", 0)
         else:
-            text = str(error) if isinstance(error, S2SError) else f"{type(error).__name__}: {error}"
+            is_meant = hasattr(error, "exit_code")  # one of s2s, whose message is for users
+            text = str(error) if is_meant else f"{type(error).__name__}: {error}"
             self.end(text, getattr(error, "exit_code", 1))
 
     def tell(self, **message: object) -> None:

@@ -39,7 +39,8 @@ def _keep_compiled(warn: Warn) -> None:
             "set XDG_CACHE_HOME to a writable folder"
         )
     else:
-        set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={cache}")
+        quote = "'" if " " in str(cache) else ""  # TensorFlow ends a value at a space
+        set_flag("TF_XLA_FLAGS", f"--tf_xla_persistent_cache_directory={quote}{cache}{quote}")
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import shlex
 import signal
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -43,7 +43,8 @@ def stop_requested(warn: Warn) -> Iterator[StopRequest]:
     def note(number: int, frame: FrameType | None) -> None:
         request.signal_number = number
         _end_at_once(before)
-        warn("Saving a checkpoint before ending; a second signal ends at once")
+        with suppress(RuntimeError):  # the signal came while the same stream was written
+            warn("Saving a checkpoint before ending; a second signal ends at once")
 
     before = _handlers()
     for number in before:
@@ -90,8 +91,9 @@ class _Stop(KeyboardInterrupt):
     """Ends the current operation. It is not an Exception, which other code might catch."""
 
     def __init__(self, number: int):
-        super().__init__()
+        super().__init__(f"stopped by {signal.Signals(number).name}")
         self.number = number
+        self.exit_code = 128 + number  # which other workers get
 
 
 def _handlers() -> dict[int, Any]:

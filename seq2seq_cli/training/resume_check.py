@@ -14,6 +14,7 @@ from seq2seq_cli.config import Config
 from seq2seq_cli.config.files import load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import S2SError
+from seq2seq_cli.runs.disk import disk_errors
 from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime.computation import Computation
 from seq2seq_cli.runtime.devices import use_device
@@ -77,7 +78,10 @@ def check_resuming(folder: Path, device: str, show: ShowWork = show_nothing) -> 
         S2SError: see `train`.
     """
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="s2s-doctor-", dir=folder) as name:
+    with (
+        disk_errors(folder),
+        tempfile.TemporaryDirectory(prefix="s2s-doctor-", dir=folder) as name,
+    ):
         show("Training without interruption")
         whole = Run(Path(train(_config(Path(name), device), ignore, name=f"{name}/whole").run))
         # The same precision and shards, which a new run would measure again.

@@ -6,14 +6,17 @@ import pytest
 from rich.console import Console
 
 from seq2seq_cli.cli import console
+from seq2seq_cli.cli.files import print_line
 from seq2seq_cli.cli.progress import download_progress, line_progress, work_progress
+
+TERMINAL = {"force_terminal": True, "force_interactive": True, "width": 80}
 
 
 @pytest.fixture
 def terminal(monkeypatch) -> io.StringIO:
     """What goes to stderr, which is a terminal here."""
     file = io.StringIO()
-    monkeypatch.setattr(console, "stderr", Console(file=file, force_terminal=True, width=80))
+    monkeypatch.setattr(console, "stderr", Console(file=file, **TERMINAL))
     return file
 
 
@@ -54,6 +57,21 @@ def test_a_terminal_shows_each_stage_with_its_count(terminal):
     assert "Reading" in shown
     assert "1,000 pairs" in shown
     assert "10 of 2,000 pairs" in shown
+
+
+def test_results_reach_stdout_if_only_stderr_is_a_terminal(terminal, capsys):
+    with work_progress() as working, download_progress("x.zip") as downloading:
+        working("Translating", "lines", 1)
+        downloading(1, 2)
+        print_line("un gato")
+    assert capsys.readouterr().out == "un gato\n"
+    assert "gato" not in terminal.getvalue()
+
+
+def test_colours_in_a_file_do_not_make_it_a_terminal(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert not console._console().is_interactive
+    assert not console._console(stderr=True).is_interactive
 
 
 def test_without_a_terminal_quick_work_prints_nothing(no_terminal):

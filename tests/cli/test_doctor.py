@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import s2s
 
-from seq2seq_cli.errors import DiskError
+from seq2seq_cli.errors import DiskError, RunInterruptedError
 from seq2seq_cli.runtime import health
 from seq2seq_cli.training import resume_check
 from seq2seq_cli.training.resume_check import ResumeCheck, ResumeCheckError, check_resuming
@@ -57,6 +57,20 @@ def test_an_inexact_resumption_is_detected(check, value, monkeypatch):
     assert code == 1
     assert value in found[-1]["value"]
     assert found[-1]["remedy"]
+
+
+def test_an_interruption_is_not_a_problem_of_the_machine(monkeypatch):
+    def stop(folder, device, show):
+        raise RunInterruptedError("stopped; continue with s2s train --resume", 2)
+
+    monkeypatch.setattr(resume_check, "check_resuming", stop)
+    code, _, error = s2s("doctor", "--device", "cpu")
+    assert (code, error) == (130, "the check was interrupted\n")
+
+
+def test_an_unknown_device_is_wrong_usage():
+    code, _, error = s2s("doctor", "--device", "foo")
+    assert (code, "--device foo: must be auto" in error) == (2, True)
 
 
 def test_each_problem_has_a_remedy(monkeypatch):

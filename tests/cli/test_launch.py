@@ -87,6 +87,24 @@ def test_a_signal_reaches_all(workers):
     assert sorted(error.splitlines()) == ["0 | ready", "0 | told", "1 | ready", "1 | told"]
 
 
+def test_a_hangup_that_is_ignored_is_ignored_by_the_workers_too(workers):
+    workers("print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, flush=True)")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        code, _, error = s2s("launch", "--workers", "2", "--", "train")
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (code, sorted(error.splitlines())) == (0, ["0 | True", "1 | True"])
+
+
+def test_a_shard_of_a_translation_is_not_divided_again(tmp_path):
+    (tmp_path / "in").write_text("a\n")
+    files = ["--input", str(tmp_path / "in"), "--output", str(tmp_path / "out")]
+    code, _, error = s2s("launch", "--", "translate", *files, "--shard", "1/2")
+    assert (code, "launch divides the file itself" in " ".join(error.split())) == (2, True)
+
+
 def test_only_a_training_or_a_translation_can_be_launched():
     code, _, error = s2s("launch", "--", "eval")
     assert code == 2

@@ -61,6 +61,13 @@ class TestCache:
         assert folder.startswith(str(tmp_path / "cache/s2s/xla/"))
         assert os.listdir(folder) == []
 
+    def test_a_folder_with_a_space_is_quoted(self, warnings, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my cache"))
+        assert warnings() == []
+        folder = os.environ["TF_XLA_FLAGS"].partition("directory=")[2]
+        assert folder.startswith(f"'{tmp_path}/my cache/s2s/xla/")
+        assert folder.endswith("'")
+
     def test_an_unwritable_folder_is_a_warning(self, warnings, tmp_path, monkeypatch):
         (tmp_path / "file").touch()
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

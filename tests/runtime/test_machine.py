@@ -32,7 +32,7 @@ def bare(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(machine, "CPU_INFO", tmp_path / "cpuinfo")
     monkeypatch.setattr(machine, "SYSCTL", str(tmp_path / "sysctl"))
     monkeypatch.setattr(memory, "_STATUS", tmp_path / "statm")
-    monkeypatch.setattr(memory, "_GROUP_LIMITS", ())
+    monkeypatch.setattr(machine, "OWN_GROUPS", tmp_path / "cgroup")
     return tmp_path
 
 
@@ -56,9 +56,45 @@ def test_only_the_runtime_package_uses_linux_interfaces():
         assert LINUX.search(path.read_text("utf-8"))
 
 
-def test_only_the_cores_that_the_process_may_use_count(monkeypatch):
+def test_only_the_cores_that_the_process_may_use_count(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine, "OWN_GROUPS", tmp_path / "none")
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 5, 7}, raising=False)
     assert machine.cores() == 3
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "cores", "memory_limit"),
+    [
+        ("0::/a/b\n", {"a/cpu.max": "150000 100000", "a/b/memory.max": "max"}, 2, None),
+        ("0::/a/b\n", {"cpu.max": "max 100000", "a/memory.max": "5000000"}, 8, 5_000_000),
+        ("0::/../x\n", {"cpu.max": "50000 100000", "memory.max": "7000000"}, 1, 7_000_000),
+        (
+            "3:cpu,cpuacct:/a\n2:memory:/elsewhere\n",
+            {
+                **{"cpu/a/cpu.cfs_quota_us": "300000", "cpu/a/cpu.cfs_period_us": "100000"},
+                **{"memory/memory.limit_in_bytes": "9000000"},
+            },
+            3,
+            9_000_000,
+        ),
+        ("2:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "9"}, 8, None),
+        ("", {}, 8, None),
+    ],
+)
+def test_control_groups_limit_cores_and_memory(
+    own, files, cores, memory_limit, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    monkeypatch.setattr(machine, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(machine, "OWN_GROUPS", tmp_path / "own")
+    whole = memory.most_memory()
+    (tmp_path / "own").write_text(own)
+    for name, text in files.items():
+        path = tmp_path / "groups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+    assert machine.cores() == cores
+    assert memory.most_memory() == (memory_limit or whole)
 
 
 @pytest.mark.usefixtures("bare")

@@ -10,7 +10,7 @@ from conftest import TINY_MODELS, s2s, tiny_config
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.models import build_model, count_weights
 from seq2seq_cli.runtime import memory, parallel
-from seq2seq_cli.runtime.memory import memory_errors, most_memory
+from seq2seq_cli.runtime.memory import memory_errors
 from seq2seq_cli.training import requirements, setup
 from seq2seq_cli.training.events import ignore
 from seq2seq_cli.training.loop import train
@@ -96,15 +96,6 @@ def test_a_training_that_runs_out_of_memory_says_what_to_lower(
 def test_other_internal_errors_are_not_taken_for_a_lack_of_memory():
     with pytest.raises(tf.errors.InternalError), memory_errors("too large"):
         raise tf.errors.InternalError(None, None, "cuDNN failed")
-
-
-def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "_GROUP_LIMITS", (tmp_path / "missing", tmp_path / "limit"))
-    whole = most_memory()
-    (tmp_path / "limit").write_text("max\n")
-    assert most_memory() == whole
-    (tmp_path / "limit").write_text("1000000\n")
-    assert most_memory() == 1_000_000
 
 
 @pytest.mark.parametrize(
