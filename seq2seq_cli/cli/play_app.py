@@ -118,7 +118,7 @@ class Play(App[None]):
         yield Input(self._sentence, placeholder="A sentence", id="source")
         yield Translation()
         with Horizontal(id="below"):
-            with VerticalScroll(id="map"):
+            with VerticalScroll(id="map", can_focus=False):  # Tab goes on to the list
                 yield Static(id="heat-map")
             with Vertical(id="side"):
                 yield OptionList(id="alternatives")

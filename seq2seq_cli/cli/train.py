@@ -109,7 +109,8 @@ def train(
     else:
         resolved = load_config(*layers)
     check_startable(resumed, run)
-    fetch_data(resolved.data, quiet)
+    if dry_run or not cluster:
+        fetch_data(resolved.data, quiet)
     if dry_run:
         _show_plan(resolved, run, quiet, cluster)
         return
@@ -131,7 +132,7 @@ def _train(
 
     with (
         interruption_errors(),
-        led(cluster, config) as peers,
+        led(cluster, config, quiet) as peers,
         started(config, quiet, cluster) as (display, device),
     ):
         from seq2seq_cli.training.loop import train as train_model

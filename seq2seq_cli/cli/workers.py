@@ -70,6 +70,7 @@ def follow_chief(cluster: "Cluster", layers: "list[Overrides]", quiet: bool) -> 
     with interruption_errors(), join(cluster, seconds, warn) as peers:
         config = _config_of_chief(peers.receive()[0]["config"], layers)
         fetch_data(config.data, quiet)
+        peers.tell(fetched=True)
         with started(config, quiet, cluster) as (display, _):
             from seq2seq_cli.training.follower import follow
 
@@ -77,11 +78,14 @@ def follow_chief(cluster: "Cluster", layers: "list[Overrides]", quiet: bool) -> 
 
 
 @contextmanager
-def led(cluster: "Cluster | None", config: "Config") -> "Iterator[Peers | None]":
+def led(cluster: "Cluster | None", config: "Config", quiet: bool) -> "Iterator[Peers | None]":
     """Wait for the other workers, and send them the config. Yield None if there are none.
 
+    All workers download the corpus before TensorFlow connects them, which has a time limit.
+
     Raises:
-        WorkerError: if a worker does not connect.
+        WorkerError: if a worker does not connect, or cannot download.
+        DataError: if the corpus cannot be downloaded here.
     """
     if cluster is None:
         yield None
@@ -89,7 +93,9 @@ def led(cluster: "Cluster | None", config: "Config") -> "Iterator[Peers | None]"
     from seq2seq_cli.runtime.joining import join
 
     with join(cluster, config.training.wait_seconds, warn) as peers:
+        fetch_data(config.data, quiet)
         peers.tell(config=config.to_toml())
+        peers.receive()  # each worker has the corpus
         yield peers
 
 
