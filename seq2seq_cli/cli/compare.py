@@ -30,7 +30,6 @@ from seq2seq_cli.cli.test_sets import (
     SeedOption,
     SetChoice,
     SourceFileOption,
-    Split,
     SplitOption,
     TestSetOption,
     TrainingFileOption,
@@ -89,7 +88,7 @@ def compare(
     systems: SystemsArgument,
     run: SplitRunOption = None,
     to: ToOption = None,
-    split: SplitOption = Split.test,
+    split: SplitOption = None,
     source_file: SourceFileOption = None,
     reference_file: ReferenceFileOption = None,
     tsv: TsvOption = None,
@@ -117,7 +116,7 @@ def compare(
 ) -> None:
     """Compare systems that translated the same sentences, with significance tests."""
     _check_options(systems, [as_json, markdown, latex])
-    choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
+    choice = SetChoice(split, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
     set_options = SetOptions(choice, run, data, (source, target), to)
     if html:

@@ -63,6 +63,8 @@ def find_system(
         run, checkpoint = str(folder.parents[1]), folder.name
     elif "@" in name and not os.path.isdir(run_path(name)) and not is_bundle(path):
         run, checkpoint = name.rsplit("@", 1)
+        if checkpoint == "all":
+            raise UsageError(f"{name}: a system is one checkpoint. Give best, last or an update")
     else:
         run, checkpoint = name, ""
     try:
@@ -140,15 +142,14 @@ def find_set(
             "--to applies only to runs, and there is none. Give --run, or leave out --to"
         )
     saved = next((system.saved for system in systems if system.saved), None)
-    split = choice.split if choice.is_split else ""
+    split = choice.split_name if choice.is_split else ""
     if saved and choice.is_split and not options.run:
         test_set, _ = read_translations(saved)
-        first_word = test_set.name.split(" ")[0]
-        split = next((each.value for each in Split if first_word == each.value), "")
+        split = test_set.split
         if not (found and split):
             words = count_words(read_text(choice.training_file)) if choice.training_file else None
             return ComparedSet(test_set, words, str(saved), split)
-        choice = replace(choice, split=split)
+        choice = replace(choice, split=Split(split))
     corpus = Corpus.of(found, options.data, to) if found else None
     if split and not corpus:
         raise UsageError(
@@ -185,7 +186,7 @@ def outputs_of(
     """
     from seq2seq_cli.evaluation.comparison import check_same
     from seq2seq_cli.evaluation.systems import SystemOutput, read_translations
-    from seq2seq_cli.evaluation.test_sets import read_hypotheses
+    from seq2seq_cli.evaluation.test_sets import printable, read_hypotheses
 
     test_set = compared_set.sentences
     outputs = []
@@ -195,7 +196,8 @@ def outputs_of(
             check_same(test_set, compared_set.owner, other, system.name)
         elif system.lines:
             lines = read_hypotheses(system.lines, len(test_set.sources))
-            output = SystemOutput(system.name, lines, origin={"hypotheses": system.name})
+            text = printable(system.lines)
+            output = SystemOutput(text, lines, origin={"hypotheses": text})
         else:
             assert system.run
             _check_split(system.run, compared_set, options, show)

@@ -42,7 +42,6 @@ from seq2seq_cli.cli.test_sets import (
     SeedOption,
     SetChoice,
     SourceFileOption,
-    Split,
     SplitOption,
     TestSetOption,
     TrainingFileOption,
@@ -92,7 +91,7 @@ def evaluate(
     run: RunsOption = None,
     to: ToOption = None,
     checkpoint: CheckpointOption = None,
-    split: SplitOption = Split.test,
+    split: SplitOption = None,
     source_file: SourceFileOption = None,
     reference_file: ReferenceFileOption = None,
     tsv: TsvOption = None,
@@ -120,8 +119,10 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Score a run on its leak-free test split or other sentences: BLEU, chrF, chrF++ and TER."""
-    choice = SetChoice(split.value, source_file, reference_file, tsv, test_set, training_file)
+    choice = SetChoice(split, source_file, reference_file, tsv, test_set, training_file)
     choice.check()
+    if training_file and not (details or html):
+        raise UsageError("--training-file is for --details and --html. Add one, or leave it out")
     flags = decoding_flags(
         beam=beam,
         length_penalty=length_penalty,
@@ -216,7 +217,7 @@ def _show(
 ) -> None:
     from seq2seq_cli.cli import evaluation_display as display
 
-    where = {"split": scoring.choice.split} if scoring.choice.is_split else {}
+    where = {"split": scoring.choice.split_name} if scoring.choice.is_split else {}
     if not as_json and len(results) > 1:
         emit(Result(None, display.score_table(results)), as_json)
         results = [scored for scored in results if scored.details]
@@ -252,10 +253,10 @@ def _given(
     hypotheses: Path, test_set: "EvaluationSet"
 ) -> "Iterator[tuple[SystemOutput, Calibration | None]]":
     from seq2seq_cli.evaluation.systems import SystemOutput
-    from seq2seq_cli.evaluation.test_sets import read_hypotheses
+    from seq2seq_cli.evaluation.test_sets import printable, read_hypotheses
 
-    lines = read_hypotheses(hypotheses, len(test_set.sources))
-    yield SystemOutput(str(hypotheses), lines, origin={"hypotheses": str(hypotheses)}), None
+    lines, name = read_hypotheses(hypotheses, len(test_set.sources)), printable(hypotheses)
+    yield SystemOutput(name, lines, origin={"hypotheses": name}), None
 
 
 def _translated(
@@ -320,10 +321,12 @@ def _write(
 ) -> None:
     system = results[0].output
     if output:
+        from seq2seq_cli.data.lines import tsv_cell
+
         with open_output(output) as write:
             rows = zip(test_set.sources, system.translations, test_set.references, strict=True)
             for source, translation, references in rows:
-                write("\t".join([source, translation, *references]))
+                write("\t".join(map(tsv_cell, [source, translation, *references])))
     if saved:
         from seq2seq_cli.evaluation.systems import to_jsonl
 

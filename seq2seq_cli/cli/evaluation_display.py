@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from seq2seq_cli.evaluation.systems import EvaluationSet
 
 _DECIMALS = 2
-_SPLITS = ("dev", "test")
 
 
 def evaluation_record(
@@ -53,7 +52,7 @@ def drawn_evaluation(scored: "ScoredOutput", test_set: "EvaluationSet") -> Group
     """Return the scores of a system, and the details behind them if requested."""
     references = sum(map(len, test_set.references))
     label, name = "test set", f"{test_set.name}, "
-    if test_set.name in _SPLITS:
+    if test_set.split == test_set.name:
         label, name = test_set.name, ""
     rows = [
         ("run" if "run" in scored.output.origin else "hypotheses", scored.output.name),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seq2seq_cli.cli.files import Result, emit
+from seq2seq_cli.cli.files import Result, emit, finite
 from seq2seq_cli.cli.options import (
     AttentionOption,
     ConfigOption,
@@ -56,7 +56,7 @@ def selftest(
     with work_progress(not quiet) as show:
         checks = check_run(chosen, warn, show) if chosen else check_fresh(resolved, show)
     record = [
-        {"property": check.name, "deviation": check.deviation, "holds": check.holds}
+        {"property": check.name, "deviation": finite(check.deviation), "holds": check.holds}
         for check in checks
     ]
     emit(Result(record, _table(checks)), as_json)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2seq_cli.cli.files import check_input
+from seq2seq_cli.cli.options import warn
 from seq2seq_cli.cli.resources import FoundRun
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import S2SError, UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.config.data import DataConfig
@@ -27,7 +28,8 @@ class Split(str, Enum):
 
 
 SplitOption = Annotated[
-    Split, typer.Option(help="The held-out pairs to use: dev or test.", metavar="SPLIT")
+    Split | None,
+    typer.Option(help="The held-out pairs to use: dev or test, the default.", metavar="SPLIT"),
 ]
 SourceFileOption = Annotated[
     Path | None, typer.Option(help="Score other sentences: a file with one source per line.")
@@ -62,12 +64,17 @@ SeedOption = Annotated[
 class SetChoice:
     """The values of the options that select the sentences to score."""
 
-    split: str
+    split: Split | None = None
     source_file: Path | None = None
     reference_files: list[Path] | None = None
     tsv: Path | None = None
     test_set: str | None = None
     training_file: Path | None = None
+
+    @property
+    def split_name(self) -> str:
+        """The name of the split to use."""
+        return (self.split or Split.test).value
 
     @property
     def is_split(self) -> bool:
@@ -88,6 +95,10 @@ class SetChoice:
         names = [name for name, value in given.items() if value is not None]
         if len(names) > 1:
             raise UsageError(f"{names[0]} and {names[1]} exclude each other; give one of them")
+        if names and self.split:
+            raise UsageError(
+                f"--split is for the splits of a run, and excludes {names[0]}. Leave one out"
+            )
         if bool(self.source_file) != bool(self.reference_files):
             raise UsageError("--source-file and --reference-file need each other; give both")
         for option, file in self.files:
@@ -179,7 +190,7 @@ def chosen_set(
         show("Reading the test set")
         found = test_sets.read_named(choice.test_set, languages)
     elif corpus:
-        split = choice.split
+        split = choice.split_name
         found, training = test_sets.read_split(*_given(corpus), split, show, corpus.to)
     else:
         raise UsageError("there are no sentences to score; give --run or --source-file")
@@ -188,7 +199,10 @@ def chosen_set(
     if choice.training_file:
         return found, count_words(test_sets.read_text(choice.training_file))
     if corpus and not training:
-        training = read_same_corpus(*_given(corpus), show)
+        try:
+            training = read_same_corpus(*_given(corpus), show)
+        except S2SError as error:  # the corpus is needed for this table only
+            warn(f"{error}. The table by rare words is left out. Use --training-file to get it")
     if training is None or corpus is None:
         return found, None
     side = corpus.data.languages_to(corpus.to)[0] != corpus.data.source_language

@@ -110,6 +110,14 @@ def _bounded_lines(stream: BufferedIOBase) -> Iterator[bytes]:
             raw = stream.readline(LONGEST_LINE + 1)
 
 
+_NOT_IN_TSV = str.maketrans({"\t": " ", "\n": " ", "\r": " ", "\0": "\N{REPLACEMENT CHARACTER}"})
+
+
+def tsv_cell(text: str) -> str:
+    """Return a text for a cell of a TSV file, without tabs, line breaks and NUL."""
+    return text.translate(_NOT_IN_TSV)
+
+
 def about(count: float) -> int:
     """Return an estimate with two significant digits."""
     return int(float(f"{count:.2g}"))

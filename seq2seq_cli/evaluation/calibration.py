@@ -46,13 +46,15 @@ class Calibration:
     bins: list[Bin]
 
 
-def calibrate(confidence: np.ndarray, correct: np.ndarray) -> Calibration:
-    """Return the calibration of predictions.
+def calibrate(confidence: np.ndarray, correct: np.ndarray) -> Calibration | None:
+    """Return the calibration of predictions; None without tokens.
 
     Args:
         confidence: float of shape [tokens], from 0 to 1.
         correct: bool of shape [tokens], whether the most probable token was right.
     """
+    if not len(confidence):
+        return None
     numbers = np.minimum((confidence * BINS).astype(int), BINS - 1)
     bins = []
     for number in np.unique(numbers).tolist():

@@ -22,11 +22,13 @@ class EvaluationSet:
         name: a split of a run, files, or a named test set.
         sources: the sentences.
         references: one or more texts for each.
+        split: `dev` or `test`; empty if it is not a split.
     """
 
     name: str
     sources: list[str]
     references: list[list[str]]
+    split: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def _records(test_set: EvaluationSet, output: SystemOutput) -> Iterator[dict[str
         "version": _VERSION,
         "name": output.name,
         "test_set": test_set.name,
+        "split": test_set.split,
         "origin": output.origin,
     }
     cut: Sequence[bool | None] = output.cut or [None] * len(test_set.sources)
@@ -109,7 +112,14 @@ class _Head(BaseModel, strict=True):
 
     name: str
     test_set: str
+    split: str | None = None
     origin: _Origin
+
+    @property
+    def known_split(self) -> str:
+        """The split; files of earlier versions have it in the name of the test set."""
+        first = self.test_set.split(" ")[0]
+        return (first if first in ("dev", "test") else "") if self.split is None else self.split
 
 
 class _Row(BaseModel, strict=True):
@@ -158,7 +168,10 @@ def read_translations(path: Path) -> tuple[EvaluationSet, SystemOutput]:
     if not rows:
         raise DataError(f"{path}: has no translation in it. Save the translations again")
     test_set = EvaluationSet(
-        head.test_set, [row.source for row in rows], [row.references for row in rows]
+        head.test_set,
+        [row.source for row in rows],
+        [row.references for row in rows],
+        head.known_split,
     )
     cut = [row.cut for row in rows if row.cut is not None]
     known = cut if len(cut) == len(rows) else None

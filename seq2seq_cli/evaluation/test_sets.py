@@ -3,6 +3,7 @@
 Lines are read like by sacreBLEU's command line: in UTF-8, without spaces at their ends.
 """
 
+import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,11 @@ from seq2seq_cli.work import ShowWork, show_nothing
 
 PATIENCE = 20.0
 """Timeout of a server, in seconds."""
+
+
+def printable(path: Path) -> str:
+    """Return a path as text; bytes that are not UTF-8 are replaced."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def read_text(path: Path) -> list[str]:
@@ -52,7 +58,7 @@ def read_hypotheses(path: Path, sentences: int) -> list[str]:
 
 def split_of(corpus: Corpus, split: str) -> EvaluationSet:
     """Return the `dev` or `test` split of a corpus, with all references of each source."""
-    return EvaluationSet(split, *group_references(getattr(corpus, split)))
+    return EvaluationSet(split, *group_references(getattr(corpus, split)), split)
 
 
 def turned_split_of(corpus: Corpus, split: str, languages: tuple[str, str]) -> EvaluationSet:
@@ -64,7 +70,7 @@ def turned_split_of(corpus: Corpus, split: str, languages: tuple[str, str]) -> E
         languages: (source, target) after the exchange, for the name of the set.
     """
     turned = [(target, source) for source, target in getattr(corpus, split)]
-    return EvaluationSet(f"{split} {'-'.join(languages)}", *group_references(turned))
+    return EvaluationSet(f"{split} {'-'.join(languages)}", *group_references(turned), split)
 
 
 def read_split(
@@ -119,7 +125,7 @@ def read_files(source: Path, references: Sequence[Path]) -> EvaluationSet:
                 "must correspond line by line"
             )
     rows = [list(row) for row in zip(*columns, strict=True)]
-    return EvaluationSet(str(source), sources, rows)
+    return EvaluationSet(printable(source), sources, rows)
 
 
 def read_tsv(path: Path) -> EvaluationSet:
@@ -139,7 +145,7 @@ def read_tsv(path: Path) -> EvaluationSet:
         references.append([reference.rstrip() for reference in wanted])
     if not sources:
         raise DataError(f"{path}: is empty. A test set needs a source per line")
-    return EvaluationSet(str(path), sources, references)
+    return EvaluationSet(printable(path), sources, references)
 
 
 def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
@@ -157,9 +163,12 @@ def read_named(name: str, languages: tuple[str, str]) -> EvaluationSet:
 
     pair = "-".join(languages)
     if name not in utils.get_available_testsets():
-        others = ", ".join(sorted(utils.get_available_testsets_for_langpair(pair))) or "none"
+        # sacreBLEU's list also has those of the reversed pair.
+        found = utils.get_available_testsets_for_langpair(pair)
+        others = [each for each in sorted(found) if pair in utils.get_langpairs_for_testset(each)]
         raise UsageError(
-            f"--test-set {name}: sacreBLEU has no such set. For {pair} it has: {others}"
+            f"--test-set {name}: sacreBLEU has no such set. For {pair} it has: "
+            f"{', '.join(others) or 'none'}"
         )
     if pair not in utils.get_langpairs_for_testset(name):
         there = ", ".join(sorted(utils.get_langpairs_for_testset(name)))

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from seq2seq_cli.data.lines import canonical
+from seq2seq_cli.data.lines import canonical, tsv_cell
 from seq2seq_cli.data.splits import Pair
 from seq2seq_cli.errors import DataError
+from seq2seq_cli.recipes.work_folder import check_new
 from seq2seq_cli.runs import disk, files
 from seq2seq_cli.runs.disk import disk_errors, write_durably
 
 # Characters that would end a column or a line of a TSV file, or make the line unreadable.
-_NOT_IN_TSV = str.maketrans({"\t": " ", "\n": " ", "\r": " ", "\0": "\N{REPLACEMENT CHARACTER}"})
 
 
 @dataclass(frozen=True)
@@ -124,14 +124,16 @@ class PairsLog:
 
 def tsv_line(pair: Pair) -> str:
     """Return a pair as a line of a TSV file, which is read back as the same pair in NFC."""
-    return "\t".join(canonical(side.translate(_NOT_IN_TSV)) for side in pair) + "\n"
+    return "\t".join(canonical(tsv_cell(side)) for side in pair) + "\n"
 
 
 def publish(partial: Path, output: Path) -> None:
     """Give a complete file its final name, and flush both to the disk.
 
     Raises:
+        UsageError: if there is another file by now.
         DiskError: if that fails.
     """
+    check_new(output)
     with disk_errors(output):
         disk.publish(partial, output)

@@ -56,6 +56,13 @@ class Range:
     step: float | None = None
 
     @property
+    def highest(self) -> float:
+        """The highest number that may be drawn."""
+        if self.step is None:
+            return self.high
+        return self.low + math.floor((self.high - self.low) / self.step + 1e-9) * self.step
+
+    @property
     def is_whole(self) -> bool:
         """Whether only whole numbers are drawn."""
         return isinstance(self.low, int)
@@ -163,7 +170,7 @@ def _dimension(key: str, entry: Any, base: Config) -> Choice | Range:
         raise ValueError(
             f"{key}: all trials have the same budget. Set it with --budget, --steps or --set"
         )
-    found = _range(key, entry, base) if isinstance(entry, dict) else _choice(key, entry)
+    found = _range(key, entry, base) if isinstance(entry, dict) else _choice(key, entry, base)
     for value in found.values if isinstance(found, Choice) else (found.low, found.high):
         _check(key, value, base)
     if isinstance(found, Range) and found.is_whole:
@@ -176,7 +183,7 @@ def _dimension(key: str, entry: Any, base: Config) -> Choice | Range:
     return found
 
 
-def _choice(key: str, entry: Any) -> Choice:
+def _choice(key: str, entry: Any, base: Config) -> Choice:
     if not isinstance(entry, list) or len(entry) < 2:
         raise ValueError(
             f"{key} must be a list of two values or more, or a table such as "
@@ -189,6 +196,9 @@ def _choice(key: str, entry: Any) -> Choice:
             )
     if len({(type(value), value) for value in entry}) < len(entry):
         raise ValueError(f"{key}: a value occurs twice: {entry!r}")
+    types = _types(_field(key, base).annotation)
+    if float in types and int not in types:
+        entry = [float(each) if type(each) is int else each for each in entry]
     return Choice(tuple(entry))
 
 

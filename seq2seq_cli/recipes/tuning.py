@@ -268,10 +268,10 @@ def _distributions(space: Space) -> dict[str, Any]:
             found[key] = distributions.CategoricalDistribution(dimension.values)
         elif dimension.is_whole:
             found[key] = distributions.IntDistribution(
-                int(dimension.low), int(dimension.high), dimension.log, int(dimension.step or 1)
+                int(dimension.low), int(dimension.highest), dimension.log, int(dimension.step or 1)
             )
         else:
             found[key] = distributions.FloatDistribution(
-                dimension.low, dimension.high, dimension.log, dimension.step
+                dimension.low, dimension.highest, dimension.log, dimension.step
             )
     return found

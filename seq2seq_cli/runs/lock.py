@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from io import FileIO
 from pathlib import Path
-from typing import IO
 
 from seq2seq_cli.errors import DiskError, LockedError, os_reason
 from seq2seq_cli.runs.disk import disk_errors
@@ -41,8 +41,7 @@ def locked(
     with _opened(folder, work, instead) as file:
         with disk_errors(folder):
             file.truncate(0)
-            file.write(json.dumps(_this_process()))
-            file.flush()
+            file.write(json.dumps(_this_process()).encode())
         try:
             yield
         finally:
@@ -62,11 +61,11 @@ def is_locked(folder: Path) -> bool:
     return False
 
 
-def _opened(folder: Path, work: str, instead: str) -> IO[str]:
+def _opened(folder: Path, work: str, instead: str) -> FileIO:
     """Return the lock file. It is locked until it is closed."""
     for remaining in reversed(range(_TRIES)):
         with disk_errors(folder):
-            file = (folder / LOCK).open("a+", encoding="utf-8")
+            file = (folder / LOCK).open("ab+", buffering=0)  # nothing is left to write at the end
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_there(file, folder):
@@ -89,7 +88,7 @@ def _opened(folder: Path, work: str, instead: str) -> IO[str]:
     raise LockedError(f"{folder}: another process is removing it. Wait for it, or {instead}")
 
 
-def _is_there(file: IO[str], folder: Path) -> bool:
+def _is_there(file: FileIO, folder: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(folder / LOCK))
     except FileNotFoundError:
@@ -101,7 +100,7 @@ def _this_process() -> dict[str, str | int]:
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
 
 
-def _holder(file: IO[str], work: str) -> tuple[str, bool]:
+def _holder(file: FileIO, work: str) -> tuple[str, bool]:
     """Return a description of the process that has locked a file, and whether it is certain.
 
     It is not certain while that process ends, or before it has written its number.

@@ -83,6 +83,8 @@ def test_other_sentences_need_no_corpus(home, trained, corpus, tmp_path):
     code, out, err = s2s("compare", trained.name, trained.name, *options, *FAST)
     assert (code, json.loads(out)["by_rarest_word"]) == (0, [])
     assert "The table by rare words is left out" in err
+    code, _, err = s2s("compare", trained.name, trained.name, *options[:-1], str(tsv), *FAST)
+    assert (code, "is not the corpus" in " ".join(err.split())) == (0, True)
     words = ["--training-file", str(tsv)]
     code, out, err = s2s("compare", trained.name, trained.name, *options, *words, *FAST, "-q")
     assert (code, err) == (0, "")
@@ -119,6 +121,11 @@ def test_a_run_that_was_interrupted_has_no_command(home, trained, tmp_path, monk
     log.write_text("".join(entry for entry in entries if '"kind": "end"' not in entry))
     record = json.loads(invoke("compare", trained.name, str(log.parent), *FAST)[0])
     assert record["commands"] == ["s2s train", None]
+
+
+def test_a_system_is_one_checkpoint(home, trained):
+    code, _, error = s2s("compare", f"{trained.name}@all", trained.name)
+    assert (code, "a system is one checkpoint" in " ".join(error.split())) == (2, True)
 
 
 def test_a_folder_that_is_no_run_is_not_called_a_missing_file(home):

@@ -64,6 +64,36 @@ def test_scores_are_those_of_sacrebleus_command_line(tmp_path):
     assert record["outputs"] == {"empty": 0.0, "repeated": 0.25, "copied": 0.25, "cut": None}
 
 
+def test_rows_of_a_written_file_have_one_line_each(tmp_path):
+    texts = ["a\tb", "c\x0bd"]
+    out = tmp_path / "out.tsv"
+    evaluate(*options_of(tmp_path, texts, texts, texts), "--output", str(out))
+    assert out.read_text("utf-8") == "a b\ta b\ta b\nc\x0bd\tc\x0bd\tc\x0bd\n"
+
+
+def test_a_file_name_may_have_any_bytes(tmp_path):
+    tsv = tmp_path / "caf\udce9.tsv"
+    tsv.write_bytes(b"a\tb\n")
+    found = write(tmp_path / "found", ["c"])
+    page, saved = tmp_path / "a.html", tmp_path / "a.jsonl"
+    files = ["--html", str(page), "--save-translations", str(saved)]
+    evaluate("--tsv", str(tsv), "--hypotheses", found, *files)
+    assert "caf\ufffd.tsv" in page.read_text("utf-8")
+    assert "caf\ufffd.tsv" in saved.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--split", "dev"], "--split is for the splits of a run, and excludes --source-file"),
+        (["--training-file", os.devnull], "--training-file is for --details and --html"),
+    ],
+)
+def test_options_without_effect_are_refused(files, options, message):
+    with pytest.raises((UsageError, DataError), match=message):
+        evaluate(*files, *options)
+
+
 def test_intervals_of_resamples_without_any_match(tmp_path):
     files = options_of(tmp_path, SOURCES[:2], REFERENCES[:2], [REFERENCES[0], "no"])
     record = json.loads(evaluate("--json", "--confidence", *files))

@@ -15,6 +15,10 @@ def test_the_error_is_the_weighted_difference_of_confidence_and_accuracy():
     assert (found.tokens, found.accuracy) == (5, 0.8)
 
 
+def test_without_tokens_there_is_no_calibration():
+    assert calibrate(np.array([]), np.array([], bool)) is None
+
+
 def test_a_calibrated_model_has_no_error():
     found = calibrate(np.full(10, 0.7), np.arange(10) < 7)
     assert found.error == pytest.approx(0)

@@ -23,6 +23,18 @@ def test_saved_translations_are_read_back(tmp_path):
     assert read_translations(path) == (OF, output)
 
 
+@pytest.mark.parametrize(("name", "split"), [("dev es-en", "dev"), ("test set.tsv", "")])
+def test_a_split_is_known_whatever_the_name_of_the_test_set(name, split, tmp_path):
+    path = tmp_path / "saved.jsonl"
+    test_set = EvaluationSet(name, ["a"], [["b"]], split)
+    path.write_text(to_jsonl(test_set, SystemOutput("mine", ["c"])), encoding="utf-8")
+    assert read_translations(path)[0] == test_set
+    head, row = path.read_text("utf-8").splitlines()
+    older = {key: value for key, value in json.loads(head).items() if key != "split"}
+    path.write_text(f"{json.dumps(older)}\n{row}\n", encoding="utf-8")
+    assert read_translations(path)[0].split == name.split(" ")[0]
+
+
 def test_unknown_cuts_stay_unknown(tmp_path):
     path = tmp_path / "saved"
     path.write_text(to_jsonl(OF, SystemOutput("mine", ["1", "2"])), encoding="utf-8")

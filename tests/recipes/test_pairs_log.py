@@ -1,8 +1,8 @@
 import pytest
 
-from seq2seq_cli.errors import DataError, DiskError
+from seq2seq_cli.errors import DataError, DiskError, UsageError
 from seq2seq_cli.recipes import pairs_log
-from seq2seq_cli.recipes.pairs_log import PairsLog, tsv_line
+from seq2seq_cli.recipes.pairs_log import PairsLog, publish, tsv_line
 
 PAIRS = [("a b", "ä"), ("c", "d\u2028e")]
 
@@ -52,6 +52,14 @@ def test_a_position_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(DataError, match="is damaged"):
         PairsLog(tmp_path / "x.tsv")
+
+
+def test_a_file_that_was_made_meanwhile_is_not_overwritten(tmp_path):
+    (tmp_path / "partial").write_text("ours")
+    (tmp_path / "out.tsv").write_text("theirs")
+    with pytest.raises(UsageError, match="nothing is overwritten"):
+        publish(tmp_path / "partial", tmp_path / "out.tsv")
+    assert (tmp_path / "out.tsv").read_text() == "theirs"
 
 
 def test_a_line_has_two_columns_for_any_sentences():

@@ -27,6 +27,20 @@ def test_a_value_is_at_the_same_step_whatever_its_last_digit():
     assert Choice(("a", "b")).identity("a") == "a"
 
 
+def test_whole_numbers_for_a_key_of_floats_are_floats(tmp_path):
+    (choice,) = read(tmp_path, "model.dropout = [0, 0.1]").values()
+    assert choice.values == (0.0, 0.1)
+    assert choice.covers(0.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "highest"),
+    [(Range(1024, 4000, step=1000), 3024), (Range(0.0, 0.3, step=0.1), 0.3), (Range(1, 9), 9)],
+)
+def test_the_highest_number_is_at_a_step(steps, highest):
+    assert steps.highest == pytest.approx(highest)
+
+
 def test_keys_may_be_quoted_and_take_lists_or_ranges(tmp_path):
     space = read(
         tmp_path,
