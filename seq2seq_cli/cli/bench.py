@@ -156,7 +156,7 @@ def bench_decode(
         refuse_options(given, "is for the test split, and excludes --input. Leave one of them out")
         check_input(input_file)
     found = find_one(
-        run or None,
+        run,
         settings,
         *corpus_flags(None, source, target),
         *decoding_flags(beam=beam, length_penalty=length_penalty, batch_tokens=batch_tokens),

@@ -64,7 +64,7 @@ def settings(incomplete: str) -> list[str]:
     from seq2seq_cli.config.model import MODELS
 
     keys = {key: None for kind in MODELS.values() for key in Config(model=kind()).flat()}
-    return _beginning(incomplete, [f"{key}=" for key in keys if key != "model.kind"])
+    return _beginning(incomplete, [f"{key}=" for key in keys])
 
 
 def _beginning(incomplete: str, names: list[str]) -> list[str]:

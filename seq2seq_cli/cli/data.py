@@ -1,6 +1,5 @@
 """The commands for corpora: data download, stats, check, prepare."""
 
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
+    from seq2seq_cli.config import Config
     from seq2seq_cli.data.checking.findings import Findings
     from seq2seq_cli.data.corpus import Corpus
     from seq2seq_cli.data.statistics import SplitStatistics, Statistics
@@ -164,11 +164,12 @@ def prepare(
             from seq2seq_cli.data.preparation.prepare import prepare as prepare_corpus
 
             corpus = prepare_corpus(resolved, folder, show)
-    emit(_prepared(corpus, folder), as_json)
+    emit(_prepared(corpus, folder, resolved), as_json)
 
 
-def _prepared(corpus: "Corpus", folder: Path) -> Result:
+def _prepared(corpus: "Corpus", folder: Path, config: "Config") -> Result:
     from seq2seq_cli.cli.console import two_columns
+    from seq2seq_cli.config.command import command_for_prepared
 
     sides = {name: len(getattr(corpus, name)) for name in ("train", "dev", "test")}
     record: dict[str, Any] = {"folder": str(folder), "fingerprint": corpus.fingerprint, **sides}
@@ -177,7 +178,7 @@ def _prepared(corpus: "Corpus", folder: Path) -> Result:
         ("pairs", ", ".join(f"{pairs:,} {name}" for name, pairs in sides.items())),
         ("dropped", _counted(corpus.dropped)),
         ("fingerprint", corpus.fingerprint),
-        ("train by", f"s2s train --data {shlex.quote(str(folder))}"),
+        ("train by", command_for_prepared(config, str(folder))),
     ]
     record |= {"dropped": corpus.dropped, "shared": corpus.shared}
     return Result(record, two_columns(rows))

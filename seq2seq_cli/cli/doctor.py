@@ -25,9 +25,10 @@ def doctor(
     """
     from seq2seq_cli.runtime.devices import check_name
 
-    check_name(device or "auto")
+    device = "auto" if device is None else device
+    check_name(device)
     findings = []
-    for finding in _findings(device or "auto", quiet):
+    for finding in _findings(device, quiet):
         findings.append(finding)
         if not as_json:
             emit(Result(None, _line(finding)), as_json=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from seq2seq_cli.cli import completion
-from seq2seq_cli.cli.files import Result, check_output, emit, write_file
+from seq2seq_cli.cli.files import Result, check_distinct, check_output, emit, write_file
 from seq2seq_cli.cli.options import warn
 from seq2seq_cli.errors import UsageError
 
@@ -103,6 +103,7 @@ def show_evolution(
     for option, path in (("--svg", pictures.svg), ("--gif", pictures.gif)):
         if path is not None:
             check_output(path, option=option)
+    check_distinct({"--svg": pictures.svg, "--gif": pictures.gif})
     if pictures.dark and not (pictures.svg or pictures.gif):
         raise UsageError("--dark is for --svg and --gif")
     if pictures.gif is not None:

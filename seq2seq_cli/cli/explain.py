@@ -94,11 +94,13 @@ def _explained(
     import platformdirs
 
     from seq2seq_cli.attention.explanation import Explainer, training_index
+    from seq2seq_cli.attention.reader import AttentionReader
     from seq2seq_cli.cli.progress import work_progress
     from seq2seq_cli.decoding.loading import load_run
 
     run, config = found
     loaded = load_run(run, warn, config).towards(to)
+    AttentionReader(loaded)  # refuses a model without attention, before the long part
     folder = platformdirs.user_cache_path("s2s") / "training-pairs"
     with work_progress(not quiet) as show:
         fingerprint = loaded.state.data_fingerprint

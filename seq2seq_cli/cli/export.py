@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from seq2seq_cli.cli import completion
-from seq2seq_cli.cli.files import Result, emit
+from seq2seq_cli.cli.files import Result, check_text, emit
 from seq2seq_cli.cli.options import (
     DataOption,
     JsonOption,
@@ -63,6 +63,7 @@ def export(
     translations are equal than the format promises, nothing is written, and the exit code is 1.
     --data gives the new location of the run's corpus.
     """
+    check_text(str(out), "the name of the export")
     found = find_one(run, None, *corpus_flags(None, source, target))
     table = found.config.data
     table = table if data is None else table.moved_to(data)

@@ -56,7 +56,7 @@ def export_split(
     elif config or settings:
         raise UsageError("--run has its own config; leave out --config and --set, or --run")
     else:
-        found = find_one(run or None, None, *flags)
+        found = find_one(run, None, *flags)
         corpus, name = found.config.data, str(found.run.path)
         fingerprint = found.run.data_fingerprint()
     corpus = corpus if data is None else corpus.moved_to(data)

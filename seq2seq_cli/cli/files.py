@@ -8,8 +8,8 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TextIO
 
@@ -126,6 +126,33 @@ def check_files(has_arguments: bool, input_file: Path | None, output: Path | Non
         check_input(input_file)
     if output:
         check_output(output, [("--input", input_file)])
+        if not (has_arguments or input_file) and _is_stdin(output):
+            raise UsageError(
+                f"--output {output} is also the file of stdin, which would be overwritten; give "
+                "another path"
+            )
+
+
+def check_distinct(outputs: Mapping[str, Path | None]) -> None:
+    """Check that no two options name the same file to write.
+
+    Raises:
+        UsageError: naming both options.
+    """
+    found: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is not None:
+            other = found.setdefault(os.path.realpath(path), option)
+            if other != option:
+                raise UsageError(f"{other} and {option} have the same file {path}; give another")
+
+
+def _is_stdin(path: Path) -> bool:
+    """Return whether a path is the regular file that stdin reads."""
+    with suppress(OSError, ValueError):
+        found = os.fstat(sys.stdin.fileno())
+        return stat.S_ISREG(found.st_mode) and os.path.samestat(found, path.stat())
+    return False
 
 
 def check_input(path: Path, option: str = "--input") -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from seq2seq_cli.cli.files import check_text
 from seq2seq_cli.cli.options import (
     DataOption,
     ModelOption,
@@ -49,6 +50,7 @@ def init(
     )
     from seq2seq_cli.data.corpus import read_corpus
 
+    check_text(str(path), "the name of the config")
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists already. Remove it, or give another name")
     (given,) = config_layers(None, settings, *corpus_flags(data, source, target), model=model)

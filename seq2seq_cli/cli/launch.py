@@ -103,11 +103,7 @@ def _translate(options: Sequence[str], workers: int) -> None:
         )
         try:
             _join(shards)
-            if os.path.exists(output) and not os.path.isfile(output):  # a pipe or a device
-                with shards[0].open("rb") as joined, output.open("wb") as stream:
-                    shutil.copyfileobj(joined, stream)
-            else:
-                publish(shards[0], Path(os.path.realpath(output)))
+            _deliver(shards[0], output)
         except OSError as error:
             raise DiskError(f"{output}: cannot be written: {os_reason(error)}") from error
 
@@ -121,10 +117,25 @@ def _join(shards: Sequence[Path]) -> None:
             path.unlink()
 
 
+def _deliver(file: Path, output: Path) -> None:
+    """Give a complete file the name of the output.
+
+    It is copied if the output is a pipe or a device, in another file system, or in a folder that
+    may not be changed.
+    """
+    if not os.path.exists(output) or os.path.isfile(output):
+        with contextlib.suppress(OSError):
+            publish(file, Path(os.path.realpath(output)))
+            return
+    with file.open("rb") as joined, output.open("wb") as stream:
+        shutil.copyfileobj(joined, stream)
+
+
 def _scratch(output: Path) -> "tempfile.TemporaryDirectory[str]":
     """Return a folder for the shards: beside the output, or where temporary files usually are."""
+    beside = Path(os.path.realpath(output)).parent
     try:
-        return tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent)
+        return tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=beside)
     except OSError:  # such as for /dev/null
         return tempfile.TemporaryDirectory(prefix="s2s-")
 

@@ -166,7 +166,7 @@ def config_layers(
     from seq2seq_cli.config.files import find_config
     from seq2seq_cli.config.overrides import Overrides
 
-    files = [Overrides.read(find_config(config))] if config else []
+    files = [] if config is None else [Overrides.read(find_config(config))]
     options = Overrides()
     for assignment in settings or []:
         options.set_assignment(assignment)

@@ -28,11 +28,11 @@ def play(
     check_text(sentence, "the sentence")
     if importlib.util.find_spec("textual") is None:
         raise UsageError("play needs Textual. Install it: pip install 's2s[play]'")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # it draws on stderr
         raise UsageError(
             "play needs a terminal; `s2s explain` prints the same information without one"
         )
-    found = find_one(run or None, settings, to=to)
+    found = find_one(run, settings, to=to)
     _check_used(settings or [])
     start_tensorflow(device)
 

@@ -128,7 +128,7 @@ def start_tensorflow(
     """
     from seq2seq_cli.runtime import devices, parallel, tensorflow
 
-    device = device or "auto"
+    device = "auto" if device is None else device
     devices.check_name(device)
     tensorflow.import_tensorflow(warn if training else None)
     # Its warnings are for programmers, such as that several models have a graph each.

@@ -339,4 +339,5 @@ def _remove(run: "Run") -> None:
             files.rename(run.path, doomed)
             remove_tree(doomed)
     except OSError as error:
-        raise DiskError(f"{run.path}: cannot be removed: {os_reason(error)}") from error
+        rest = f". {doomed} remains; delete it yourself" if os.path.isdir(doomed) else ""
+        raise DiskError(f"{run.path}: cannot be removed: {os_reason(error)}{rest}") from error

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2seq_cli.cli import completion
-from seq2seq_cli.cli.files import check_files, check_output, check_text, open_input, write_file
+from seq2seq_cli.cli.files import (
+    check_distinct,
+    check_files,
+    check_output,
+    check_text,
+    open_input,
+    write_file,
+)
 from seq2seq_cli.cli.options import Flag, warn, warn_of_cut
 from seq2seq_cli.cli.resources import FoundRun, find_one
 from seq2seq_cli.errors import DataError, UsageError
@@ -81,7 +88,7 @@ def find_each_run(
     names: list[str] | None, settings: list[str] | None, flags: list[Flag], to: str | None
 ) -> list[FoundRun]:
     """Return each run of `names` separately, or the newest, with the options in its config."""
-    return [find_one(name or None, settings, *flags, to=to) for name in names or (None,)]
+    return [find_one(name, settings, *flags, to=to) for name in names or (None,)]
 
 
 def warn_of_cuts(attentions: "Sequence[Attention | None]", limit: int) -> None:
@@ -96,6 +103,7 @@ def check_written(input_file: Path | None, **paths: Path | None) -> bool:
     given = {f"--{name}": path for name, path in paths.items() if path is not None}
     for option, path in given.items():
         check_output(path, [("--input", input_file)], option)
+    check_distinct(given)
     if {"--png", "--svg"} & given.keys():
         from seq2seq_cli.attention.figure import check_matplotlib
 

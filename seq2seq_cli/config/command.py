@@ -1,6 +1,7 @@
 """The short command that trains with a config."""
 
 import shlex
+from decimal import Decimal
 from typing import Any
 
 import tomli_w
@@ -21,6 +22,12 @@ _OPTIONS = {
     "training.steps": "--steps",
     "training.seed": "--seed",
 }
+
+_OF_PREPARED = {
+    *("data.source_language", "data.target_language", "data.dev", "data.test"),
+    *("data.dev_pairs", "data.test_pairs", "data.split_seed"),
+}
+"""Keys of `[data]` that a prepared corpus fixes, and that the command names."""
 
 
 def training_command(config: Config) -> str:
@@ -59,6 +66,21 @@ def _needed(model: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any] | N
     return needed
 
 
+def command_for_prepared(config: Config, folder: str) -> str:
+    """Return the command that trains on a prepared corpus, with its vocabulary and splits.
+
+    Args:
+        config: of the preparation.
+        folder: of the prepared corpus.
+    """
+    usual, command = Config().flat(), ["s2s", "train", "--data", folder]
+    for key, value in config.flat().items():
+        is_fixed = key.startswith("tokenizer.") or key in _OF_PREPARED
+        if is_fixed and value is not None and value != usual[key]:
+            command += _option(key, value)
+    return shlex.join(command)
+
+
 def _resolved(values: dict[str, Any]) -> dict[str, Any] | None:
     """Return all values of a config after some are set by `--set`; None if they are invalid."""
     overrides = Overrides()
@@ -82,7 +104,8 @@ def _model_option(config: Config) -> list[str]:
 
 def _option(key: str, value: Any) -> list[str]:
     if key == "training.budget_seconds":
-        return ["--budget", f"{value / 60:g}m" if value % 60 == 0 else f"{value:g}s"]
+        is_minutes = value % 60 == 0
+        return ["--budget", f"{value // 60:.0f}m" if is_minutes else f"{Decimal(repr(value)):f}s"]
     if key in _OPTIONS:
         return [_OPTIONS[key], str(value)]
     return ["--set", f"{key}={_text(value)}"]

@@ -143,7 +143,14 @@ class DataConfig(Table):
         return target in self.target_languages and self.languages_to(target) == (source, target)
 
     def moved_to(self, corpus: str) -> "DataConfig":
-        """Return the same table with another corpus, and without `sources`."""
+        """Return the same table with another corpus, and without `sources`.
+
+        Raises:
+            UsageError: if the path is empty, or a config file cannot hold it.
+        """
+        if not corpus or re.search("[\0\ud800-\udfff]", corpus):
+            fault = "is not valid UTF-8" if corpus else "is empty"
+            raise UsageError(f"--data: the path {fault}. Give another one, or leave it out")
         return self.model_copy(update={"corpus": corpus, "sources": []})
 
     @model_validator(mode="before")

@@ -118,11 +118,13 @@ def find_config(name: str) -> Path:
     Raises:
         UsageError: if there is no such file.
     """
-    if os.path.isfile(name):  # False for an invalid path
+    if os.path.exists(name) and not os.path.isdir(name):  # a pipe, too; False for an invalid path
         return Path(name)
     shipped = shipped_configs()
     if name in shipped:
         return shipped[name]
+    if os.path.isdir(name):
+        raise UsageError(f"--config {name}: is a folder. Give a TOML file")
     near = difflib.get_close_matches(name, shipped, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UsageError(

@@ -59,10 +59,15 @@ def check_new_folder(folder: Path) -> None:
 
     Raises:
         UsageError: if it exists and is not empty.
-        DiskError: if its parent does not exist.
+        DiskError: if its parent does not exist, or it cannot be read.
     """
-    if os.path.isdir(folder) and not any(folder.iterdir()):
-        return
+    try:
+        if os.path.isdir(folder) and not os.listdir(folder):
+            return
+    except OSError as error:
+        raise DiskError(
+            f"{folder}: cannot be read: {os_reason(error)}. Give another folder"
+        ) from error
     if os.path.exists(folder) or os.path.islink(folder):
         raise UsageError(f"{folder}: exists already; nothing is overwritten. Give a new folder")
     if not os.path.isdir(folder.absolute().parent):
@@ -152,7 +157,8 @@ class _Writer:
 @contextmanager
 def _complete_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder, which is renamed to `folder` at the end."""
-    partial = folder.absolute().with_name(f".{folder.absolute().name}.partial")
+    folder = Path(os.path.realpath(folder))
+    partial = folder.with_name(f".{folder.name}.partial")
     try:
         if os.path.exists(partial):  # left by an export that was killed
             shutil.rmtree(partial)

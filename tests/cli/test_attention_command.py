@@ -101,6 +101,14 @@ def test_figures_of_several_sentences_are_refused_before_any_is_read(home, tmp_p
 
 
 @pytest.mark.parametrize(
+    "options", [["--png", "a", "--svg", "./a"], ["--evolution", "RUN", "--gif", "b", "--svg", "b"]]
+)
+def test_two_options_do_not_write_the_same_file(home, options):
+    with pytest.raises(UsageError, match="have the same file"):
+        invoke("attention", *([SENTENCE] if "--png" in options else []), *options)
+
+
+@pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         ([SENTENCE, "--kind", "encoder"], UsageError, "no such attention. It has cross"),

@@ -1,7 +1,9 @@
 """The command line as a whole, and the commands `config show` and `config check`."""
 
 import functools
+import os
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,32 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one(arguments, nearest, wo
     code, out, err = s2s(*arguments)
     assert (code, out) == (2, "")
     assert nearest in " ".join(err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["config", "check", ""], "--config : no such file"),
+        (["config", "show", "--config", ""], "--config : no such file"),
+        (["config", "check", "folder"], "--config folder: is a folder"),
+        (["config", "show", "--model", "rnn"], "--set model.kind=VALUE"),
+        (["attention", "a", "--run", ""], "the name of a run must not"),
+        (["doctor", "--device", ""], "must be auto, cpu"),
+    ],
+)
+def test_an_empty_or_wrong_name_is_not_a_default(arguments, message, workdir):
+    (workdir / "folder").mkdir()
+    code, _, error = s2s(*arguments)
+    assert (code, message in " ".join(error.replace("│", " ").split())) == (2, True), error
+
+
+def test_a_config_may_come_from_a_pipe(workdir):
+    os.mkfifo(workdir / "pipe")
+    text = "training.steps = 7\n"
+    writer = threading.Thread(target=(workdir / "pipe").write_text, args=[text], daemon=True)
+    writer.start()
+    code, out, _ = s2s("config", "show", "--config", "pipe")
+    assert (code, "steps = 7" in out) == (0, True)
 
 
 def test_a_value_that_is_not_among_the_choices_is_an_error_with_the_choices(workdir):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import zipfile
 
 import pytest
@@ -38,6 +39,18 @@ def test_stats(corpus):
     swapped = ["--source", "es", "--target", "en"]
     _, out, _ = s2s("data", "stats", "--data", str(corpus), "--json", *swapped)
     assert json.loads(out)["sides"] == record["sides"][::-1]
+
+
+def test_preparing_prints_the_command_that_trains_on_it(corpus, workdir):
+    options = ["--data", str(corpus), "--source", "es", "--target", "en"]
+    settings = ["--set", "tokenizer.vocabulary_size=300", "--set", "data.split_seed=2"]
+    code, out, _ = s2s("data", "prepare", "my out", *options, *settings)
+    assert code == 0
+    (row,) = (line for line in out.splitlines() if line.startswith("train by"))
+    command = shlex.split(row.removeprefix("train by"))
+    assert command[:4] == ["s2s", "train", "--data", "my out"]
+    small = ["--steps", "1", "--set", "training.batch_tokens=256", "--dry-run"]
+    assert s2s(*command[1:], *small)[0] == 0
 
 
 def test_a_download_without_a_network_has_a_remedy(tmp_path):

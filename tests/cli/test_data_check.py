@@ -72,7 +72,7 @@ def test_either_direction_and_held_out_files(bad):
     [
         (["--data", "none.tsv"], 3, "none.tsv: no such file"),
         (["--data", "bad.tsv", "--set", "data.dev=none"], 3, "none: no such file"),
-        (["--data", "bad.tsv", "--fix", "no/good.tsv"], 7, "cannot be written: No such file"),
+        (["--data", "bad.tsv", "--fix", "no/good.tsv"], 7, "there is no folder no. Create"),
         (["--data", "tfds:opus"], 2, "tfds:opus: does not consist of text files"),
     ],
 )
@@ -98,7 +98,7 @@ def test_fix_never_writes_through_a_link_to_its_input(link, bad):
     [
         ("dangling", 2, "exists already"),
         ("x" * 300, 7, "cannot be written: File name too long"),
-        ("bad.tsv/x", 7, "cannot be written: Not a directory"),
+        ("bad.tsv/x", 7, "there is no folder bad.tsv"),
     ],
 )
 def test_fix_refuses_what_it_cannot_write_and_leaves_nothing(out, code, message, bad):

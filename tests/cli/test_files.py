@@ -112,6 +112,16 @@ def test_a_closed_stdin_is_named():
     assert found == (0, b"stdin: cannot be read: it is closed\n", b"")
 
 
+def test_the_file_of_stdin_is_not_overwritten(home, tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text("I see one cats.\n")
+    for command in ("translate", "score"):
+        done = shell(f"$PYTHON -m seq2seq_cli {command} < {path} --output {path}")
+        assert done[0] == 2
+        assert b"is also the file of stdin" in b" ".join(done[2].split())
+    assert path.read_text() == "I see one cats.\n"
+
+
 @pytest.fixture
 def left_pipe() -> Iterator[int]:
     """A pipe that nobody reads any more."""

@@ -151,7 +151,7 @@ def test_a_sentence_that_is_cut_gives_a_warning():
 
 def test_a_setting_that_changes_nothing_is_refused(home, monkeypatch):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with pytest.raises(UsageError, match="--set decoding.beam changes nothing in play"):
         play("I eat", settings=["decoding.max_length=9", "decoding.beam=5"])
 

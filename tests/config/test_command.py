@@ -49,6 +49,8 @@ def test_a_shipped_config_is_called_by_its_name(name):
     [
         "training.epochs=3",
         "training.budget_seconds=90.5",
+        "training.budget_seconds=1234567",
+        "training.budget_seconds=100.1234567",
         "data.corpus=a b.tsv",
         "tokenizer.kind=bpe",
         "data.columns=es en",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seq2seq_cli.data.checking.inspection import Line, LineFile
 from seq2seq_cli.data.files import writable
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import DiskError, UsageError
 from seq2seq_cli.runs.disk import publish
 
 
@@ -21,7 +21,10 @@ def new_outputs(out: Path, lines: LineFile) -> list[Path]:
 
     Raises:
         UsageError: if one of the paths exists, even as a broken symbolic link.
+        DiskError: if there is no folder for them.
     """
+    if not os.path.isdir(out.parent):
+        raise DiskError(f"--fix {out}: there is no folder {out.parent}. Create it first")
     outputs = [out]
     if lines.is_parallel:
         ending = ".gz" if out.suffix == ".gz" else ""
