@@ -8,6 +8,10 @@ import zipfile
 import pytest
 from conftest import s2s, s2s_process
 
+from seq2seq_cli.config.files import load_config
+from seq2seq_cli.config.overrides import Overrides
+from seq2seq_cli.data.corpus import read_corpus
+
 
 def encrypted_zip() -> bytes:
     file = io.BytesIO()
@@ -49,8 +53,12 @@ def test_preparing_prints_the_command_that_trains_on_it(corpus, workdir):
     (row,) = (line for line in out.splitlines() if line.startswith("train by"))
     command = shlex.split(row.removeprefix("train by"))
     assert command[:4] == ["s2s", "train", "--data", "my out"]
-    small = ["--steps", "1", "--set", "training.batch_tokens=256", "--dry-run"]
-    assert s2s(*command[1:], *small)[0] == 0
+    code, shown, _ = s2s("config", "show", *command[2:])
+    assert code == 0
+    config = load_config(Overrides.parse(shown, "shown"))
+    found = read_corpus(config.data)
+    assert found.vocabulary(config.tokenizer) == workdir / "my out" / "tokenizer"
+    assert f"fingerprint  {found.fingerprint}" in out
 
 
 def test_a_download_without_a_network_has_a_remedy(tmp_path):

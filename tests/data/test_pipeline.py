@@ -159,7 +159,7 @@ def test_too_long_pairs_are_left_out_and_counted(tokenizer):
 
 def test_no_pair_short_enough_is_an_error(tokenizer):
     config = tiny_config("x", training__max_source_tokens=4, training__max_target_tokens=4)
-    with pytest.raises(DataError, match="none of the 1 training pairs has at most 4 source"):
+    with pytest.raises(DataError, match="none of the 1 pairs has at most 4 source"):
         TrainingData(in_memory([("I see one cats.", "x")]), tokenizer, config.training)
 
 
