@@ -98,8 +98,10 @@ class Products:
         if (dtype, parts) not in self._graphs:
             products = partial(self._products, dtype, parts)
             self._graphs[dtype, parts] = tf.function(products, autograph=False)
-        self._graphs[dtype, parts]()
-        tf.test.experimental.sync_devices()
+        products = self._graphs[dtype, parts]()
+        # A device computes one after the other, so the last product is the end of all. TensorFlow's
+        # own synchronisation of devices fails if several workers are connected.
+        products[-1][0, 0].numpy()
 
     def _products(self, dtype: str, parts: int) -> list[tf.Tensor]:
         """Return all products, so that the graph does not omit any."""

@@ -8,8 +8,9 @@ import sys
 import threading
 
 import pytest
-from conftest import s2s
+from conftest import s2s, s2s_process
 
+from seq2seq_cli.runs.run import Run
 from seq2seq_cli.runtime.machine import share_of_cores
 
 LAUNCH = importlib.import_module("seq2seq_cli.cli.launch")  # the attribute is its function
@@ -41,6 +42,16 @@ def test_each_worker_knows_all_addresses_and_its_lines_have_its_number(workers):
     addresses, arguments = json.loads(said)
     assert len(set(addresses)) == 3
     assert arguments == ["train", "--run", "x"]
+
+
+def test_two_workers_train_with_the_defaults(workdir, corpus):
+    small = [f"--set=model.{side}_units=16" for side in ("embedding", "encoder", "decoder")]
+    small += ["--set=training.batch_tokens=256", "--set=training.compile=graph"]
+    options = ["--data", str(corpus), "--run", "r", "--steps", "3", *small]
+    code, out, error = s2s_process("launch", "--workers", "2", "--", "train", *options)
+    assert (code, out) == (0, ""), error
+    assert "0 | Ended after 3 steps" in error
+    assert Run(workdir / "runs/r").resumable_checkpoint(print).state.step == 3
 
 
 @pytest.mark.parametrize(
