@@ -5,6 +5,6 @@ import os
 
 def set_flag(variable: str, flag: str) -> None:
     """Add a flag to an environment variable, before its other flags, which take precedence."""
-    flags = os.environ.get(variable, "").split()
-    if flag not in flags:
-        os.environ[variable] = " ".join([flag, *flags])
+    flags = os.environ.get(variable, "")
+    if f" {flag} " not in f" {flags} ":
+        os.environ[variable] = f"{flag} {flags}".rstrip()

@@ -125,15 +125,15 @@ def compare(
     found = [find_system(name, settings, flags, to) for name in systems]
     has_runs = any(system.run for system in found)
     if has_runs:
-        if not run and (source or target):
+        if run is None and (source or target):
             raise UsageError(
                 "--source and --target are those of the compared runs. Leave them out, or give "
                 "--run"
             )
         start_tensorflow(device)
     else:
-        given = {"--set": settings, "--device": device, "--data": None if run else data}
-        if not run and not test_set:
+        given = {"--set": settings, "--device": device, "--data": data if run is None else None}
+        if run is None and test_set is None:
             given |= {"--source": source, "--target": target}
         given |= {option: value for _, value, option in flags}
         refuse_options(given, "applies only to runs, and all systems are files. Leave it out")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from seq2seq_cli.cli.options import Flag, corpus_flags, warn
 from seq2seq_cli.cli.resources import FoundRun, fetch_data, find_one, start_tensorflow_to_read
-from seq2seq_cli.cli.test_sets import Corpus, SetChoice, Split, chosen_set
+from seq2seq_cli.cli.test_sets import NO_RARE_WORDS, Corpus, SetChoice, Split, chosen_set
 from seq2seq_cli.errors import CheckpointError, S2SError, UsageError
 from seq2seq_cli.work import ShowWork
 
@@ -135,7 +135,7 @@ def find_set(
 
     choice, to = options.choice, options.to
     found = next((system.run for system in systems if system.run), None)
-    if options.run:
+    if options.run is not None:
         found = find_one(options.run, None, *corpus_flags(None, *options.languages), to=to)
     if to and not found:
         raise UsageError(
@@ -143,8 +143,13 @@ def find_set(
         )
     saved = next((system.saved for system in systems if system.saved), None)
     split = choice.split_name if choice.is_split else ""
-    if saved and choice.is_split and not options.run:
+    if saved and choice.is_split and options.run is None:
         test_set, _ = read_translations(saved)
+        if choice.split and choice.split_name != test_set.split:
+            raise UsageError(
+                f"--split {choice.split_name}: {saved} has translations of {test_set.name}. Leave "
+                "it out"
+            )
         split = test_set.split
         if not (found and split):
             words = count_words(read_text(choice.training_file)) if choice.training_file else None
@@ -225,7 +230,7 @@ def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Co
     except S2SError as error:
         if needed:
             raise
-        warn(f"{error}. The table by rare words is left out. Use --training-file to get it")
+        warn(f"{error}. {NO_RARE_WORDS}")
         return None
     return corpus
 

@@ -1,6 +1,7 @@
 """The command that scores runs, or the translations of another system: eval."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -8,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli.cli.files import Result, check_input, check_output, emit, open_output, write_file
+from seq2seq_cli.cli.files import (
+    Result,
+    check_distinct,
+    check_input,
+    check_output,
+    emit,
+    open_output,
+    write_file,
+)
 from seq2seq_cli.cli.options import (
     BatchTokensOption,
     BeamOption,
@@ -49,7 +58,7 @@ from seq2seq_cli.cli.test_sets import (
     chosen_set,
     refuse_options,
 )
-from seq2seq_cli.errors import UsageError
+from seq2seq_cli.errors import S2SError, UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.decoding.loading import LoadedRun
@@ -146,9 +155,11 @@ def evaluate(
         found = find_runs(run, settings, *corpus_flags(None, source, target), *flags, to=to)
         corpus = Corpus.of(found[0], data, to)
         if choice.is_split or (detailed and not training_file):
-            fetch_data(corpus.data, quiet)
-            if hypotheses:
-                start_tensorflow_to_read(corpus.data)
+            # Other sentences need the corpus only for a table, which is left out without it.
+            with nullcontext() if choice.is_split else suppress(S2SError):
+                fetch_data(corpus.data, quiet)
+                if hypotheses:
+                    start_tensorflow_to_read(corpus.data)
     elif to:
         raise UsageError("--to needs a run. Give --run, or leave out --to")
     device_used = "" if hypotheses else start_tensorflow(device)
@@ -234,6 +245,7 @@ def _check_files(
     choice: SetChoice,
 ) -> None:
     files = (("--output", output), ("--save-translations", saved), ("--html", html))
+    check_distinct(dict(files))
     for option, path in files:
         if path:
             check_output(path, [("--hypotheses", hypotheses), *choice.files], option)

@@ -51,9 +51,9 @@ def export_split(
     flags = corpus_flags(None, source, target)
     fingerprint = None
     name = ""
-    if run is None and (config or data or settings):
+    if run is None and (config is not None or data is not None or settings):
         corpus = load_config(*config_layers(config, settings, *flags)).data
-    elif config or settings:
+    elif config is not None or settings:
         raise UsageError("--run has its own config; leave out --config and --set, or --run")
     else:
         found = find_one(run, None, *flags)

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -124,9 +125,12 @@ def _deliver(file: Path, output: Path) -> None:
     may not be changed.
     """
     if not os.path.exists(output) or os.path.isfile(output):
-        with contextlib.suppress(OSError):
+        try:
             publish(file, Path(os.path.realpath(output)))
             return
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EACCES, errno.EPERM):
+                raise
     with file.open("rb") as joined, output.open("wb") as stream:
         shutil.copyfileobj(joined, stream)
 

@@ -95,7 +95,6 @@ class Play(App[None]):
     #translation { height: auto; margin: 1 3; }
     #below { height: 1fr; margin: 0 2; }
     #map { width: 2fr; border: round $primary; padding: 0 1; }
-    #map:focus { border: round $accent; }
     #side { width: 1fr; min-width: 26; }
     #alternatives { height: 1fr; border: round $primary; background: transparent; }
     #alternatives:focus { border: round $accent; }

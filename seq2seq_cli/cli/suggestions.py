@@ -63,7 +63,7 @@ class Command(TyperCommand):
         is_for_a_trained_run = "run" in parameters and "config" not in parameters
         tables = "decoding." if is_for_a_trained_run else ""
         name = option.lstrip("-").replace("-", "_")
-        if name == "model":
+        if name == "model" and not is_for_a_trained_run:
             return ["model.kind"]
         keys = [setting.removesuffix("=") for setting in settings(tables)]
         return [key for key in keys if key.partition(".")[2] == name]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from seq2seq_cli.evaluation.systems import EvaluationSet
     from seq2seq_cli.work import ShowWork
 
+NO_RARE_WORDS = "The table by rare words is left out. Use --training-file to get it"
+
 
 class Split(str, Enum):
     """The held-out splits."""
@@ -79,7 +81,7 @@ class SetChoice:
     @property
     def is_split(self) -> bool:
         """Whether the sentences are a run's split."""
-        return not (self.source_file or self.tsv or self.test_set)
+        return self.source_file is None and self.tsv is None and self.test_set is None
 
     def check(self) -> None:
         """Check that the options fit together, and that their files exist.
@@ -184,7 +186,7 @@ def chosen_set(
         found = test_sets.read_files(choice.source_file, choice.reference_files)
     elif choice.tsv:
         found = test_sets.read_tsv(choice.tsv)
-    elif choice.test_set:
+    elif choice.test_set is not None:
         if languages is None:
             raise UsageError("--test-set needs the languages: give --run, or --source and --target")
         show("Reading the test set")
@@ -202,7 +204,7 @@ def chosen_set(
         try:
             training = read_same_corpus(*_given(corpus), show)
         except S2SError as error:  # the corpus is needed for this table only
-            warn(f"{error}. The table by rare words is left out. Use --training-file to get it")
+            warn(f"{error}. {NO_RARE_WORDS}")
     if training is None or corpus is None:
         return found, None
     side = corpus.data.languages_to(corpus.to)[0] != corpus.data.source_language

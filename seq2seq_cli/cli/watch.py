@@ -37,7 +37,7 @@ def watch(
     from seq2seq_cli.cli import console
     from seq2seq_cli.runs.naming import find_run
 
-    found = find_run(run, warn) if run else _in_training()
+    found = _in_training() if run is None else find_run(run, warn)
     try:
         if console.stdout.is_interactive:
             _show_curves(found, every)

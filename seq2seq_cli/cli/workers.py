@@ -133,7 +133,7 @@ def _given(layers: "list[Overrides]") -> "TrainingConfig":
 
 
 def _config_of_chief(text: str, layers: "list[Overrides]") -> "Config":
-    """Return the chief's config with this worker's device.
+    """Return the chief's config, with this worker's device if its options name one.
 
     Raises:
         UsageError: if this worker was started with other options; names each key that differs.
@@ -153,6 +153,8 @@ def _config_of_chief(text: str, layers: "list[Overrides]") -> "Config":
                 ["the chief has a different config:", *lines, "Start all workers with the same"]
             )
         )
+    if not any("training.device" in layer for layer in layers):
+        return config
     device = _given(layers).device  # of this machine
     return config.model_copy(
         update={"training": config.training.model_copy(update={"device": device})}

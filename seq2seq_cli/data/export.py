@@ -58,11 +58,13 @@ def check_new_folder(folder: Path) -> None:
     """Check that a folder can be made, so that nothing is overwritten.
 
     Raises:
-        UsageError: if it exists and is not empty.
+        UsageError: if it exists and is not empty, or is the current folder.
         DiskError: if its parent does not exist, or it cannot be read.
     """
     try:
         if os.path.isdir(folder) and not os.listdir(folder):
+            if os.path.samefile(folder, os.curdir):
+                raise UsageError(f"{folder}: is the current folder. Give the path of a new folder")
             return
     except OSError as error:
         raise DiskError(

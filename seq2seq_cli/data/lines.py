@@ -110,6 +110,7 @@ def _bounded_lines(stream: BufferedIOBase) -> Iterator[bytes]:
             raw = stream.readline(LONGEST_LINE + 1)
 
 
+# Characters that would end a column or a line of a TSV file, or make the line unreadable.
 _NOT_IN_TSV = str.maketrans({"\t": " ", "\n": " ", "\r": " ", "\0": "\N{REPLACEMENT CHARACTER}"})
 
 

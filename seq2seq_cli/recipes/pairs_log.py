@@ -8,12 +8,9 @@ from pathlib import Path
 
 from seq2seq_cli.data.lines import canonical, tsv_cell
 from seq2seq_cli.data.splits import Pair
-from seq2seq_cli.errors import DataError
-from seq2seq_cli.recipes.work_folder import check_new
+from seq2seq_cli.errors import DataError, UsageError
 from seq2seq_cli.runs import disk, files
 from seq2seq_cli.runs.disk import disk_errors, write_durably
-
-# Characters that would end a column or a line of a TSV file, or make the line unreadable.
 
 
 @dataclass(frozen=True)
@@ -134,6 +131,10 @@ def publish(partial: Path, output: Path) -> None:
         UsageError: if there is another file by now.
         DiskError: if that fails.
     """
-    check_new(output)
+    if files.exists(output):
+        raise UsageError(
+            f"{output}: exists by now, and nothing is overwritten. Move it away, and repeat the "
+            "command, which then gives its finished file this name"
+        )
     with disk_errors(output):
         disk.publish(partial, output)

@@ -3,6 +3,7 @@
 import importlib.util
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -60,7 +61,9 @@ class Range:
         """The highest number that may be drawn."""
         if self.step is None:
             return self.high
-        return self.low + math.floor((self.high - self.low) / self.step + 1e-9) * self.step
+        low, high, step = (Decimal(str(each)) for each in (self.low, self.high, self.step))
+        highest = low + (high - low) // step * step  # exact, as Optuna computes it
+        return int(highest) if self.is_whole else float(highest)
 
     @property
     def is_whole(self) -> bool:
@@ -194,11 +197,11 @@ def _choice(key: str, entry: Any, base: Config) -> Choice:
             raise ValueError(
                 f"{key}: a value must be a string, a number, true or false; not {value!r}"
             )
-    if len({(type(value), value) for value in entry}) < len(entry):
-        raise ValueError(f"{key}: a value occurs twice: {entry!r}")
     types = _types(_field(key, base).annotation)
     if float in types and int not in types:
         entry = [float(each) if type(each) is int else each for each in entry]
+    if len({(type(value), value) for value in entry}) < len(entry):
+        raise ValueError(f"{key}: a value occurs twice: {entry!r}")
     return Choice(tuple(entry))
 
 

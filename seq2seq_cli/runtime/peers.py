@@ -63,8 +63,8 @@ class Peers:
         if error is None:
             self.end("", 0)
         else:
-            is_meant = hasattr(error, "exit_code")  # one of s2s, whose message is for users
-            text = str(error) if is_meant else f"{type(error).__name__}: {error}"
+            is_for_users = hasattr(error, "exit_code")
+            text = str(error) if is_for_users else f"{type(error).__name__}: {error}"
             self.end(text, getattr(error, "exit_code", 1))
 
     def tell(self, **message: object) -> None:

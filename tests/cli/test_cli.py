@@ -177,7 +177,11 @@ def test_a_value_that_is_not_among_the_choices_is_an_error_with_the_choices(work
 
 
 def test_a_key_that_a_command_does_not_take_is_not_offered(workdir):
-    for arguments in (["translate", "--dropout", "0.2"], ["data", "download", "--seed", "3"]):
+    for arguments in (
+        ["translate", "--dropout", "0.2"],
+        ["translate", "--model", "rnn"],
+        ["data", "download", "--seed", "3"],
+    ):
         code, _, err = s2s(*arguments)
         assert code == 2
         assert "No such option" in err

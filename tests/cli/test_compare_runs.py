@@ -102,6 +102,8 @@ def test_saved_translations_determine_the_sentences_to_translate(home, trained, 
         assert record["test_set"] == (name if name == "dev" else str(tsv))
         assert record["metrics"][0]["systems"][1]["difference"] == 0
         assert bool(record["by_rarest_word"]) == (name == "dev")
+    with pytest.raises(UsageError, match="--split test: .* has translations of dev"):
+        invoke("compare", saved["dev"], trained.name, "--split", "test", *FAST)
     with pytest.raises(DataError, match="did not translate the same test set"):
         invoke("compare", saved["dev"], saved["tsv"], trained.name, *FAST)
 

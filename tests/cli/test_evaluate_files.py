@@ -86,6 +86,7 @@ def test_a_file_name_may_have_any_bytes(tmp_path):
     ("options", "message"),
     [
         (["--split", "dev"], "--split is for the splits of a run, and excludes --source-file"),
+        (["--output", "a", "--html", "./a"], "--output and --html have the same file"),
         (["--training-file", os.devnull], "--training-file is for --details and --html"),
     ],
 )

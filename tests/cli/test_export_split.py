@@ -44,20 +44,22 @@ def test_a_folder_with_files_is_refused_with_its_code(home, tmp_path):
     assert "nothing is overwritten" in err
 
 
-def test_an_empty_folder_may_be_the_current_one_or_linked(corpus, tmp_path, monkeypatch):
+def test_an_empty_folder_may_be_linked_but_not_the_current_one(corpus, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
     os.symlink("other", tmp_path / "link")
-    for current, folder, made in (("empty", ".", "empty"), (".", "link", "other")):
-        monkeypatch.chdir(tmp_path / current)
-        code, _, error = s2s("export-split", folder, "--data", str(corpus))
-        assert (code, error) == (0, "")
-        assert (tmp_path / made / "train.en").is_file()
+    monkeypatch.chdir(tmp_path)
+    assert s2s("export-split", "link", "--data", str(corpus))[0] == 0
+    assert (tmp_path / "other/train.en").is_file()
+    monkeypatch.chdir(tmp_path / "empty")
+    code, _, error = s2s("export-split", ".", "--data", str(corpus))
+    assert (code, "is the current folder" in error) == (2, True)
+    assert os.listdir(".") == []
 
 
 @pytest.mark.parametrize("command", ["export-split out", "bench decode", "eval"])
 def test_an_empty_corpus_is_an_error(home, command):
-    for data, problem in (("", "is empty"), ("caf\udce9", "is not valid UTF-8")):
+    for data, problem in (("", "is empty"), ("caf\udce9", "is not valid")):
         code, _, error = s2s(*command.split(), "--data", data)
         assert (code, f"the path {problem}" in " ".join(error.split())) == (2, True)
 

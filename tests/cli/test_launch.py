@@ -47,7 +47,7 @@ def test_each_worker_knows_all_addresses_and_its_lines_have_its_number(workers):
 def test_two_workers_train_with_the_defaults(workdir, corpus):
     small = [f"--set=model.{side}_units=16" for side in ("embedding", "encoder", "decoder")]
     small += ["--set=training.batch_tokens=256", "--set=training.compile=graph"]
-    options = ["--data", str(corpus), "--run", "r", "--steps", "3", *small]
+    options = ["--data", str(corpus), "--run", "r", "--steps", "3", "--device", "cpu", *small]
     code, out, error = s2s_process("launch", "--workers", "2", "--", "train", *options)
     assert (code, out) == (0, ""), error
     assert "0 | Ended after 3 steps" in error
@@ -98,7 +98,8 @@ def test_a_signal_reaches_all(workers):
     assert sorted(error.splitlines()) == ["0 | ready", "0 | told", "1 | ready", "1 | told"]
 
 
-def test_a_hangup_that_is_ignored_is_ignored_by_the_workers_too(workers):
+def test_a_hangup_that_is_ignored_is_ignored_by_the_workers_too(workers, monkeypatch):
+    monkeypatch.setattr(LAUNCH, "_GRACE", 60)
     workers("print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, flush=True)")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -62,7 +62,7 @@ def test_a_wrong_strategy_is_named_with_its_option():
 
 
 def test_a_worker_with_other_options_than_the_chief_is_refused():
-    chief = load_config(layer(training__steps=7, training__device="auto"))
+    chief = load_config(layer(training__steps=7, training__device="cpu"))
     assert _config_of_chief(chief.to_toml(), [layer()]) == chief
     own = _config_of_chief(chief.to_toml(), [layer(training__device="gpu:1")])
     assert own == load_config(layer(training__steps=7, training__device="gpu:1"))

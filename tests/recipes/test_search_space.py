@@ -9,6 +9,7 @@ from seq2seq_cli.config.files import changed_config, load_config
 from seq2seq_cli.config.overrides import Overrides
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.recipes.search_space import Choice, Range, read_space
+from seq2seq_cli.recipes.tuning import _distributions
 
 BASE = tiny_config("x", model__kind="transformer")
 
@@ -35,10 +36,18 @@ def test_whole_numbers_for_a_key_of_floats_are_floats(tmp_path):
 
 @pytest.mark.parametrize(
     ("steps", "highest"),
-    [(Range(1024, 4000, step=1000), 3024), (Range(0.0, 0.3, step=0.1), 0.3), (Range(1, 9), 9)],
+    [
+        (Range(1024, 4000, step=1000), 3024),
+        (Range(0.0, 0.3, step=0.1), 0.3),
+        (Range(0.1, 0.8, step=0.35), 0.8),
+        (Range(1, 9), 9),
+    ],
 )
+@pytest.mark.filterwarnings("error")
 def test_the_highest_number_is_at_a_step(steps, highest):
-    assert steps.highest == pytest.approx(highest)
+    assert steps.highest == highest
+    pytest.importorskip("optuna", reason="it comes with the extra `tune`")
+    assert _distributions({"x": steps})["x"].high == highest
 
 
 def test_keys_may_be_quoted_and_take_lists_or_ranges(tmp_path):

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +33,7 @@ def clock():
 def machine(monkeypatch, clock):
     """Four cores whose products take as long as the test says, by (dtype, parts)."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4), raising=False)
+    monkeypatch.setattr("seq2seq_cli.runtime.machine.OWN_GROUPS", Path("/none"))
     seconds = {}
 
     def multiply(self: Products, dtype: str, parts: int) -> None:

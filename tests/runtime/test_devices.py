@@ -3,6 +3,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -201,6 +202,7 @@ class TestThreads:
     @pytest.fixture(autouse=True)
     def four_cores(self, monkeypatch):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4), raising=False)
+        monkeypatch.setattr("seq2seq_cli.runtime.machine.OWN_GROUPS", Path("/none"))
 
     @pytest.mark.parametrize(
         ("settings", "shards"),
