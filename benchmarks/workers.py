@@ -134,7 +134,11 @@ def main() -> None:
     parser.add_argument("--network", type=float, default=10.0, help="gigabits per second")
     given = parser.parse_args()
     if given.measured:
-        for line in on_a_network(json.loads(given.measured.read_text("utf-8"))[0], given.network):
+        rows = json.loads(given.measured.read_text("utf-8"))
+        alone = [row for row in rows if row["workers"] == 1]
+        if not alone:
+            parser.error(f"{given.measured}: has no row of one worker; use --workers 1")
+        for line in on_a_network(alone[0], given.network):
             print(line)
         return
     settings = {

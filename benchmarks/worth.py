@@ -45,7 +45,7 @@ from seq2seq_cli.models.layers import (
     normalisation,
     regularisation,
 )
-from seq2seq_cli.models.ops import cache, cross_entropy, products
+from seq2seq_cli.models.ops import cache, products
 from seq2seq_cli.models.ops.scan import product
 from seq2seq_cli.models.seq2seq import Seq2Seq
 from seq2seq_cli.runtime.devices import use_device
@@ -166,9 +166,6 @@ TRAINING: dict[str, list[Patch]] = {
     ],
     "random_bytes": [(regularisation, "random_bytes", plain_bytes)],
     "softmax_cross_entropy": [(loss, "softmax_cross_entropy", plain_cross_entropy)],
-    "softmax_cross_entropy: maximum by halves": [
-        (cross_entropy, "_maximum", lambda logits: tf.reduce_max(logits, axis=1)),
-    ],
     "scan": [(*each, plain_scan) for each in SCANS],
     "apply_adam": [(optimizers, "Adam", keras_adam)],
     "fused kernels and loops": [],

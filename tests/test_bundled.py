@@ -23,8 +23,10 @@ def test_the_source_distribution_has_the_documents():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     included = set(project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
     documents = {path.name for pattern in ("*.md", "*.cff", "*.yml") for path in ROOT.glob(pattern)}
-    assert included >= {*documents, "LICENSE", "docs", "seq2seq_cli", "tests"}
-    assert [name for name in included if not (ROOT / name).exists()] == []
+    assert all(name.startswith("/") for name in included)  # otherwise any folder of that name
+    names = {name.removeprefix("/") for name in included}
+    assert names >= {*documents, "LICENSE", "docs", "seq2seq_cli", "tests"}
+    assert [name for name in names if not (ROOT / name).exists()] == []
 
 
 def test_an_installed_file_is_preferred_to_one_beside_the_package(tmp_path, monkeypatch):

@@ -158,6 +158,28 @@ def test_an_alternative_continues_from_its_word(shared, open_server):
     assert work.prefix == "A otra"
 
 
+def test_alternatives_are_not_offered_while_another_text_is_translated(open_server):
+    engine = ScriptedEngine()
+    with running(engine) as server:
+        page = open_server(server)
+        typed(page, "a bc")
+        engine.free.clear()
+        page.locator("#text").fill("d ef")
+        page.wait_for_selector("#results.old")
+        words(page, "query").first.click()
+        assert not page.locator("#alternatives").is_visible()
+        engine.free.set()
+        page.wait_for_function("() => document.querySelector('.line')?.innerText.includes('EF')")
+
+
+def test_another_text_after_the_number_sign_is_translated(shared, open_server):
+    page = open_server(shared, "a")
+    page.wait_for_selector(".line")
+    changed(page, lambda: page.evaluate("location.hash = 'b c'"))
+    assert page.locator("#text").input_value() == "b c"
+    assert words(page, "query").all_inner_texts() == ["B", "C", "</s>"]
+
+
 def test_alternatives_are_reachable_by_keyboard(shared, open_server):
     page = open_server(shared, "a bc")
     page.wait_for_selector(".line")

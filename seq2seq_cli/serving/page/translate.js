@@ -65,6 +65,7 @@ function showMap(line, word) {
 
 /** Offer alternatives to a word of a translation. */
 function offer(line, index) {
+  if (isOld()) return; // a newer text is being translated
   const box = at("alternatives");
   const button = line.queries.buttons[index];
   const { target_words: words, alternatives } = line.attention;
@@ -95,6 +96,11 @@ function offer(line, index) {
   else box.focus();
 }
 
+/** Return whether the shown translations are about to be replaced. */
+function isOld() {
+  return at("results").classList.contains("old");
+}
+
 function closeAlternatives() {
   if (at("alternatives").hidden) return;
   at("alternatives").hidden = true;
@@ -121,6 +127,7 @@ async function translate(continued = null) {
     return;
   }
   at("results").classList.add("old");
+  if (!continued) at("alternatives").hidden = true;
   try {
     const prefix = continued?.prefix ?? "";
     const answer = await client.translate({ ...options(), text: sources, prefix });
@@ -304,6 +311,10 @@ document.addEventListener("pointerdown", (event) => {
   if (!event.target.closest("#alternatives, .strip.query")) at("alternatives").hidden = true;
 });
 window.addEventListener("resize", paint);
+window.addEventListener("hashchange", () => {
+  at("text").value = textOfAddress();
+  translate();
+});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 readColours();
 at("text").value = textOfAddress();
