@@ -23,7 +23,7 @@ import typer
 from seq2seq_cli.cli.files import check_files
 from seq2seq_cli.errors import DiskError, UsageError, WorkerError, os_reason
 from seq2seq_cli.runs.disk import publish
-from seq2seq_cli.runtime.machine import run_on, share_of_cores
+from seq2seq_cli.runtime.machine import graphics_processors, run_on, share_of_cores
 
 _S2S = [sys.executable, "-m", "seq2seq_cli"]
 
@@ -163,7 +163,10 @@ def _run(
     with _passing_signals(processes):
         try:
             for index, (command, added) in enumerate(zip(commands, variables, strict=True)):
-                processes.append(_start(command, added, share_of_cores(index, len(commands))))
+                variables_of = {**added, **_gpu_of(index, command)}
+                processes.append(
+                    _start(command, variables_of, share_of_cores(index, len(commands)))
+                )
                 thread = threading.Thread(target=_copy, args=[processes[-1], index], daemon=True)
                 threads.append(thread)
                 thread.start()
@@ -195,6 +198,16 @@ def _cluster(addresses: list[str], index: int) -> dict[str, str]:
     from seq2seq_cli.runtime.cluster import Cluster
 
     return {"TF_CONFIG": Cluster(tuple(addresses), index).environment()}
+
+
+def _gpu_of(index: int, command: list[str]) -> dict[str, str]:
+    """Return the variable by which a process sees one of several GPUs, unless --device names it."""
+    if any(word.split("=")[0] == "--device" for word in command):
+        return {}
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = map(str, range(len(graphics_processors()))) if given is None else given.split(",")
+    gpus = [name for name in names if name.strip()]
+    return {"CUDA_VISIBLE_DEVICES": gpus[index % len(gpus)]} if len(gpus) > 1 else {}
 
 
 def _start(

@@ -51,6 +51,11 @@ def selftest(
     chosen = find_run(run, warn) if run is not None else None
     start_tensorflow(device)
 
+    import tensorflow as tf
+
+    # GPUs would round the factors of products to 10 bits, and the formulas compare in float32.
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+
     from seq2seq_cli.evaluation.selftest import check_fresh, check_run
 
     with work_progress(not quiet) as show:

@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+from contextlib import suppress
 from typing import Any
 
 from seq2seq_cli.config.training import DEVICE_PATTERN
@@ -115,10 +116,11 @@ def _show_only(gpus: list[Any], name: str) -> None:
 
     try:
         tf.config.set_visible_devices(gpus, "GPU")
-        for gpu in gpus:
-            tf.config.experimental.set_memory_growth(gpu, True)
     except RuntimeError as error:
         raise UsageError(f"--device {name}: chosen too late in this process: {error}") from error
+    for gpu in gpus:
+        with suppress(RuntimeError, ValueError):  # it is in use already, or divided by the user
+            tf.config.experimental.set_memory_growth(gpu, True)
 
 
 def why_no_gpu() -> str:

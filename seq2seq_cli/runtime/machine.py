@@ -16,6 +16,7 @@ SYSCTL = "/usr/sbin/sysctl"  # of macOS
 
 OWN_GROUPS = Path("/proc/self/cgroup")  # of Linux
 GROUPS = Path("/sys/fs/cgroup")
+NVIDIA = Path("/proc/driver/nvidia/gpus")
 
 
 def cores() -> int:
@@ -86,6 +87,16 @@ def processor_features() -> list[str]:
     """Return the processor's name and instructions, on which compiled code depends."""
     lines = [line for line in _first_core() if line.startswith(("model name", "flags"))]
     return lines or [platform.platform(), processor_name()]
+
+
+def graphics_processors() -> list[str]:
+    """Return the models of the NVIDIA GPUs, in the order of their addresses; on Linux only."""
+    found = []
+    for path in sorted(NVIDIA.glob("*/information")):
+        with suppress(OSError):
+            lines = path.read_text(encoding="utf-8").split("\n")
+            found += [line.partition(":")[2].strip() for line in lines if line.startswith("Model:")]
+    return found
 
 
 def physical_memory() -> int | None:

@@ -21,6 +21,7 @@ def import_tensorflow(warn: Warn | None = lambda text: None) -> None:
             this process compiles nothing with XLA.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ["KERAS_BACKEND"] = "tensorflow"  # the models need it, whatever the user's default is
     if warn is not None:
         _keep_compiled(warn)
     with _silent_stderr():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import platformdirs
 
-from seq2seq_cli.runtime.machine import processor_features
+from seq2seq_cli.runtime.machine import graphics_processors, processor_features
 
 _LEAST_FREE = 100_000_000  # bytes; the first start of a run may add about half of this
 
@@ -20,10 +20,10 @@ _LEAST_FREE = 100_000_000  # bytes; the first start of a run may add about half 
 def xla_cache_folder() -> Path:
     """Return the folder where XLA caches compiled code.
 
-    It depends on the processor, the version of TensorFlow and XLA's flags. If these are the same,
-    the next process finds the code that this one compiled.
+    It depends on the processor, the GPUs, the version of TensorFlow and XLA's flags. If these are
+    the same, the next process finds the code that this one compiled.
     """
-    described = processor_features()
+    described = [*processor_features(), *graphics_processors()]
     described += [importlib.metadata.version("tensorflow"), os.environ.get("XLA_FLAGS", "")]
     key = hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
     return platformdirs.user_cache_path("s2s") / "xla" / key

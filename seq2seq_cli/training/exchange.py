@@ -20,7 +20,6 @@ _CONNECTING = 40.0  # s; all workers have started, and connect at the same time
 _GATHERED = 4
 """Number of workers whose values are gathered and added up in the order of `pairwise_sum`. Two
 workers have only one order, and more would send too much."""
-_LONGEST = 600.0  # s; longer than an update. Lost workers are detected earlier; see Peers
 
 
 class Given(Saved, Protocol):
@@ -50,7 +49,9 @@ class Exchange:
         timer = threading.Timer(_CONNECTING, _give_up, [cluster, peers])
         timer.daemon = True
         timer.start()
-        options = tf.distribute.experimental.CommunicationOptions(timeout_seconds=_LONGEST)
+        # Without a timeout: it would keep a thread for each sum until it has passed. Peers detects
+        # lost workers.
+        options = tf.distribute.experimental.CommunicationOptions()
         try:
             strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
         except (tf.errors.OpError, RuntimeError) as error:

@@ -123,6 +123,26 @@ def test_only_a_training_or_a_translation_can_be_launched():
     assert "only train and translate" in error
 
 
+@pytest.mark.parametrize(
+    ("visible", "command", "given"),
+    [
+        (None, [], ["0", "1", "0"]),
+        ("3,GPU-a", [], ["3", "GPU-a", "3"]),
+        ("3", [], [None] * 3),
+        ("", [], [None] * 3),
+        (None, ["--device", "cpu"], [None] * 3),
+        (None, ["--device=gpu:1"], [None] * 3),
+    ],
+)
+def test_workers_get_different_gpus(visible, command, given, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(LAUNCH, "graphics_processors", lambda: ["NVIDIA A"] * 2)
+    found = [LAUNCH._gpu_of(index, command).get("CUDA_VISIBLE_DEVICES") for index in range(3)]
+    assert found == given
+
+
 def test_workers_share_the_cores(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7}, raising=False)
     assert [share_of_cores(index, 2) for index in range(2)] == [{2, 3}, {5, 7}]

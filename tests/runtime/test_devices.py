@@ -192,6 +192,15 @@ def test_a_device_cannot_be_chosen_after_the_first_operation(two_gpus, name, mon
         devices.use_device(name)
 
 
+def test_a_gpu_that_is_in_use_already_keeps_its_memory(two_gpus, monkeypatch):
+    def refuse(gpu: str, enabled: bool) -> None:
+        raise RuntimeError("cannot be modified after being initialized")
+
+    monkeypatch.setattr(tf.config.experimental, "set_memory_growth", refuse)
+    devices.use_device("gpu:1")
+    assert two_gpus == [["g1"]]
+
+
 def test_a_missing_gpu_is_refused(two_gpus):
     with pytest.raises(UsageError, match="--device gpu:2: there are 2 GPUs. The last is gpu:1"):
         devices.use_device("gpu:2")

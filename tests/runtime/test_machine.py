@@ -104,6 +104,15 @@ def test_without_linux_the_cores_are_those_of_the_machine(monkeypatch):
         assert machine.cores() == cores
 
 
+def test_linux_names_the_gpus_in_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "NVIDIA", tmp_path)
+    assert machine.graphics_processors() == []
+    for address, model in (("0000:81:00.0", "NVIDIA B"), ("0000:01:00.0", "NVIDIA A")):
+        (tmp_path / address).mkdir()
+        (tmp_path / address / "information").write_text(f"Model: \t\t {model}\nIRQ: 1\n")
+    assert machine.graphics_processors() == ["NVIDIA A", "NVIDIA B"]
+
+
 def test_linux_names_the_processor_in_a_file(bare):
     core = "processor\t: {}\nmodel name\t: Some CPU @ 2:1\nflags\t\t: avx {}\n"
     machine.CPU_INFO.write_text("\n".join(core.format(n, n) for n in range(2)))

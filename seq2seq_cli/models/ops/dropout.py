@@ -51,7 +51,7 @@ def random_bytes(key: tf.Tensor, counter: list, shape: tf.Tensor) -> tf.Tensor:
     size = tf.reduce_prod(shape)
     integers = random_integers(key, counter, (size[tf.newaxis] + 3) // 4)
     bytes_ = tf.reshape(tf.bitcast(integers, tf.uint8), [-1])
-    return tf.reshape(tf.slice(bytes_, [0], [size]), shape)
+    return tf.reshape(bytes_[:size], shape)  # tf.slice of bytes has no kernel for GPUs
 
 
 @fused
