@@ -1,7 +1,6 @@
 """The command that scores runs, or the translations of another system: eval."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -45,6 +44,7 @@ from seq2seq_cli.cli.resources import (
     start_tensorflow_to_read,
 )
 from seq2seq_cli.cli.test_sets import (
+    NO_RARE_WORDS,
     ConfidenceOption,
     Corpus,
     ReferenceFileOption,
@@ -150,20 +150,25 @@ def evaluate(
     if (output or save_translations) and (len(wanted) > 1 or wanted == ["all"]):
         raise UsageError("--output and --save-translations need exactly one --checkpoint; give one")
     found = corpus = None
-    detailed = details or bool(html)
+    detailed = counts_words = details or bool(html)
     if run or not hypotheses or choice.is_split:
         found = find_runs(run, settings, *corpus_flags(None, source, target), *flags, to=to)
         corpus = Corpus.of(found[0], data, to)
         if choice.is_split or (detailed and not training_file):
-            # Other sentences need the corpus only for a table, which is left out without it.
-            with nullcontext() if choice.is_split else suppress(S2SError):
+            try:
                 fetch_data(corpus.data, quiet)
                 if hypotheses:
                     start_tensorflow_to_read(corpus.data)
+            except S2SError as error:
+                if choice.is_split:
+                    raise
+                warn(f"{error}. {NO_RARE_WORDS}")
+                counts_words = False
     elif to:
         raise UsageError("--to needs a run. Give --run, or leave out --to")
     device_used = "" if hypotheses else start_tensorflow(device)
-    scoring = _Scoring(choice, wanted, (resamples, seed) if confidence else None, detailed)
+    interval = (resamples, seed) if confidence else None
+    scoring = _Scoring(choice, wanted, interval, detailed, counts_words)
     languages = _languages(corpus, source, target)
     scored_set, results = _score(scoring, found, corpus, hypotheses, languages, quiet)
     shown = results if details else [replace(scored, details=None) for scored in results]
@@ -181,12 +186,14 @@ class _Scoring:
         checkpoints: names as --checkpoint takes them.
         interval: resamples and seed of --confidence, if it is given.
         detailed: whether to compute the details behind the scores.
+        counts_words: whether these include scores by rare words.
     """
 
     choice: SetChoice
     checkpoints: list[str]
     interval: tuple[int, int] | None
     detailed: bool
+    counts_words: bool
 
 
 def _score(
@@ -205,7 +212,7 @@ def _score(
     bootstrap = Bootstrap(*scoring.interval) if scoring.interval else None
     results = []
     with work_progress(not quiet) as show:
-        test_set, words = chosen_set(scoring.choice, corpus, languages, scoring.detailed, show)
+        test_set, words = chosen_set(scoring.choice, corpus, languages, scoring.counts_words, show)
         if hypotheses:
             outputs = _given(hypotheses, test_set)
         else:

@@ -23,7 +23,8 @@ import typer
 from seq2seq_cli.cli.files import check_files
 from seq2seq_cli.errors import DiskError, UsageError, WorkerError, os_reason
 from seq2seq_cli.runs.disk import publish
-from seq2seq_cli.runtime.machine import graphics_processors, run_on, share_of_cores
+from seq2seq_cli.runtime.devices import LAUNCH_INDEX
+from seq2seq_cli.runtime.machine import run_on, share_of_cores
 
 _S2S = [sys.executable, "-m", "seq2seq_cli"]
 
@@ -163,7 +164,7 @@ def _run(
     with _passing_signals(processes):
         try:
             for index, (command, added) in enumerate(zip(commands, variables, strict=True)):
-                variables_of = {**added, **_gpu_of(index, command)}
+                variables_of = {**added, LAUNCH_INDEX: str(index)}
                 processes.append(
                     _start(command, variables_of, share_of_cores(index, len(commands)))
                 )
@@ -198,16 +199,6 @@ def _cluster(addresses: list[str], index: int) -> dict[str, str]:
     from seq2seq_cli.runtime.cluster import Cluster
 
     return {"TF_CONFIG": Cluster(tuple(addresses), index).environment()}
-
-
-def _gpu_of(index: int, command: list[str]) -> dict[str, str]:
-    """Return the variable by which a process sees one of several GPUs, unless --device names it."""
-    if any(word.split("=")[0] == "--device" for word in command):
-        return {}
-    given = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = map(str, range(len(graphics_processors()))) if given is None else given.split(",")
-    gpus = [name for name in names if name.strip()]
-    return {"CUDA_VISIBLE_DEVICES": gpus[index % len(gpus)]} if len(gpus) > 1 else {}
 
 
 def _start(

@@ -149,7 +149,7 @@ class DataConfig(Table):
             UsageError: if the path is empty, or a config file cannot hold it.
         """
         if not corpus or re.search("[\0\ud800-\udfff]", corpus):
-            fault = "is not valid" if corpus else "is empty"
+            fault = "has a NUL character or bytes that are not UTF-8" if corpus else "is empty"
             raise UsageError(f"--data: the path {fault}. Give another one, or leave it out")
         return self.model_copy(update={"corpus": corpus, "sources": []})
 

@@ -91,7 +91,7 @@ def export(corpus: Corpus, languages: tuple[str, str], folder: Path) -> Export:
         folder: to create. It may exist if it is empty.
 
     Raises:
-        UsageError: if the folder is not empty.
+        UsageError: if the folder is not empty, or is the current one.
         DiskError: if it cannot be written.
     """
     check_new_folder(folder)

@@ -133,8 +133,8 @@ def publish(partial: Path, output: Path) -> None:
     """
     if files.exists(output):
         raise UsageError(
-            f"{output}: exists by now, and nothing is overwritten. Move it away, and repeat the "
-            "command, which then gives its finished file this name"
+            f"{output}: was created in the meantime, and nothing is overwritten. Move it away, and "
+            "repeat the command; the result is finished and only needs this name"
         )
     with disk_errors(output):
         disk.publish(partial, output)

@@ -72,7 +72,7 @@ class Range:
 
     def covers(self, value: Any) -> bool:
         """Return whether the value may be drawn."""
-        if not isinstance(value, type(self.low)) or not self.low <= value <= self.high:
+        if not isinstance(value, type(self.low)) or not self.low <= value <= self.highest:
             return False
         steps = (value - self.low) / self.step if self.step else 0
         return math.isclose(steps, round(steps), abs_tol=1e-9)
@@ -88,7 +88,7 @@ class Range:
     def size(self) -> float:
         """Number of different values; infinity for floats without a step."""
         step = self.step or (1 if self.is_whole else None)
-        return math.floor((self.high - self.low) / step + 1e-9) + 1 if step else math.inf
+        return round((self.highest - self.low) / step) + 1 if step else math.inf
 
 
 Space = dict[str, Choice | Range]

@@ -12,6 +12,12 @@ from seq2seq_cli.config.training import DEVICE_PATTERN
 from seq2seq_cli.errors import UsageError
 from seq2seq_cli.runtime.machine import cores, processor_name
 
+LAUNCH_INDEX = "S2S_LAUNCH_INDEX"
+"""The environment variable with the number of a process that `s2s launch` has started.
+
+If a GPU is chosen automatically, each of these processes takes another one.
+"""
+
 _MIRRORED = 2  # minimum number of devices
 
 
@@ -45,9 +51,9 @@ def use_device(name: str) -> str:
         if gpus:
             _show_only([], name)
         return f"CPU ({processor_name()}, {cores()} cores)"
-    index = int(number or 0)
     if not gpus:
         raise UsageError(f"--device {name}: {why_no_gpu()}. Or use --device cpu")
+    index = int(number) if number else int(os.environ.get(LAUNCH_INDEX, "0")) % len(gpus)
     if index >= len(gpus):
         raise UsageError(
             f"--device {name}: there {'are' if len(gpus) > 1 else 'is'} {len(gpus)} "

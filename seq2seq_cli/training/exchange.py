@@ -50,7 +50,7 @@ class Exchange:
         timer.daemon = True
         timer.start()
         # Without a timeout: it would keep a thread for each sum until it has passed. Peers detects
-        # lost workers.
+        # workers that end or no longer answer.
         options = tf.distribute.experimental.CommunicationOptions()
         try:
             strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)

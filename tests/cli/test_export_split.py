@@ -59,7 +59,10 @@ def test_an_empty_folder_may_be_linked_but_not_the_current_one(corpus, tmp_path,
 
 @pytest.mark.parametrize("command", ["export-split out", "bench decode", "eval"])
 def test_an_empty_corpus_is_an_error(home, command):
-    for data, problem in (("", "is empty"), ("caf\udce9", "is not valid")):
+    for data, problem in (
+        ("", "is empty"),
+        ("caf\udce9", "has a NUL character or bytes that are not UTF-8"),
+    ):
         code, _, error = s2s(*command.split(), "--data", data)
         assert (code, f"the path {problem}" in " ".join(error.split())) == (2, True)
 

@@ -1,16 +1,19 @@
 """Several processes on this machine, which need not be trainings here."""
 
+import errno
 import importlib
 import json
 import os
 import signal
 import sys
 import threading
+import time
 
 import pytest
 from conftest import s2s, s2s_process
 
 from seq2seq_cli.runs.run import Run
+from seq2seq_cli.runtime.devices import LAUNCH_INDEX
 from seq2seq_cli.runtime.machine import share_of_cores
 
 LAUNCH = importlib.import_module("seq2seq_cli.cli.launch")  # the attribute is its function
@@ -32,7 +35,8 @@ def workers(monkeypatch):
     return run
 
 
-def test_each_worker_knows_all_addresses_and_its_lines_have_its_number(workers):
+def test_each_worker_knows_all_addresses_and_its_lines_have_its_number(workers, monkeypatch):
+    monkeypatch.setattr(LAUNCH, "_GRACE", 60)
     workers("print(json.dumps([addresses, sys.argv[1:]]), file=sys.stderr)")
     code, out, error = s2s("launch", "--workers", "3", "--", "train", "--run", "x")
     assert (code, out) == (0, "")
@@ -85,15 +89,22 @@ def test_a_document_is_not_divided(tmp_path):
     assert (code, "--input is html. Use --format lines" in " ".join(error.split())) == (2, True)
 
 
-def test_a_signal_reaches_all(workers):
+def test_a_signal_reaches_all(workers, workdir, monkeypatch):
+    monkeypatch.setattr(LAUNCH, "_GRACE", 60)
     workers(
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('told', flush=True)))\n"
-        "print('ready', flush=True)\ntime.sleep(60)"
+        "print('ready', flush=True)\nopen(f'ready-{index}', 'w').close()\ntime.sleep(60)"
     )
-    timer = threading.Timer(1.5, os.kill, [os.getpid(), signal.SIGTERM])
-    timer.start()
+
+    def signal_when_ready():
+        while len([*workdir.glob("ready-*")]) < 2:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=signal_when_ready, daemon=True)
+    thread.start()
     code, _, error = s2s("launch", "--workers", "2", "--", "train")
-    timer.join()
+    thread.join()
     assert code == 0
     assert sorted(error.splitlines()) == ["0 | ready", "0 | told", "1 | ready", "1 | told"]
 
@@ -123,24 +134,11 @@ def test_only_a_training_or_a_translation_can_be_launched():
     assert "only train and translate" in error
 
 
-@pytest.mark.parametrize(
-    ("visible", "command", "given"),
-    [
-        (None, [], ["0", "1", "0"]),
-        ("3,GPU-a", [], ["3", "GPU-a", "3"]),
-        ("3", [], [None] * 3),
-        ("", [], [None] * 3),
-        (None, ["--device", "cpu"], [None] * 3),
-        (None, ["--device=gpu:1"], [None] * 3),
-    ],
-)
-def test_workers_get_different_gpus(visible, command, given, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    monkeypatch.setattr(LAUNCH, "graphics_processors", lambda: ["NVIDIA A"] * 2)
-    found = [LAUNCH._gpu_of(index, command).get("CUDA_VISIBLE_DEVICES") for index in range(3)]
-    assert found == given
+def test_each_worker_knows_its_number_by_which_it_takes_a_gpu(workers, monkeypatch):
+    monkeypatch.setattr(LAUNCH, "_GRACE", 60)
+    workers(f"print(os.environ[{LAUNCH_INDEX!r}], flush=True)")
+    code, _, error = s2s("launch", "--workers", "2", "--", "train")
+    assert (code, sorted(error.splitlines())) == (0, ["0 | 0", "1 | 1"])
 
 
 def test_workers_share_the_cores(monkeypatch):
@@ -148,6 +146,24 @@ def test_workers_share_the_cores(monkeypatch):
     assert [share_of_cores(index, 2) for index in range(2)] == [{2, 3}, {5, 7}]
     assert [share_of_cores(index, 3) for index in range(3)] == [{2}, {3}, {5, 7}]
     assert [share_of_cores(index, 8) for index in (0, 3, 4)] == [{2}, {7}, {2}]
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.EXDEV, 0), (errno.ENOSPC, 7)])
+def test_an_output_on_another_disk_is_copied_and_a_full_disk_keeps_the_old_one(
+    number, code, tmp_path, monkeypatch
+):
+    program = "import sys; a = sys.argv; open(a[a.index('--output') + 1], 'w').write('x')"
+    monkeypatch.setattr(LAUNCH, "_S2S", [sys.executable, "-uc", program])
+
+    def refuse(partial, final):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(LAUNCH, "publish", refuse)
+    (tmp_path / "in").write_text("a\nb\n")
+    (tmp_path / "out").write_text("old")
+    files = ["--input", str(tmp_path / "in"), "--output", str(tmp_path / "out")]
+    assert s2s("launch", "--", "translate", *files)[0] == code
+    assert (tmp_path / "out").read_text() == ("old" if code else "xx")
 
 
 def test_a_translation_may_go_to_a_device(workers, tmp_path, monkeypatch):

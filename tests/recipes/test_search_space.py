@@ -40,12 +40,15 @@ def test_whole_numbers_for_a_key_of_floats_are_floats(tmp_path):
         (Range(1024, 4000, step=1000), 3024),
         (Range(0.0, 0.3, step=0.1), 0.3),
         (Range(0.1, 0.8, step=0.35), 0.8),
+        (Range(0.0, 2.0, step=0.6666666667), 1.3333333334),
         (Range(1, 9), 9),
     ],
 )
 @pytest.mark.filterwarnings("error")
 def test_the_highest_number_is_at_a_step(steps, highest):
     assert steps.highest == highest
+    assert steps.covers(highest)
+    assert steps.size == round((highest - steps.low) / (steps.step or 1)) + 1
     pytest.importorskip("optuna", reason="it comes with the extra `tune`")
     assert _distributions({"x": steps})["x"].high == highest
 

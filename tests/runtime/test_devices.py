@@ -192,6 +192,13 @@ def test_a_device_cannot_be_chosen_after_the_first_operation(two_gpus, name, mon
         devices.use_device(name)
 
 
+def test_launched_processes_take_different_gpus(two_gpus, monkeypatch):
+    for index, name in ((0, "auto"), (1, "gpu"), (2, "auto"), (3, "gpu:0")):
+        monkeypatch.setenv(devices.LAUNCH_INDEX, str(index))
+        devices.use_device(name)
+    assert two_gpus == [["g0"], ["g1"], ["g0"], ["g0"]]
+
+
 def test_a_gpu_that_is_in_use_already_keeps_its_memory(two_gpus, monkeypatch):
     def refuse(gpu: str, enabled: bool) -> None:
         raise RuntimeError("cannot be modified after being initialized")
