@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2seq_cli.cli.files import (
-    Result,
-    check_distinct,
-    check_input,
-    check_output,
-    emit,
-    open_output,
-    write_file,
-)
+from seq2seq_cli.cli.evaluation_files import check_files, write_files
+from seq2seq_cli.cli.files import Result, emit
 from seq2seq_cli.cli.options import (
     BatchTokensOption,
     BeamOption,
@@ -139,7 +132,7 @@ def evaluate(
         rerank=rerank,
         rerank_weight=rerank_weight,
     )
-    _check_files(output, save_translations, html, hypotheses, choice)
+    check_files(output, save_translations, html, hypotheses, choice)
     if not confidence and (resamples, seed) != (_RESAMPLES, _SEED):
         raise UsageError("--resamples and --seed are for --confidence. Add it, or leave them out")
     if hypotheses:
@@ -174,7 +167,7 @@ def evaluate(
     shown = results if details else [replace(scored, details=None) for scored in results]
     _show(scoring, scored_set, shown, device_used, as_json)
     # The scores have been printed, even if writing the files fails.
-    _write(scored_set, results, output, save_translations, html)
+    write_files(scored_set, results, output, save_translations, html)
 
 
 @dataclass(frozen=True)
@@ -242,22 +235,6 @@ def _show(
     for scored in results:
         record = display.evaluation_record(scored, test_set, where, device)
         emit(Result(record, display.drawn_evaluation(scored, test_set)), as_json)
-
-
-def _check_files(
-    output: Path | None,
-    saved: Path | None,
-    html: Path | None,
-    hypotheses: Path | None,
-    choice: SetChoice,
-) -> None:
-    files = (("--output", output), ("--save-translations", saved), ("--html", html))
-    check_distinct(dict(files))
-    for option, path in files:
-        if path:
-            check_output(path, [("--hypotheses", hypotheses), *choice.files], option)
-    if hypotheses:
-        check_input(hypotheses, "--hypotheses")
 
 
 def _languages(
@@ -329,28 +306,3 @@ def _at_checkpoints(
     yield loaded
     for checkpoint in others:
         yield at_checkpoint(loaded, checkpoint)
-
-
-def _write(
-    test_set: "EvaluationSet",
-    results: "list[ScoredOutput]",
-    output: Path | None,
-    saved: Path | None,
-    html: Path | None,
-) -> None:
-    system = results[0].output
-    if output:
-        from seq2seq_cli.data.lines import tsv_cell
-
-        with open_output(output) as write:
-            rows = zip(test_set.sources, system.translations, test_set.references, strict=True)
-            for source, translation, references in rows:
-                write("\t".join(map(tsv_cell, [source, translation, *references])))
-    if saved:
-        from seq2seq_cli.evaluation.systems import to_jsonl
-
-        write_file(saved, to_jsonl(test_set, system).encode(), "--save-translations")
-    if html:
-        from seq2seq_cli.evaluation.pages.evaluation import evaluation_page
-
-        write_file(html, evaluation_page(test_set, results).encode(), "--html")
