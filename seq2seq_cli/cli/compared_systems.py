@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2seq_cli.cli.options import Flag, corpus_flags, warn
-from seq2seq_cli.cli.resources import FoundRun, fetch_data, find_one, start_tensorflow_to_read
-from seq2seq_cli.cli.test_sets import NO_RARE_WORDS, Corpus, SetChoice, Split, chosen_set
-from seq2seq_cli.errors import CheckpointError, S2SError, UsageError
+from seq2seq_cli.cli.resources import FoundRun, find_one
+from seq2seq_cli.cli.test_sets import Corpus, SetChoice, Split, chosen_set, is_at_hand
+from seq2seq_cli.errors import CheckpointError, UsageError
 from seq2seq_cli.work import ShowWork
 
 if TYPE_CHECKING:
@@ -167,7 +167,8 @@ def find_set(
         languages = corpus.data.languages_to(to)
     if corpus and (split or not choice.training_file):
         uses_models = any(system.run for system in systems)
-        corpus = _at_hand(corpus, bool(split), uses_models, quiet)
+        if not is_at_hand(corpus, bool(split), uses_models, quiet):
+            corpus = None
     test_set, words = chosen_set(choice, corpus, languages, True, show)
     owner = corpus.run if split and corpus else test_set.name
     return ComparedSet(test_set, words, owner, split, corpus)
@@ -209,30 +210,6 @@ def outputs_of(
             output = _translated(system, test_set, options.to, show)
         outputs.append(output)
     return outputs
-
-
-def _at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> Corpus | None:
-    """Return a corpus if its files exist, otherwise None with a warning.
-
-    Args:
-        corpus: the corpus of a run.
-        needed: whether it contains the test set; otherwise it is used only to count words.
-        uses_models: whether TensorFlow has been started.
-        quiet: whether to hide downloads.
-
-    Raises:
-        S2SError: if it is needed, but does not exist.
-    """
-    try:
-        fetch_data(corpus.data, quiet)
-        if not uses_models:
-            start_tensorflow_to_read(corpus.data)
-    except S2SError as error:
-        if needed:
-            raise
-        warn(f"{error}. {NO_RARE_WORDS}")
-        return None
-    return corpus
 
 
 def _check_split(

@@ -31,13 +31,10 @@ from seq2seq_cli.cli.options import (
 )
 from seq2seq_cli.cli.resources import (
     FoundRun,
-    fetch_data,
     find_runs,
     start_tensorflow,
-    start_tensorflow_to_read,
 )
 from seq2seq_cli.cli.test_sets import (
-    NO_RARE_WORDS,
     ConfidenceOption,
     Corpus,
     ReferenceFileOption,
@@ -49,9 +46,10 @@ from seq2seq_cli.cli.test_sets import (
     TrainingFileOption,
     TsvOption,
     chosen_set,
+    is_at_hand,
     refuse_options,
 )
-from seq2seq_cli.errors import S2SError, UsageError
+from seq2seq_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from seq2seq_cli.decoding.loading import LoadedRun
@@ -148,14 +146,8 @@ def evaluate(
         found = find_runs(run, settings, *corpus_flags(None, source, target), *flags, to=to)
         corpus = Corpus.of(found[0], data, to)
         if choice.is_split or (detailed and not training_file):
-            try:
-                fetch_data(corpus.data, quiet)
-                if hypotheses:
-                    start_tensorflow_to_read(corpus.data)
-            except S2SError as error:
-                if choice.is_split:
-                    raise
-                warn(f"{error}. {NO_RARE_WORDS}")
+            uses_models = not hypotheses
+            if not is_at_hand(corpus, choice.is_split, uses_models, quiet):
                 counts_words = False
     elif to:
         raise UsageError("--to needs a run. Give --run, or leave out --to")

@@ -164,10 +164,8 @@ def _run(
     with _passing_signals(processes):
         try:
             for index, (command, added) in enumerate(zip(commands, variables, strict=True)):
-                variables_of = {**added, LAUNCH_INDEX: str(index)}
-                processes.append(
-                    _start(command, variables_of, share_of_cores(index, len(commands)))
-                )
+                environment = {**added, LAUNCH_INDEX: str(index)}
+                processes.append(_start(command, environment, share_of_cores(index, len(commands))))
                 thread = threading.Thread(target=_copy, args=[processes[-1], index], daemon=True)
                 threads.append(thread)
                 thread.start()

@@ -11,7 +11,7 @@ import typer
 
 from seq2seq_cli.cli.files import check_input
 from seq2seq_cli.cli.options import warn
-from seq2seq_cli.cli.resources import FoundRun
+from seq2seq_cli.cli.resources import FoundRun, fetch_data, start_tensorflow_to_read
 from seq2seq_cli.errors import S2SError, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seq2seq_cli.evaluation.systems import EvaluationSet
     from seq2seq_cli.work import ShowWork
 
-NO_RARE_WORDS = "The table by rare words is left out. Use --training-file to get it"
+_NO_RARE_WORDS = "The table by rare words is left out. Use --training-file to get it"
 
 
 class Split(str, Enum):
@@ -157,6 +157,30 @@ def refuse_options(given: Mapping[str, object], reason: str) -> None:
             raise UsageError(f"{option} {reason}")
 
 
+def is_at_hand(corpus: Corpus, needed: bool, uses_models: bool, quiet: bool) -> bool:
+    """Return whether the files of a corpus exist; print a warning if not.
+
+    Args:
+        corpus: the corpus of a run.
+        needed: whether it contains the test set; otherwise it is used only to count words.
+        uses_models: whether the command starts TensorFlow for models.
+        quiet: whether to hide downloads.
+
+    Raises:
+        S2SError: if it is needed, but does not exist.
+    """
+    try:
+        fetch_data(corpus.data, quiet)
+        if not uses_models:
+            start_tensorflow_to_read(corpus.data)
+    except S2SError as error:
+        if needed:
+            raise
+        warn(f"{error}. {_NO_RARE_WORDS}")
+        return False
+    return True
+
+
 def chosen_set(
     choice: SetChoice,
     corpus: Corpus | None,
@@ -204,7 +228,7 @@ def chosen_set(
         try:
             training = read_same_corpus(*_given(corpus), show)
         except S2SError as error:  # the corpus is needed for this table only
-            warn(f"{error}. {NO_RARE_WORDS}")
+            warn(f"{error}. {_NO_RARE_WORDS}")
     if training is None or corpus is None:
         return found, None
     side = corpus.data.languages_to(corpus.to)[0] != corpus.data.source_language

@@ -74,7 +74,7 @@ def estimated_pairs(path: Path) -> int | None:
             size = archive.getinfo(member).file_size
             sample = stream.read(SAMPLED_BYTES)
             lines, read = sample.count(b"\n"), len(sample)
-            lines += not sample.endswith(b"\n")  # a last line without an end
+            lines += sample[-1:] not in (b"", b"\n")  # a last line without an end
     except DAMAGE:
         return None
     return lines if read >= size else about(lines * size / read)

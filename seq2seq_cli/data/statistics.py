@@ -106,9 +106,8 @@ def _split(
 ) -> SplitStatistics:
     """Return the statistics of a split; `targets` are those in `data.target_language`."""
     coverage = []
-    for sentences, known in zip(
-        ([source for source, _ in pairs], targets), train_words, strict=True
-    ):
+    sides = [source for source, _ in pairs], targets
+    for sentences, known in zip(sides, train_words, strict=True):
         words = _words(sentences)
         seen = sum(n for word, n in words.items() if word in known)
         coverage.append(seen / max(words.total(), 1))
