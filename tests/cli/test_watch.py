@@ -85,8 +85,12 @@ def test_a_training_is_followed_to_its_end(run):
 
 def test_curves_are_shown_on_a_terminal(run, monkeypatch):
     console = Console(
-        **{"width": 90, "height": 40, "force_terminal": True, "force_interactive": True},
-        **{"record": True, "color_system": None},
+        width=90,
+        height=40,
+        force_terminal=True,
+        force_interactive=True,
+        record=True,
+        color_system=None,
     )
     monkeypatch.setattr("seq2seq_cli.cli.console.stdout", console)
     for step in range(10, 100, 10):

@@ -71,8 +71,9 @@ def test_only_the_cores_that_the_process_may_use_count(monkeypatch, tmp_path):
         (
             "3:cpu,cpuacct:/a\n2:memory:/elsewhere\n",
             {
-                **{"cpu/a/cpu.cfs_quota_us": "300000", "cpu/a/cpu.cfs_period_us": "100000"},
-                **{"memory/memory.limit_in_bytes": "9000000"},
+                "cpu/a/cpu.cfs_quota_us": "300000",
+                "cpu/a/cpu.cfs_period_us": "100000",
+                "memory/memory.limit_in_bytes": "9000000",
             },
             3,
             9_000_000,
